@@ -2,18 +2,16 @@
 #   docker build -t candor .
 FROM debian:12-slim AS files
 RUN apt-get update \
-	&& apt-get install -y --no-install-recommends ca-certificates fonts-droid-fallback \
+	&& apt-get install -y --no-install-recommends ca-certificates \
 	&& rm -rf /var/lib/apt/lists/*
 # /data becomes the folder of documents, /tmp takes uploads while they are checked.
 RUN mkdir -m 0700 /data && mkdir -m 1777 /image-tmp
 
 # Nothing else: no shell, no package manager. The program has the zone database and
-# the PDF's Latin font; the font here draws Chinese.
+# the PDF's fonts.
 FROM scratch
 ARG TARGETARCH=amd64
 COPY --from=files /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
-COPY --from=files /usr/share/fonts-droid-fallback/truetype/DroidSansFallback.ttf /usr/share/fonts-droid-fallback/truetype/
-COPY --from=files /usr/share/doc/fonts-droid-fallback/copyright /usr/share/doc/fonts-droid-fallback/
 COPY --from=files --chown=65532:65532 /data /var/lib/candor
 COPY --from=files /image-tmp /tmp
 COPY LICENSE bin/NOTICE /usr/share/doc/candor/

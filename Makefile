@@ -164,7 +164,7 @@ screenshots: $(FRONT) ## Take pictures of every page into artifacts/, and those 
 .PHONY: clean
 clean: ## Remove build results; .data, the development data, stays
 	rm -rf bin dist artifacts node_modules tools/openapi/node_modules tools/openapi/generated tools/openapi/goclient/generated
-	find static/dist -type f ! -name .gitkeep -exec rm -f {} +
+	find static/dist views/pdf/fonts -type f ! -name .gitkeep -exec rm -f {} +
 
 # What only tests and benchmarks need: an S3 service, a proxy that makes networks worse,
 # and a program to compare with.

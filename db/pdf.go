@@ -7,19 +7,19 @@ import (
 	"candor/internal/domain"
 )
 
-// InsertPDF stores a session's PDF, which package vault sealed, and reports
+// InsertPDF stores a session's PDF, whose content package vault sealed, and reports
 // whether it is the first: a session has one, however often a worker makes it.
 // digest and size, in bytes, are those of the clear PDF.
-func (tx *Tx) InsertPDF(ctx context.Context, session domain.SessionID, content, digest []byte, size int64, pages int, now time.Time) (first bool, err error) {
+func (tx *Tx) InsertPDF(ctx context.Context, session domain.SessionID, pdf domain.PDF, digest []byte, size int64, now time.Time) (first bool, err error) {
 	result, err := tx.exec(ctx, `
 		WITH marked AS (
-			UPDATE session SET pdf_ready_at = $5, pdf_sha256 = $6
+			UPDATE session SET pdf_ready_at = $5, pdf_sha256 = $6, pdf_signer = NULLIF($7, ''), pdf_signer_issuer = NULLIF($8, '')
 			WHERE id = $1 AND status = 'completed' AND pdf_ready_at IS NULL AND erased_at IS NULL
 			RETURNING id)
 		INSERT INTO statement_pdf (session_id, content, size_bytes, page_count, created_at)
 		SELECT id, $2, $3, $4, $5 FROM marked
 		ON CONFLICT (session_id) DO NOTHING`,
-		session, content, size, pages, now, digest)
+		session, pdf.Content, size, pdf.Pages, now, digest, pdf.Signer, pdf.SignerIssuer)
 	n, err := affected(result, err, "insert PDF")
 	return n > 0, err
 }

@@ -246,11 +246,14 @@ CREATE TABLE public.account (
     money_help text,
     money_help_url text,
     time_zone text DEFAULT 'Australia/Sydney'::text NOT NULL,
+    next_steps text,
+    receipt_email boolean DEFAULT false NOT NULL,
     CONSTRAINT account_answer_days_check CHECK (((answer_days = 0) OR ((answer_days >= 90) AND (answer_days <= 2557)))),
     CONSTRAINT account_brand_colour_check CHECK ((brand_colour ~ '^[0-9a-f]{6}$'::text)),
     CONSTRAINT account_check CHECK (((money_help_url IS NULL) OR ((money_help_url ~~ 'https://%'::text) AND (money_help IS NOT NULL)))),
     CONSTRAINT account_default_expires_in_days_check CHECK (((default_expires_in_days >= 1) AND (default_expires_in_days <= 90))),
     CONSTRAINT account_logo_check CHECK ((num_nulls(logo, logo_name, logo_width, logo_height) = ANY (ARRAY[0, 4]))),
+    CONSTRAINT account_next_steps_check CHECK (((char_length(next_steps) >= 1) AND (char_length(next_steps) <= 500))),
     CONSTRAINT account_retention_days_check CHECK (((retention_days >= 1) AND (retention_days <= 90))),
     CONSTRAINT account_time_zone_check CHECK ((('2026-01-01 00:00:00+00'::timestamp with time zone AT TIME ZONE time_zone) IS NOT NULL)),
     CONSTRAINT account_unsubmitted_days_check CHECK (((unsubmitted_days >= 1) AND (unsubmitted_days <= 90)))
@@ -351,6 +354,11 @@ CREATE TABLE public.billing_setting (
 CREATE TABLE public.blob_garbage (
     document_id uuid NOT NULL,
     created_at timestamp with time zone NOT NULL
+);
+
+CREATE TABLE public.customer_receipt (
+    session_id uuid NOT NULL,
+    sent_at timestamp with time zone NOT NULL
 );
 
 CREATE TABLE public.delivery (
@@ -671,6 +679,8 @@ CREATE TABLE public.session (
     pdf_sha256 bytea,
     prefilled boolean DEFAULT false NOT NULL,
     link_version integer DEFAULT 0 NOT NULL,
+    pdf_signer text,
+    pdf_signer_issuer text,
     CONSTRAINT session_pdf_sha256_check CHECK ((octet_length(pdf_sha256) = 32)),
     CONSTRAINT session_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'in_progress'::text, 'completed'::text, 'expired'::text, 'cancelled'::text])))
 )
@@ -886,6 +896,9 @@ ALTER TABLE ONLY public.billing_setting
 
 ALTER TABLE ONLY public.blob_garbage
     ADD CONSTRAINT blob_garbage_pkey PRIMARY KEY (document_id);
+
+ALTER TABLE ONLY public.customer_receipt
+    ADD CONSTRAINT customer_receipt_pkey PRIMARY KEY (session_id);
 
 ALTER TABLE ONLY public.delivery_attempt
     ADD CONSTRAINT delivery_attempt_pkey PRIMARY KEY (delivery_id, number);
@@ -1227,6 +1240,9 @@ ALTER TABLE ONLY public.api_key_network
 
 ALTER TABLE ONLY public.billing_setting
     ADD CONSTRAINT billing_setting_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.customer_receipt
+    ADD CONSTRAINT customer_receipt_session_id_fkey FOREIGN KEY (session_id) REFERENCES public.session(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.delivery_attempt
     ADD CONSTRAINT delivery_attempt_delivery_id_fkey FOREIGN KEY (delivery_id) REFERENCES public.delivery(id) ON DELETE CASCADE;

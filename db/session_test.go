@@ -267,7 +267,7 @@ func TestRetireSessions(t *testing.T) {
 		doc := &domain.Document{ID: domain.NewDocumentID(), SessionID: session.ID, Category: "other", FileName: "f", ContentType: "image/png", SHA256: []byte{1}, UploadedAt: start}
 		docs[session.ID] = doc
 		s.tx(func(tx *db.Tx) error {
-			first, err := tx.InsertPDF(s.ctx, session.ID, []byte("%PDF"), nil, 4, 1, start)
+			first, err := tx.InsertPDF(s.ctx, session.ID, domain.PDF{Content: []byte("%PDF"), Pages: 1}, nil, 4, start)
 			if err != nil || !first {
 				t.Errorf("InsertPDF = %v, %v", first, err)
 			}
@@ -297,7 +297,7 @@ func TestRetireSessions(t *testing.T) {
 		t.Errorf("retired session is %+v, %v", got, err)
 	}
 	s.tx(func(tx *db.Tx) error { // a PDF that comes late is not kept
-		if first, err := tx.InsertPDF(s.ctx, old.ID, []byte("%PDF"), nil, 4, 1, now); err != nil || first {
+		if first, err := tx.InsertPDF(s.ctx, old.ID, domain.PDF{Content: []byte("%PDF"), Pages: 1}, nil, 4, now); err != nil || first {
 			t.Errorf("PDF after retirement: %v, %v", first, err)
 		}
 		return nil

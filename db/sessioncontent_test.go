@@ -24,11 +24,11 @@ func TestPDF(t *testing.T) {
 	s.missing("PDF before it is made", err)
 	for i, want := range []bool{true, false} {
 		s.tx(func(tx *db.Tx) error {
-			first, err := tx.InsertPDF(s.ctx, done.ID, []byte{'%', 0, 255, byte(i)}, nil, 4, 3, start)
+			first, err := tx.InsertPDF(s.ctx, done.ID, domain.PDF{Content: []byte{'%', 0, 255, byte(i)}, Pages: 3}, nil, 4, start)
 			if err != nil || first != want {
 				t.Errorf("PDF %d is the first: %v, %v; want %v", i, first, err, want)
 			}
-			if first, err := tx.InsertPDF(s.ctx, open.ID, []byte("%"), nil, 1, 1, start); err != nil || first {
+			if first, err := tx.InsertPDF(s.ctx, open.ID, domain.PDF{Content: []byte("%"), Pages: 1}, nil, 1, start); err != nil || first {
 				t.Errorf("PDF of an open session: %v, %v", first, err)
 			}
 			return nil

@@ -18,6 +18,7 @@ import (
 	"candor/internal/testkit/browsertest"
 	"candor/internal/testkit/harness"
 	"candor/internal/testkit/servicetest"
+	"candor/internal/testkit/signtest"
 	"candor/views/pdf"
 )
 
@@ -30,7 +31,12 @@ func TestDemoPartner(t *testing.T) {
 	h, base := harness.Listen(t)
 	fonts, err := pdf.LoadFonts("")
 	h.OK(err)
-	services := func(clock domain.Clock) *demo.Services { return servicesOfDemo(h, clock) }
+	signer := signtest.New(t, signtest.ECDSA(t)).Signer(t)
+	services := func(clock domain.Clock) *demo.Services {
+		s := servicesOfDemo(h, clock)
+		s.Signer = signer
+		return s
+	}
 	n := 60
 	if browsertest.Pictures() {
 		n = demo.Sessions
@@ -148,6 +154,7 @@ func demoAddsUp(h *harness.Harness, p *demo.Partner) {
 		"deliveries and attempts": `SELECT (SELECT sum(attempts_total) FROM delivery WHERE account_id = $1) - (SELECT count(*) FROM delivery_attempt)`,
 		"completed sessions without a PDF, but for the one that was erased": `
 			SELECT count(*) - 1 FROM session LEFT JOIN statement_pdf ON id = session_id WHERE account_id = $1 AND status = 'completed' AND session_id IS NULL`,
+		"PDFs that aren't signed":                      `SELECT count(*) FROM statement_pdf JOIN session ON id = session_id WHERE account_id = $1 AND pdf_signer IS NULL`,
 		"invoices that aren't by a seller with an ABN": `SELECT count(*) FROM invoice WHERE account_id = $1 AND coalesce(seller->>'abn', '') = ''`,
 		"receipts for erased data, but for the one":    `SELECT count(*) - 1 FROM erasure WHERE account_id = $1`,
 		"what happened after now": `

@@ -58,7 +58,7 @@ var oddCases = map[string]oddCase{
 	"GET /dashboard/:mode/requests":                  {fields: "id={request}&key={key}&method=GET&status=404&code=not_found&from=2026-11-01&to=2026-11-20&before={request}"},
 	"GET /dashboard/:mode/audit":                     {fields: "who=Theirs&action=api_key.created&from=2026-11-01&to=2026-11-20&before={audit}"},
 	"GET /dashboard/:mode/audit/export":              {fields: "who=Theirs&action=api_key.created&from=2026-11-01&to=2026-11-20"},
-	"POST /dashboard/:mode/settings":                 {fields: "name=Lender&help_email=help@lender.example&help_phone=1300+123+456&money_help=Hardship+team&money_help_url=https://lender.example/help&brand_colour=b0241c"},
+	"POST /dashboard/:mode/settings":                 {fields: "name=Lender&help_email=help@lender.example&help_phone=1300+123+456&money_help=Hardship+team&money_help_url=https://lender.example/help&next_steps=We+call+you&receipt_email=true&brand_colour=b0241c"},
 	"POST /dashboard/:mode/settings/languages":       {fields: "languages=vi"},
 	"POST /dashboard/:mode/settings/time-zone":       {fields: "time_zone=Australia/Perth"},
 	"POST /dashboard/:mode/settings/expiry":          {fields: "default_expires_in_days=7"},

@@ -118,9 +118,15 @@ func sweeping(c *config) { c.SweepEvery = 100 * time.Millisecond }
 // given time.
 func (h *harness) completed(url string, at time.Time) *domain.Session {
 	h.Helper()
+	return h.completedWith(statementtest.Full(), url, at)
+}
+
+// completedWith is completed with other answers.
+func (h *harness) completedWith(answers *statement.Statement, url string, at time.Time) *domain.Session {
+	h.Helper()
 	s := h.Session(url, at)
 	h.Tx(func(tx *db.Tx) error {
-		for _, section := range statementtest.Full().Sections(at) {
+		for _, section := range answers.Sections(at) {
 			answers, err := section.MarshalJSON()
 			h.OK(err)
 			_, err = h.vault.SaveSection(h.Ctx, tx, s.ID, nil, section.Name, answers, at)

@@ -3,7 +3,9 @@ package jobs
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -12,6 +14,7 @@ import (
 	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/outbox"
+	"candor/internal/platform/pdfsign"
 	"candor/internal/statement"
 	"candor/internal/vault"
 	"candor/views/pdf"
@@ -36,6 +39,10 @@ func (pdfArgs) InsertOpts() river.InsertOpts {
 	}}
 }
 
+// fontWait is how long a statement that can't be drawn waits for its next try. It is
+// less than the hour that the alert looks back (D80).
+const fontWait = 10 * time.Minute
+
 // pdfTimeout is far above the milliseconds that a statement takes.
 const pdfTimeout = 30 * time.Second
 
@@ -50,9 +57,12 @@ type pdfWorker struct {
 	vault   *vault.Vault
 	outbox  *outbox.Outbox
 	fonts   *pdf.Fonts
+	signer  *pdfsign.Signer
 	baseURL string
 	clock   domain.Clock
 	logger  *slog.Logger
+
+	observer Observer
 }
 
 // Timeout bounds one run.
@@ -61,8 +71,9 @@ func (w *pdfWorker) Timeout(*river.Job[pdfArgs]) time.Duration { return pdfTimeo
 // NextRetry spaces failed runs.
 func (w *pdfWorker) NextRetry(job *river.Job[pdfArgs]) time.Time { return retryAt(job.Attempt) }
 
-// Work draws the PDF, then stores it and records session.pdf_ready in one
-// transaction. A second run changes nothing.
+// Work draws and signs the PDF (D81), then stores it and records session.pdf_ready in one
+// transaction. A second run changes nothing. A PDF that lacks a character is not
+// stored: it is drawn when a font has it.
 func (w *pdfWorker) Work(ctx context.Context, job *river.Job[pdfArgs]) error {
 	session, err := w.db.SessionByID(ctx, job.Args.SessionID)
 	if errors.Is(err, db.ErrNotFound) {
@@ -91,19 +102,37 @@ func (w *pdfWorker) Work(ctx context.Context, job *river.Job[pdfArgs]) error {
 		return err
 	}
 	if len(result.Uncovered) > 0 {
-		w.logger.WarnContext(ctx, "no font for some characters of a PDF: set CANDOR_PDF_FONT", "session_id", session.ID, "characters", len(result.Uncovered))
+		w.observer.Undrawn()
+		w.logger.ErrorContext(ctx, "a statement waits for a font: set CANDOR_PDF_FONT to one that has these characters", "session_id", session.ID, "blocks", blocks(result.Uncovered))
+		return river.JobSnooze(fontWait)
 	}
 	now := w.clock.Now()
+	content, err := w.signer.Sign(result.Bytes, now)
+	if err != nil {
+		return err
+	}
+	made := domain.PDF{Content: content, Pages: result.Pages, Signer: w.signer.Subject(), SignerIssuer: w.signer.Issuer()}
 	return w.db.InTx(ctx, func(tx *db.Tx) error {
-		first, err := w.vault.InsertPDF(ctx, tx, session.ID, result.Bytes, result.Pages, now)
+		first, err := w.vault.InsertPDF(ctx, tx, session.ID, made, now)
 		if err != nil || !first {
 			return err
 		}
 		return w.outbox.SessionEvent(ctx, tx, session, domain.PDFReadyPayload{
 			SessionID: session.ID, PDFURL: w.baseURL + "/v1/sessions/" + session.ID.String() + "/pdf",
-			FileSizeBytes: int64(len(result.Bytes)), PageCount: result.Pages,
+			FileSizeBytes: int64(len(content)), PageCount: result.Pages,
 		}, now)
 	})
+}
+
+// blocks are the rows of characters that have no font, such as "U+1F98x": an operator can
+// look for a font, and no name is in the log.
+func blocks(uncovered []rune) []string {
+	var out []string
+	for _, r := range uncovered {
+		out = append(out, fmt.Sprintf("U+%03Xx", r>>4))
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // logo returns the account's logo, or nil if it has none.
@@ -123,8 +152,8 @@ func pdfInput(account *domain.Account, s *domain.Session, answers *statement.Sta
 		AccountName: account.Name, Livemode: s.Livemode, SessionID: s.ID.String(), ReferenceID: s.Reference(),
 		CreatedAt: s.CreatedAt, SubmittedAt: *s.CompletedAt, Answers: answers,
 	}
-	if s.CustomerName != nil {
-		in.CustomerName = *s.CustomerName
+	if account.BrandColour != nil {
+		in.Brand = *account.BrandColour
 	}
 	return in
 }

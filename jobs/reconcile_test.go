@@ -22,6 +22,7 @@ type counting struct {
 	first    int
 	arrived  int
 	worked   map[string]int
+	undrawn  int
 }
 
 func (c *counting) note(change func()) {
@@ -40,6 +41,8 @@ func (c *counting) FirstAttempted(time.Duration) { c.note(func() { c.first++ }) 
 func (c *counting) Delivered(time.Duration)      { c.note(func() { c.arrived++ }) }
 func (c *counting) Repaired(what string)         { c.note(func() { c.repairs = append(c.repairs, what) }) }
 func (c *counting) UsageRecounted(int)           {}
+func (c *counting) Undrawn()                     { c.note(func() { c.undrawn++ }) }
+
 func (c *counting) Worked(kind string, failed bool) {
 	c.note(func() {
 		if c.worked == nil {

@@ -100,7 +100,7 @@ func TestRetention(t *testing.T) {
 	for s, id := range docs {
 		put(id, start)
 		h.Tx(func(tx *db.Tx) error {
-			if _, err := tx.InsertPDF(h.Ctx, s.ID, []byte("%PDF"), nil, 4, 1, start); err != nil {
+			if _, err := tx.InsertPDF(h.Ctx, s.ID, domain.PDF{Content: []byte("%PDF"), Pages: 1}, nil, 4, start); err != nil {
 				return err
 			}
 			return tx.InsertDocument(h.Ctx, &domain.Document{ID: id, SessionID: s.ID, Category: "other", FileName: "f", ContentType: "image/png", SHA256: []byte{1}, UploadedAt: start})

@@ -25,6 +25,7 @@ import (
 	"candor/internal/platform/blob"
 	"candor/internal/platform/keyring"
 	"candor/internal/platform/mail"
+	"candor/internal/platform/pdfsign"
 	"candor/internal/platform/tracing"
 	"candor/internal/vault"
 	"candor/views/pdf"
@@ -67,6 +68,7 @@ type Config struct {
 	Ring        *keyring.Keyring
 	Blobs       blob.Store
 	Fonts       *pdf.Fonts
+	Signer      *pdfsign.Signer // of PDFs; nil: they aren't signed
 	Terms       billing.Terms
 	Payments    billing.Provider // nil for billing.Manual
 	Mail        mail.Sender      // nil: every email fails
@@ -88,6 +90,8 @@ type Observer interface {
 	// UsageRecounted is called after a recount of used sessions with the number
 	// of accounts whose counters differ.
 	UsageRecounted(drifts int)
+	// Undrawn is called each time that a statement waits for a font.
+	Undrawn()
 	// Worked is called after each job.
 	Worked(kind string, failed bool)
 }
@@ -97,6 +101,7 @@ type unobserved struct{}
 
 func (unobserved) Repaired(string)     {}
 func (unobserved) UsageRecounted(int)  {}
+func (unobserved) Undrawn()            {}
 func (unobserved) Worked(string, bool) {}
 
 // Worker runs the jobs.
@@ -150,12 +155,13 @@ func workers(c Config) *river.Workers {
 	river.AddWorker(all, &redeliverWorker{dispatcher: c.Dispatcher})
 	safe := vault.New(c.Ring, c.Blobs)
 	river.AddWorker(all, &pdfWorker{
-		db: c.DB, vault: safe, outbox: c.Outbox, fonts: c.Fonts, baseURL: c.BaseURL, clock: c.Clock, logger: c.Logger,
+		db: c.DB, vault: safe, outbox: c.Outbox, fonts: c.Fonts, signer: c.Signer, baseURL: c.BaseURL, clock: c.Clock, logger: c.Logger, observer: c.Observer,
 	})
 	if c.Mail == nil {
 		c.Mail = mail.Nowhere{}
 	}
 	river.AddWorker(all, &staffEmailWorker{db: c.DB, ring: c.Ring, sender: c.Mail, baseURL: c.BaseURL, clock: c.Clock})
+	river.AddWorker(all, &receiptEmailWorker{db: c.DB, vault: safe, sender: c.Mail, clock: c.Clock})
 	river.AddWorker(all, &expireWorker{db: c.DB, outbox: c.Outbox, clock: c.Clock})
 	river.AddWorker(all, &alertWorker{db: c.DB, outbox: c.Outbox, clock: c.Clock})
 	river.AddWorker(all, &alertEmailWorker{db: c.DB, sender: c.Mail, baseURL: c.BaseURL})

@@ -84,6 +84,8 @@ for part in "$@"; do
 	pdftools)
 		has pdftotext || need poppler-utils poppler
 		has qpdf || need qpdf qpdf
+		has certutil || need libnss3-tools nss
+		has openssl || need openssl openssl
 		;;
 	caddy) has caddy || need caddy caddy ;;
 	nginx) has nginx || [ -x /usr/sbin/nginx ] || need nginx-light nginx ;;

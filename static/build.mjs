@@ -1,5 +1,6 @@
 // Bundles static/css, static/js and static/img into static/dist with hashed names, and
-// writes dist/manifest.json, which maps "app.css" to "app-1A2B3C4D.css".
+// writes dist/manifest.json, which maps "app.css" to "app-1A2B3C4D.css". Cuts the
+// typefaces of PDFs into views/pdf/fonts.
 // Usage: node static/build.mjs
 import { build } from "esbuild";
 import { createHash } from "node:crypto";
@@ -84,6 +85,28 @@ const bundled = new Set(
   Object.keys(result.metafile.inputs).map((file) => file.match(/node_modules\/((?:@[^/]+\/)?[^/]+)/)?.[1]).filter(Boolean),
 );
 bundled.add("lucide-static"); // its icons are read below
+
+// The typefaces of PDFs (D80): TrueType outlines without hints, which only screens use.
+// Inter keeps its figures of equal width, which views/pdf finds by their names. Noto has
+// every character of its Chinese: of GB 18030 and Big5, too, for names.
+const span = (from, to) => Array.from({ length: to - from + 1 }, (_, i) => String.fromCodePoint(from + i)).join("");
+const western = span(0x20, 0x2e7f) + span(0xa640, 0xabff) + span(0xfb00, 0xfb06);
+const chinese = span(0x2e80, 0x9fff) + span(0xf900, 0xfaff) + span(0xfe30, 0xfe4f) + span(0xff00, 0xffef) + span(0x20000, 0x2f7ff) + span(0x30000, 0x323af);
+const typefaces = [
+  ["inter-400.ttf", "@expo-google-fonts/inter", "400Regular/Inter_400Regular.ttf", western, ["tnum"]],
+  ["inter-600.ttf", "@expo-google-fonts/inter", "600SemiBold/Inter_600SemiBold.ttf", western, ["tnum"]],
+  ["noto-sans-sc.ttf", "@expo-google-fonts/noto-sans-sc", "400Regular/NotoSansSC_400Regular.ttf", chinese, []],
+];
+const fonts = path.join(root, "../views/pdf/fonts");
+await Promise.all(
+  typefaces.map(async ([file, name, source, characters, keepFeatures]) => {
+    const whole = await readFile(path.join(modules, name, source));
+    const dropTables = ["BASE", "GDEF", "GPOS", "STAT", "gasp", "vhea", "vmtx"];
+    const cut = await subsetFont(whole, characters, { targetFormat: "sfnt", keepFeatures, glyphNames: true, noHinting: true, dropTables });
+    await writeFile(path.join(fonts, file), cut);
+    bundled.add(name);
+  }),
+);
 const odd = [...bundled].filter((name) => !dependencies[name]).concat(Object.keys(dependencies).filter((name) => !bundled.has(name)));
 if (odd.length) throw new Error(`package.json's dependencies must be the bundled packages; they differ in ${odd.join(", ")}`);
 
@@ -107,7 +130,11 @@ manifest["icons.svg"] = spriteFile;
 
 // The licences of what is in these files, which must go with them.
 const licences = await Promise.all(
-  [...bundled].sort().map(async (name) => `${name}\n\n${await readFile(path.join(modules, name, "LICENSE"), "utf8")}`),
+  [...bundled].sort().map(async (name) => {
+    const files = (await readdir(path.join(modules, name))).filter((file) => file.startsWith("LICENSE")).sort();
+    const texts = await Promise.all(files.map((file) => readFile(path.join(modules, name, file), "utf8")));
+    return [name, ...texts].join("\n\n");
+  }),
 );
 await writeFile(path.join(dist, "licences.txt"), licences.join("\n\n"));
 manifest["licences.txt"] = "licences.txt";

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 
 	"candor/cmd/candor/cli"
 	"candor/cmd/candor/config"
+	"candor/internal/domain"
 	"candor/views/pdf"
 )
 
@@ -39,7 +39,6 @@ func (p *process) configCheck(ctx context.Context, args []string) error {
 	}
 	fmt.Fprintln(p.stdout, "The settings have no errors.")
 	if !c.Development {
-		c.PDFFont = cmp.Or(c.PDFFont, pdf.InstalledFont())
 		warnOfSettings(ctx, c, slog.New(plainWarnings{p.stdout}))
 	}
 	return nil
@@ -65,6 +64,9 @@ func checkSettings(c config.Config) (wrong config.Errors) {
 	if c.PDFFont != "" {
 		_, err := pdf.LoadFonts(c.PDFFont)
 		add("CANDOR_PDF_FONT", err)
+	}
+	if _, err := openSigner(c, domain.SystemClock.Now()); err != nil {
+		wrong = append(wrong, err.Error())
 	}
 	return wrong
 }

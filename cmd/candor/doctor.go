@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 
@@ -10,8 +9,8 @@ import (
 	"candor/cmd/candor/doctor"
 	"candor/db"
 	"candor/internal/domain"
+	"candor/internal/platform/pdfsign"
 	"candor/internal/webhook"
-	"candor/views/pdf"
 )
 
 // doctor examines the service by the configuration that serve uses.
@@ -37,8 +36,9 @@ func (p *process) examine(ctx context.Context, url string) doctor.Report {
 	client := webhook.NewClient(webhook.Policy{Development: c.Development})
 	defer client.Close()
 	d := doctor.Config{
-		Version: readVersion().Version, Development: c.Development, Connections: c.DBConnections, PDFFont: cmp.Or(c.PDFFont, pdf.InstalledFont()),
+		Version: readVersion().Version, Development: c.Development, Connections: c.DBConnections, PDFFont: c.PDFFont,
 		RedisURL: c.RedisURL, Client: client, URL: url, Clock: domain.SystemClock, Timeout: doctor.Timeout, Readable: readable(c),
+		Signer: func() (*pdfsign.Signer, error) { return openSigner(c, domain.SystemClock.Now()) },
 	}
 	if d.BlobsErr = openDataDir(c.DataDir); d.BlobsErr == nil {
 		d.Ring, d.BlobsErr = openKeys(c)

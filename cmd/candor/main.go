@@ -19,6 +19,7 @@ import (
 	"candor/handlers/api"
 	"candor/internal/domain"
 	"candor/internal/form"
+	"candor/internal/platform/pdfsign"
 	"candor/internal/service"
 	"candor/internal/vault"
 	"candor/views/dashboard"
@@ -148,7 +149,7 @@ func (p *process) openAdmin(ctx context.Context) (*admin.App, error) {
 				Accounts: s.Accounts, Auth: s.StaffAuth, Keys: s.Keys, Sessions: s.Sessions, Team: s.Team, Webhooks: s.Webhooks,
 			}
 		},
-		PDFFont: c.PDFFont, Close: a.close,
+		PDFFont: c.PDFFont, OpenSigner: func() (*pdfsign.Signer, error) { return openSigner(c, domain.SystemClock.Now()) }, Close: a.close,
 	}, nil
 }
 

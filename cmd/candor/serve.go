@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -11,7 +10,6 @@ import (
 
 	"candor/cmd/candor/cli"
 	"candor/cmd/candor/config"
-	"candor/views/pdf"
 )
 
 // roles are what a serving process does.
@@ -48,7 +46,6 @@ func (p *process) serveAs(ctx context.Context, command string, args []string, r 
 	if err != nil {
 		return err
 	}
-	c.PDFFont = cmp.Or(c.PDFFont, pdf.InstalledFont())
 	collectRarely(p.env)
 	logger := newLogger(c, p.stdout, p.stderr)
 	var listener, ops net.Listener

@@ -8,6 +8,7 @@ import (
 	"net/http/cookiejar"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -44,8 +45,7 @@ func TestStatementFromStartToEnd(t *testing.T) {
 	hooks.Wait("session.completed", 1)
 	checkEvents(t, hooks.Of(""), s.ID)
 	checkCompleted(t, hooks.Of("session.completed")[0])
-	checkData(t, api, s.ID)
-	checkPDF(t, api, s.ID, ready)
+	checkPDF(t, api, s.ID, ready, checkData(t, api, s.ID))
 	p.Stop()
 	var calls int // with the queued ones
 	if err := dbtest.Open(t, env["DATABASE_URL"]).Raw().Get(&calls, `SELECT count(*) FROM api_request WHERE status IN (200, 201)`); err != nil || calls != 3 {
@@ -109,7 +109,8 @@ func decodeNumbers(t *testing.T, content []byte, to any) {
 	}
 }
 
-func checkData(t *testing.T, api process.Partner, id string) {
+// checkData returns the data's bytes.
+func checkData(t *testing.T, api process.Partner, id string) (data []byte) {
 	t.Helper()
 	status, _, content := api.Do(http.MethodGet, "/sessions/"+id+"/data", "")
 	var got struct {
@@ -130,24 +131,36 @@ func checkData(t *testing.T, api process.Partner, id string) {
 		len(got.Data.Documents) != 1 || got.Data.Documents[0]["content_type"] != "application/pdf" || got.Data.Personal["full_name"] != "Zoë Margaret O'Brien" {
 		t.Errorf("the data endpoint returned %d %s, want monthly_surplus %s", status, content, surplus)
 	}
+	return dataIn(t, content)
 }
 
-func checkPDF(t *testing.T, api process.Partner, id string, ready process.WebhookCall) {
+// dataIn is the member data of the data endpoint's answer, byte for byte.
+func dataIn(t *testing.T, answer []byte) []byte {
+	t.Helper()
+	var exact struct {
+		Data json.RawMessage `json:"data"`
+	}
+	decodeNumbers(t, answer, &exact)
+	return exact.Data
+}
+
+func checkPDF(t *testing.T, api process.Partner, id string, ready process.WebhookCall, data []byte) {
 	t.Helper()
 	status, header, content := api.Do(http.MethodGet, "/sessions/"+id+"/pdf?download=true", "")
 	if status != http.StatusOK || header.Get("Content-Type") != "application/pdf" || !bytes.HasPrefix(content, []byte("%PDF-")) ||
 		!strings.Contains(header.Get("Content-Disposition"), "financial_statement_"+id+".pdf") {
 		t.Errorf("the PDF endpoint returned %d %v", status, header)
 	}
-	var data struct {
+	var event struct {
 		FileSize  int    `json:"file_size_bytes"`
 		PageCount int    `json:"page_count"`
 		URL       string `json:"pdf_url"`
 	}
-	decodeNumbers(t, ready.Data, &data)
-	if data.FileSize != len(content) || data.PageCount < 2 || data.URL != api.Base+"/v1/sessions/"+id+"/pdf" {
+	decodeNumbers(t, ready.Data, &event)
+	if event.FileSize != len(content) || event.PageCount < 2 || event.URL != api.Base+"/v1/sessions/"+id+"/pdf" {
 		t.Errorf("session.pdf_ready says %s; the PDF has %d bytes", ready.Data, len(content))
 	}
+	checkAttached(t, id, content, data)
 }
 
 func TestRetriesFollowTheSchedule(t *testing.T) {
@@ -307,4 +320,21 @@ func postmaster(t *testing.T, dir string) int {
 		t.Fatal(err)
 	}
 	return pid
+}
+
+// checkAttached extracts the file from the PDF: it is the member of the API's answer,
+// byte for byte (D81).
+func checkAttached(t *testing.T, id string, content, data []byte) {
+	t.Helper()
+	dir := t.TempDir()
+	path, out := filepath.Join(dir, "statement.pdf"), filepath.Join(dir, "data.json")
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if said, err := exec.CommandContext(t.Context(), "pdfdetach", "-savefile", "financial_statement_"+id+".json", "-o", out, path).CombinedOutput(); err != nil {
+		t.Fatalf("pdfdetach (install poppler-utils): %v\n%s", err, said)
+	}
+	if attached, err := os.ReadFile(out); err != nil || !bytes.Equal(attached, data) {
+		t.Errorf("the PDF has the data\n%s\nand the API answers (%v)\n%s", attached, err, data)
+	}
 }

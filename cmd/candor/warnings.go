@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"candor/cmd/candor/config"
+	"candor/internal/domain"
 )
 
 // keyCheckTime bounds warnOfKeys, which reads every session's data key.
@@ -27,7 +28,7 @@ func warnOfSettings(ctx context.Context, c config.Config, logger *slog.Logger) {
 	warnOfSeller(ctx, c, logger)
 	warnOfDatabase(ctx, c, logger)
 	warnOfRedis(ctx, c, logger)
-	warnOfFont(ctx, c, logger)
+	warnOfCertificate(ctx, c, logger, domain.SystemClock.Now())
 	warnOfMail(ctx, c, logger)
 }
 
@@ -110,10 +111,13 @@ func warnOfRedis(ctx context.Context, c config.Config, logger *slog.Logger) {
 	logger.WarnContext(ctx, "the connection to Redis can be read or redirected on the network: use rediss:// in CANDOR_REDIS_URL, a unix socket or a loopback address")
 }
 
-// warnOfFont warns if PDFs can't show Chinese, in which the form is offered.
-func warnOfFont(ctx context.Context, c config.Config, logger *slog.Logger) {
-	if c.PDFFont == "" {
-		logger.WarnContext(ctx, "PDFs show \uFFFD for Chinese: install the package fonts-droid-fallback (google-droid-sans-fonts on Fedora), or set CANDOR_PDF_FONT to a TrueType font that has it")
+// warnOfCertificate warns if PDFs can soon be signed no more. A web process need not be
+// able to read the key, so that isn't said here.
+func warnOfCertificate(ctx context.Context, c config.Config, logger *slog.Logger, now time.Time) {
+	signer, err := openSigner(c, now)
+	if err == nil && signer != nil && signer.ExpiresSoon(now) {
+		logger.WarnContext(ctx, "the certificate that signs PDFs expires on "+signer.Expires().Format("2 January 2006")+
+			": get a new one, set CANDOR_PDF_CERT and CANDOR_PDF_KEY and restart; once it has expired, no PDF is made")
 	}
 }
 

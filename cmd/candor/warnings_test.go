@@ -1,13 +1,16 @@
 package main
 
 import (
+	"crypto/x509"
 	"log/slog"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"candor/cmd/candor/config"
 	"candor/internal/demo"
+	"candor/internal/testkit/signtest"
 )
 
 func TestWarnsOfSeller(t *testing.T) {
@@ -55,14 +58,17 @@ func TestDatabaseWarning(t *testing.T) {
 	}
 }
 
-// The start names the package if PDFs can't show Chinese.
-func TestFontWarning(t *testing.T) {
+// The start warns 30 days before the certificate that signs PDFs expires.
+func TestCertificateWarning(t *testing.T) {
 	t.Parallel()
-	for font, warned := range map[string]bool{"": true, "/fonts/some.ttf": false} {
+	now := time.Now()
+	files := signtest.New(t, signtest.ECDSA(t), func(c *x509.Certificate) { c.NotAfter = now.AddDate(0, 0, 31) })
+	for days, warned := range map[int]bool{0: false, 2: true, 40: false} { // after 40 it has expired: a worker doesn't start
 		var log strings.Builder
-		warnOfFont(t.Context(), config.Config{PDFFont: font}, slog.New(slog.NewTextHandler(&log, nil)))
-		if got := strings.Contains(log.String(), "install the package fonts-droid-fallback"); got != warned {
-			t.Errorf("font %q: logged %q, want a warning: %v", font, log.String(), warned)
+		c := config.Config{PDFCert: files.Certificate, PDFKey: files.Key}
+		warnOfCertificate(t.Context(), c, slog.New(slog.NewTextHandler(&log, nil)), now.AddDate(0, 0, days))
+		if got := strings.Contains(log.String(), "the certificate that signs PDFs expires on "); got != warned {
+			t.Errorf("after %d days: logged %q, want a warning: %v", days, log.String(), warned)
 		}
 	}
 }

@@ -20,13 +20,20 @@ func startWorker(ctx context.Context, c config.Config, a *app, logger *slog.Logg
 	if err != nil {
 		return part{}, fmt.Errorf("CANDOR_PDF_FONT: %w", err)
 	}
+	signer, err := openSigner(c, domain.SystemClock.Now())
+	if err != nil {
+		return part{}, err
+	}
+	if signer != nil {
+		a.metrics.CertificateExpires(signer.Expires())
+	}
 	client := webhook.NewClient(webhook.Policy{Development: c.Development})
 	dispatcher := delivery.New(delivery.Config{
 		DB: a.DB, Ring: a.Ring, Client: client, Schedule: c.Schedule, Clock: domain.SystemClock, Logger: logger, Observer: a.metrics, Tracer: a.tracer,
 		PollEvery: c.SweepInterval, RescueAfter: c.RescueAfter,
 	})
 	work := jobs.Config{
-		DB: a.DB, DSN: a.dsn, DirectDSN: a.direct, Outbox: a.Outbox, Dispatcher: dispatcher, Ring: a.Ring, Blobs: a.Blobs, Fonts: fonts,
+		DB: a.DB, DSN: a.dsn, DirectDSN: a.direct, Outbox: a.Outbox, Dispatcher: dispatcher, Ring: a.Ring, Blobs: a.Blobs, Fonts: fonts, Signer: signer,
 		Mail: a.mail, BaseURL: c.PublicURL(), Clock: domain.SystemClock, Logger: logger, Observer: a.metrics, Tracer: a.tracer,
 		SweepEvery: c.SweepInterval, RescueAfter: c.RescueAfter, PDFWorkers: runtime.GOMAXPROCS(0),
 		Terms: c.Terms, Payments: a.stripe,

@@ -162,7 +162,7 @@ func TestAdvanceWithData(t *testing.T) {
 		"assets": {"bank_accounts": [{"institution": "Westpac", "account_type": "savings", "balance": 1234.56}]}}}`).WantStatus(http.StatusOK)
 	data := h.Get("/sessions/" + id + "/data").WantStatus(http.StatusOK).Object()["data"].(map[string]any)
 	personal, summary := data["personal_details"].(map[string]any), data["summary"].(map[string]any)
-	if personal["full_name"] != "Jo Citizen" || personal["email"] != "jo@customer.example" || personal["phone"] != "0491570006" || personal["date_of_birth"] == "" {
+	if personal["full_name"] != "Jo Citizen" || personal["email"] != "jo@customer.example" || personal["phone"] != "0491 570 006" || personal["date_of_birth"] == "" {
 		t.Errorf("personal details %v", personal)
 	}
 	if summary["total_assets"] != 1234.56 || summary["total_liabilities"] != float64(0) {

@@ -41,7 +41,7 @@ func (s *Server) sessionPage(c echo.Context, v *Visit, id domain.SessionID, stat
 	page := view.SessionPage{
 		Page: s.page(v, "Session"), Session: found.Session, Deliveries: found.Deliveries, Documents: len(found.Documents),
 		Events: make(map[domain.EventID]string), LinkUses: found.LinkUses, Refused: found.Refused,
-		MayDownload: v.Staff.May(domain.DownloadData), Retained: found.Retained, DataUntil: found.DataUntil, DataGone: found.DataGone, Days: c.FormValue("days"),
+		Names: found.Names, MayDownload: v.Staff.May(domain.DownloadData), Retained: found.Retained, DataUntil: found.DataUntil, DataGone: found.DataGone, Days: c.FormValue("days"),
 	}
 	page.Errors, page.Of = view.ErrorItems(errs), found.Session.Reference()
 	page.Live = view.Live{Topics: domain.SessionChanged | domain.DeliveryChanged, Session: &id}
@@ -70,6 +70,9 @@ func (s *Server) sessionPage(c echo.Context, v *Visit, id domain.SessionID, stat
 		for _, d := range found.Documents {
 			page.Files = append(page.Files, view.SessionFile{ID: d.ID, Name: d.FileName, SizeBytes: d.SizeBytes})
 		}
+	}
+	if !page.MayDownload && page.Names != nil {
+		page.Names.Given, page.Names.Signed = "", "" // answers (D51, D79)
 	}
 	page.Timeline = view.Ordered(found.Session, page.Timeline)
 	return web.Render(c, status, view.Session(page))

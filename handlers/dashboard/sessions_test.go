@@ -16,6 +16,7 @@ import (
 	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/statement"
+	"candor/internal/statement/statementtest"
 	"candor/internal/testkit/harness"
 	"candor/internal/testkit/page"
 )
@@ -215,6 +216,36 @@ func TestDownloadsAreForThoseWhoMayAndAreNoted(t *testing.T) {
 	other.WantPage(other.Get(path), http.StatusOK, "Document downloaded").Hides("payslip.pdf")
 }
 
+// A session's page says who signed the PDF, or that it isn't signed (D81), as long as
+// the customer isn't erased.
+func TestSessionSaysWhoSignedThePDF(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	owner := h.Owner()
+	path := func(id domain.SessionID) string { return "/dashboard/test/sessions/" + id.String() }
+	unsigned := h.NewSession(h.TestScope(), domain.NewSession{}).ID
+	h.Complete(unsigned)
+	owner.WantPage(owner.Get(path(unsigned)), http.StatusOK).Hides("Signature of the PDF")
+	h.StorePDF(unsigned, []byte("%PDF-1.7"))
+	owner.WantPage(owner.Get(path(unsigned)), http.StatusOK, "Signature of the PDF Not signed")
+
+	signed := h.NewSession(h.TestScope(), domain.NewSession{CustomerEmail: "jo@customer.example"}).ID
+	h.Complete(signed)
+	h.OK(h.DB.InTx(t.Context(), func(tx *db.Tx) error {
+		_, err := h.Service.Vault.InsertPDF(t.Context(), tx, signed, domain.PDF{Content: []byte("%PDF-1.7"), Pages: 1, Signer: harness.Hostile, SignerIssuer: "Authority & Sons"}, h.Clock.Now())
+		return err
+	}))
+	page := owner.WantPage(owner.Get(path(signed)), http.StatusOK, "Signature of the PDF "+harness.Hostile+" certificate issued by Authority & Sons")
+	if strings.Contains(page.Source, "<script>alert") {
+		t.Error("a certificate's name is on the page as it is")
+	}
+	owner.WantRedirect(owner.Post(path(signed)+"/erase", url.Values{"confirm": {"jo@customer.example"}, "sessions": {signed.String()}}), path(signed))
+	owner.WantPage(owner.Get(path(signed)), http.StatusOK).Hides("Authority & Sons")
+	if s := h.SessionOf(signed); s.PDFSigner != nil || s.PDFSignerIssuer != nil {
+		t.Error("an erased session keeps who signed its PDF")
+	}
+}
+
 // TestSessionTellsItsStory reads the page as its columns are read aloud.
 func TestSessionTellsItsStory(t *testing.T) {
 	t.Parallel()
@@ -233,6 +264,47 @@ func TestSessionTellsItsStory(t *testing.T) {
 			t.Errorf("%q is told %d times, want in the timeline and among the webhooks", title, got)
 		}
 	}
+}
+
+// TestSessionSaysWhoSigned signs with other names than the given ones (D79). Who may not read
+// answers is told only that they differ.
+func TestSessionSaysWhoSigned(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	const asked, unasked, duck = "The customer was asked about it and confirmed it.", "The customer wasn’t asked about it.", "Donald Duck"
+	complete := func(customer, signature string) string {
+		c := h.Customer(h.NewSession(h.TestScope(), domain.NewSession{CustomerName: customer}))
+		c.AnswerAll()
+		values := statementtest.Values(statement.DeclarationSection)
+		values.Set("full_name", signature)
+		c.WantRedirect(c.Post(statement.DeclarationSection, values))
+		return "/dashboard/test/sessions/" + c.ID.String()
+	}
+	owner, support := h.Staff(domain.RoleOwner), h.Staff(domain.RoleSupport)
+	see := func(staff *harness.StaffBrowser, url string) *page.Page {
+		return staff.WantPage(staff.Get(url), http.StatusOK)
+	}
+	alike := complete("Zoe O’Brien", "O'Brien Zoë")
+	see(owner, alike).Shows("Signed by O'Brien Zoë").Hides("Name in the answers", "Not the")
+	see(support, alike).Hides("Signed by", "Name in the answers", "O'Brien Zoë")
+
+	expected := complete("Mia Chen", "Zoë Margaret O'Brien")
+	see(owner, expected).Shows("Name Mia Chen", "Name in the answers Zoë Margaret O'Brien Not the name above.", "Signed by Zoë Margaret O'Brien").Hides("Not the customer’s full name")
+	see(support, expected).Shows("Name in the answers Not the name above.").Hides("O'Brien", "Zoë", "Signed by")
+
+	other := complete("Zoe O’Brien", duck)
+	see(owner, other).Shows("Signed by Donald Duck Not the customer’s full name, Zoë Margaret O'Brien. "+unasked).Hides(asked, "Name in the answers")
+	see(support, other).Shows("Signed by Not the customer’s full name. "+unasked).Hides(duck, "Margaret")
+
+	c := h.Customer(h.NewSession(h.TestScope(), domain.NewSession{}))
+	c.AnswerAll()
+	see(owner, "/dashboard/test/sessions/"+c.ID.String()).Hides("Signed by", "Name in the answers")
+	signature := url.Values{"accepted": {"true"}, "full_name": {duck}, "asked": {"true"}}
+	signature["right"] = c.WantPage(c.Post(statement.DeclarationSection, signature), http.StatusUnprocessableEntity).Field("right").Choices
+	c.WantRedirect(c.Post(statement.DeclarationSection, signature))
+	confirmed := "/dashboard/test/sessions/" + c.ID.String()
+	see(owner, confirmed).Shows("Signed by Donald Duck", asked).Hides(unasked, "Name in the answers")
+	see(support, confirmed).Shows(asked).Hides(duck)
 }
 
 func TestExportIsSafeAndWhole(t *testing.T) {

@@ -30,7 +30,7 @@ func (s *Server) settingsPage(c echo.Context, v *Visit, errs form.Errors, typed 
 	}
 	page := view.SettingsPage{
 		Page: s.page(v, "Settings"), Name: account.Name, HelpEmail: web.Text(account.HelpEmail), HelpPhone: web.Text(account.HelpPhone),
-		MoneyHelp: web.Text(account.MoneyHelp), MoneyHelpURL: web.Text(account.MoneyHelpURL),
+		MoneyHelp: web.Text(account.MoneyHelp), MoneyHelpURL: web.Text(account.MoneyHelpURL), NextSteps: web.Text(account.NextSteps), ReceiptEmail: account.ReceiptEmail,
 		Logo: ui.Logo(account), LogoOf: account.Name, Languages: account.FormLanguages, TimeZone: account.TimeZone,
 		DefaultExpiry: strconv.Itoa(account.DefaultExpiresInDays), Retention: map[domain.RetentionKind]string{},
 	}
@@ -75,11 +75,13 @@ func (s *Server) ChangeSettings(c echo.Context, v *Visit) error {
 	params := accounts.Settings{
 		Name: c.FormValue("name"), HelpEmail: c.FormValue("help_email"), HelpPhone: c.FormValue("help_phone"), BrandColour: c.FormValue("brand_colour"),
 		MoneyHelp: c.FormValue("money_help"), MoneyHelpURL: c.FormValue("money_help_url"),
+		NextSteps: c.FormValue("next_steps"), ReceiptEmail: c.FormValue("receipt_email") != "",
 	}
 	err := s.Accounts.ChangeSettings(c.Request().Context(), v.Scope.AccountID, v.Actor, params)
 	return s.changedSettings(c, v, err, "settings_saved", func(p *view.SettingsPage) {
 		p.Name, p.HelpEmail, p.HelpPhone, p.BrandColour = params.Name, params.HelpEmail, params.HelpPhone, params.BrandColour
 		p.MoneyHelp, p.MoneyHelpURL = params.MoneyHelp, params.MoneyHelpURL
+		p.NextSteps, p.ReceiptEmail = params.NextSteps, params.ReceiptEmail
 	})
 }
 

@@ -37,7 +37,7 @@ var guideFiles embed.FS
 
 // guideNames are the guides in their order.
 var guideNames = []string{
-	"quick-start", "session", "webhooks", "port", "idempotency", "pagination", "test-mode", "simulator", "errors", "limits", "going-live", "versions",
+	"quick-start", "session", "verify-pdf", "webhooks", "port", "idempotency", "pagination", "test-mode", "simulator", "errors", "limits", "going-live", "versions",
 }
 
 // A guide is a guide with the headings in it.

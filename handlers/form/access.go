@@ -148,6 +148,7 @@ type visit struct {
 	pass
 	announce string // what was just done
 	focus    string // id of the element that takes the focus after it, "" for the title
+	again    again  // the stored document that was just added once more
 }
 
 // A finder is how a visit reads the form.
@@ -174,7 +175,7 @@ func (s *Server) visit(c echo.Context, find finder) (*visit, error) {
 	}
 	s.speakTo(c, v)
 	keepTime(c, v.Statement)
-	v.announce, v.focus = s.announcement(c, id)
+	s.announce(c, v)
 	if !v.Session.Status.Open() || !byPerson(c.Request()) {
 		return v, nil
 	}

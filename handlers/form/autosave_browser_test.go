@@ -103,6 +103,7 @@ func TestWhatIsTypedIsSaved(t *testing.T) {
 	c := newTyping(t)
 	tab := c.device(t, "income")
 	tab.Click(input("employment_income"))
+	tab.Select(input("employment_income.gross_salary.period"), "year")
 	tab.Type(input("employment_income.gross_salary"), "98500")
 	tab.WaitForText(saveStatus, "Saved ")
 	tab.WaitForText(".totals", "$98,500.00")

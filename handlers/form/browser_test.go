@@ -167,6 +167,8 @@ func TestAPersonFillsInEverything(t *testing.T) {
 	p.look("assets", "6-assets")
 	p.press("/liabilities")
 	p.look("liabilities", "7-liabilities-suggested")
+	p.tab.Click(`button[value="remove:personal_loans.1"]`)
+	p.tab.WaitGone(input("personal_loans.1.lender"))
 	p.fillIn("liabilities")
 	p.look("liabilities", "8-liabilities")
 	p.press("/expenses")

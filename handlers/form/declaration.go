@@ -11,6 +11,7 @@ import (
 	"candor/internal/service/forms"
 	"candor/internal/statement"
 	view "candor/views/form"
+	"candor/views/i18n"
 )
 
 // ShowDeclaration shows all answers for checking, and the signature if every
@@ -44,11 +45,17 @@ func (s *Server) checkPage(v *visit, signed forms.Signature) view.CheckPage {
 		})
 	}
 	page.Summary = v.Statement.Summary()
+	s.ask(&page, v, signed)
+	return page
+}
+
+// ask asks about the odd answers of finished sections, and about the name that is signed
+// with.
+func (s *Server) ask(page *view.CheckPage, v *visit, signed forms.Signature) {
 	if len(page.Unfinished) == 0 {
 		page.Doubts = v.Statement.Doubts(s.Clock.Now())
 		page.Confirmed, page.Unconfirmed = signed.Confirmed, signed.Unconfirmed(page.Doubts)
 	}
-	return page
 }
 
 // Sign signs and submits the form (D16). If the signature is invalid, an odd
@@ -60,7 +67,7 @@ func (s *Server) Sign(c echo.Context, v *visit) error {
 	if err != nil {
 		return err
 	}
-	signature := forms.Signature{Browser: v.browser, Asked: values.Has(view.AskedInput), Confirmed: values[view.RightInput], Shown: values.Get(view.ShownInput)}
+	signature := forms.Signature{Browser: v.browser, Language: i18n.Language(c.Request().Context()), Asked: values.Has(view.AskedInput), Confirmed: values[view.RightInput], Shown: values.Get(view.ShownInput)}
 	page := s.checkPage(v, signature)
 	ctx := c.Request().Context()
 	ticked := slices.DeleteFunc(slices.Clone(signature.Confirmed), func(key string) bool {
@@ -73,6 +80,7 @@ func (s *Server) Sign(c echo.Context, v *visit) error {
 		return c.NoContent(http.StatusNoContent)
 	}
 	page.Errors = page.Declaration.Decode(values)
+	s.ask(&page, v, signature)
 	if len(page.Errors)+len(page.Unfinished)+len(page.Unconfirmed) == 0 && !page.Changed {
 		signature.Declaration = v.Statement.Declaration
 		return s.submit(c, v, signature)

@@ -62,8 +62,12 @@ func (s *Server) renderDocuments(c echo.Context, v *visit, status int, category 
 	}
 	page := s.page(v)
 	page.Focus = v.focus
+	again := slices.IndexFunc(v.Statement.Documents, func(d statement.Document) bool { return d.ID == v.again.document })
+	if again >= 0 && len(errs) == 0 {
+		page.Focus = view.UploadedID(again)
+	}
 	return web.Render(c, status, view.Documents(view.DocumentsPage{
-		Page: page, Action: documentsURL(c, v), Documents: v.Statement.Documents,
+		Page: page, Action: documentsURL(c, v), Documents: v.Statement.Documents, Again: v.again.document, OtherCategory: v.again.other,
 		Category: category, Errors: errs, Returning: returning(c) && cameFrom(c) == "", From: cameFrom(c),
 	}))
 }
@@ -117,6 +121,39 @@ func storesFile(action string) bool {
 	return strings.HasPrefix(action, view.ActionLanguage+":")
 }
 
+// again is a stored document that was added once more, as a notice carries it to the
+// next page (D84). The zero value is none.
+type again struct {
+	document string // its id
+	other    bool   // it was added with another category, which isn't kept
+}
+
+const (
+	againCode      = "again:" // the document's id follows
+	againOtherCode = "again-other:"
+)
+
+func readAgain(code string) again {
+	if document, ok := strings.CutPrefix(code, againCode); ok {
+		return again{document: document}
+	}
+	document, other := strings.CutPrefix(code, againOtherCode)
+	if !other {
+		return again{}
+	}
+	return again{document: document, other: true}
+}
+
+func (a again) code() string {
+	switch {
+	case a.document == "":
+		return ""
+	case a.other:
+		return againOtherCode + a.document
+	}
+	return againCode + a.document
+}
+
 // AnswerDocuments takes the documents page's form (D47). A chosen file is
 // stored whichever button was pressed, so that none is lost.
 func (s *Server) AnswerDocuments(c echo.Context, v *visit) error {
@@ -126,6 +163,10 @@ func (s *Server) AnswerDocuments(c echo.Context, v *visit) error {
 	if err != nil {
 		return err
 	}
+	var already *forms.AlreadyAdded
+	if errors.As(u.Rejected, &already) {
+		v.again, u.Rejected = again{already.Document.String(), already.Category != ""}, nil
+	}
 	action := documentsAction(u)
 	document, removes := strings.CutPrefix(action, view.ActionRemove)
 	language, switches := strings.CutPrefix(action, view.ActionLanguage+":")
@@ -133,7 +174,7 @@ func (s *Server) AnswerDocuments(c echo.Context, v *visit) error {
 		!switches && !removes && action != view.ActionDescribe && !storesFile(action) {
 		return errUnknownAction
 	}
-	err = s.describeDocuments(c, v, u.Values)
+	err = s.describeDocuments(c, v, u.Values, action == view.ActionContinue)
 	switch {
 	case err != nil:
 	case removes:
@@ -151,11 +192,23 @@ func (s *Server) AnswerDocuments(c echo.Context, v *visit) error {
 }
 
 // describeDocuments stores the categories that were chosen beside stored
-// documents. A page on which none was chosen leaves what another tab stored.
-func (s *Server) describeDocuments(c echo.Context, v *visit, values url.Values) error {
+// documents, and those that a page guessed if guesses count. What a page only showed
+// leaves what another tab stored (D84).
+func (s *Server) describeDocuments(c echo.Context, v *visit, values url.Values, guesses bool) error {
+	rest := values.Get(statement.RestField)
+	if rest != "" && !statement.KnownCategory(rest) {
+		return domain.FieldError(domain.CodeValidation, statement.RestField, statement.NoCategory)
+	}
 	chosen := map[domain.DocumentID]string{}
 	for _, d := range v.Statement.Documents {
 		category := values.Get(statement.CategoryField(d.ID))
+		onlyShown := category != "" && values.Get(statement.ShownField(d.ID)) == category
+		switch {
+		case onlyShown && (d.Category != "" || !guesses):
+			continue
+		case category == "" && d.Category == "" && values.Has(statement.CategoryField(d.ID)):
+			category = rest
+		}
 		if category == "" || category == string(d.Category) {
 			continue
 		}
@@ -199,17 +252,21 @@ func (s *Server) storeUpload(c echo.Context, v *visit, u *web.Upload, name strin
 func (s *Server) leaveDocuments(c echo.Context, v *visit, action string) error {
 	switch action {
 	case view.ActionUpload:
-		s.leaveNotice(c, v.Session.ID, "uploaded", view.UploadedID(len(v.Statement.Documents)))
+		if v.again.document != "" {
+			s.leaveSaved(c, v, "")
+		} else {
+			s.leaveNotice(c, v.Session.ID, "uploaded", view.UploadedID(len(v.Statement.Documents)))
+		}
 		return c.Redirect(http.StatusSeeOther, documentsURL(c, v))
 	case view.ActionDescribe:
-		s.leaveNotice(c, v.Session.ID, "saved", "")
+		s.leaveSaved(c, v, "")
 		return c.Redirect(http.StatusSeeOther, documentsURL(c, v))
 	case view.ActionSave:
-		s.leaveNotice(c, v.Session.ID, "saved", "")
+		s.leaveSaved(c, v, "")
 		return c.Redirect(http.StatusSeeOther, formURL(v.Session.ID))
 	}
 	if from := cameFrom(c); from != "" { // the rest of the documents can come later
-		s.leaveNotice(c, v.Session.ID, "saved", "")
+		s.leaveSaved(c, v, "")
 		return c.Redirect(http.StatusSeeOther, actionURL(c, v, from))
 	}
 	if err := s.Forms.CompleteDocuments(c.Request().Context(), v.Session); err != nil {

@@ -34,6 +34,12 @@ func picture(t *testing.T, encode func(io.Writer, image.Image) error) []byte {
 	return b.Bytes()
 }
 
+// photo is a JPEG that differs from those with another n.
+func photo(t *testing.T, n byte) []byte {
+	t.Helper()
+	return append(picture(t, func(w io.Writer, m image.Image) error { return jpeg.Encode(w, m, nil) }), n)
+}
+
 // bomb is a PNG of some bytes that claims to be 60,000 pixels square.
 func bomb() []byte {
 	header := append([]byte("IHDR"), 0, 0, 0xea, 0x60, 0, 0, 0xea, 0x60, 8, 6, 0, 0, 0)
@@ -50,16 +56,16 @@ func TestUploadsThatAreAccepted(t *testing.T) {
 		content            []byte
 	}{
 		{"just fits.pdf", "just fits.pdf", "application/pdf", harness.PDFOf(statement.MaxDocumentBytes)},
-		{"photo.jpg", "photo.jpg", "image/jpeg", picture(t, func(w io.Writer, m image.Image) error { return jpeg.Encode(w, m, nil) })},
+		{"photo.jpg", "photo.jpg", "image/jpeg", photo(t, 1)},
 		{"scan.txt", "scan.txt.png", "image/png", picture(t, png.Encode)},
 		{"IMG_1.HEIC", "IMG_1.HEIC", "image/heic", []byte("\x00\x00\x00\x18ftypheic\x00\x00\x00\x00")},
 		{"../../etc/passwd", "passwd.pdf", "application/pdf", harness.PDFOf(20)},
 		{"..", "document.pdf", "application/pdf", harness.PDFOf(21)},
 		{"report.hta", "report.hta.pdf", "application/pdf", harness.PDFOf(23)},
 		{"statement.PDF", "statement.PDF", "application/pdf", harness.PDFOf(24)},
-		{"holiday.JPG", "holiday.JPG", "image/jpeg", picture(t, func(w io.Writer, m image.Image) error { return jpeg.Encode(w, m, nil) })},
-		{"licence.jpeg", "licence.jpeg", "image/jpeg", picture(t, func(w io.Writer, m image.Image) error { return jpeg.Encode(w, m, nil) })},
-		{"IMG_2.heif", "IMG_2.heif", "image/heic", []byte("\x00\x00\x00\x18ftypheic\x00\x00\x00\x00")},
+		{"holiday.JPG", "holiday.JPG", "image/jpeg", photo(t, 2)},
+		{"licence.jpeg", "licence.jpeg", "image/jpeg", photo(t, 3)},
+		{"IMG_2.heif", "IMG_2.heif", "image/heic", []byte("\x00\x00\x00\x18ftypheic\x00\x00\x00\x02")},
 		{"pay\u202efdp.\u200bexe\u2066", "payfdp.exe.pdf", "application/pdf", harness.PDFOf(25)},
 		{strings.Repeat("n", 200), "document.pdf", "application/pdf", harness.PDFOf(26)},
 		{strings.Repeat("n", 400), "document.pdf", "application/pdf", harness.PDFOf(22)},
@@ -136,7 +142,7 @@ func TestEveryButtonStoresTheChosenFile(t *testing.T) {
 	t.Parallel()
 	c := harness.New(t).NewCustomer()
 	for i, step := range [][2]string{{"upload", "documents"}, {"save", ""}, {"continue", "personal_details"}, {"", "documents"}} {
-		if next := c.WantRedirect(c.Attach("other", fmt.Sprintf("%d.pdf", i), harness.PDFOf(30), step[0])); next != step[1] {
+		if next := c.WantRedirect(c.Attach("other", fmt.Sprintf("%d.pdf", i), harness.PDFOf(30+i), step[0])); next != step[1] {
 			t.Errorf("%q leads to %q, want %q", step[0], next, step[1])
 		}
 	}
@@ -145,17 +151,52 @@ func TestEveryButtonStoresTheChosenFile(t *testing.T) {
 	}
 }
 
+// TestTheSameFileTwice adds a file again under another name and with another category.
+// The page says so and keeps the first; a script is answered as for any file (D84).
+func TestTheSameFileTwice(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t).NewCustomer()
+	c.WantRedirect(c.Attach("other", "first.pdf", harness.PDFOf(40), "upload"))
+	c.WantRedirect(c.Attach("income_evidence", "payslip.pdf", harness.PDFOf(30), "upload"))
+	for _, test := range []struct{ category, name, action, next, says string }{
+		{"income_evidence", "payslip.pdf", "upload", "documents", "You already added this file as payslip.pdf."},
+		{"", "copy.pdf", "", "documents", "You already added this file as payslip.pdf."},
+		{"tax_return", "copy.pdf", "upload", "documents", "You already added this file as payslip.pdf, under “Payslip or other proof of income”."},
+		{"other", "copy.pdf", "continue", "personal_details", "You already added this file as payslip.pdf, under “Payslip or other proof of income”."},
+		{"", "copy.pdf", "save", "", "You already added this file as payslip.pdf."},
+	} {
+		next := c.WantRedirect(c.Attach(test.category, test.name, harness.PDFOf(30), test.action))
+		if next != test.next {
+			t.Errorf("%q leads to %q, want %q", test.action, next, test.next)
+		}
+		shown := c.WantPage(c.Get(next), http.StatusOK)
+		if shown.Shows(test.says); next != "documents" {
+			continue
+		}
+		shown.Hides("copy.pdf", "There is a problem").WantField("What is it? payslip.pdf", "income_evidence")
+		for _, row := range shown.All("li") {
+			if row.Has("autofocus") != (row.Attr("id") == "uploaded-2") {
+				t.Error("the focus isn't on the document that was added before")
+			}
+		}
+		c.WantPage(c.Get("documents"), http.StatusOK).Hides("already added")
+	}
+	if n := counted(c, "SELECT count(*) FROM document"); n != 2 {
+		t.Errorf("%d documents, want 2", n)
+	}
+}
+
 func TestTwentyDocuments(t *testing.T) {
 	t.Parallel()
 	c := harness.New(t).NewCustomer()
 	other := c.Harness.NewCustomer()
 	for i := range statement.MaxDocuments {
-		c.WantRedirect(c.Attach("other", fmt.Sprintf("%d.pdf", i), harness.PDFOf(30), "upload"))
+		c.WantRedirect(c.Attach("other", fmt.Sprintf("%d.pdf", i), harness.PDFOf(30+i), "upload"))
 	}
 	page := c.WantPage(c.Get("documents"), http.StatusOK)
 	page.Shows("You have uploaded 20 documents")
 	page.Lacks("File", "Upload file")
-	page = c.WantPage(c.Attach("other", "21.pdf", harness.PDFOf(30), "upload"), http.StatusUnprocessableEntity)
+	page = c.WantPage(c.Attach("other", "21.pdf", harness.PDFOf(70), "upload"), http.StatusUnprocessableEntity)
 	if got := page.Errors()["uploaded"]; !strings.Contains(got, "You can upload 20 files") {
 		t.Errorf("the list's error is %q", got)
 	}
@@ -182,7 +223,7 @@ func TestFieldsInAnyOrder(t *testing.T) {
 			if name == "file" {
 				into, err := w.CreateFormFile("file", value+".pdf")
 				c.OK(err)
-				_, err = into.Write(harness.PDFOf(100_000))
+				_, err = into.Write(append(harness.PDFOf(100_000), value...))
 				c.OK(err)
 				continue
 			}
@@ -268,6 +309,55 @@ func TestCategoryAfterTheUpload(t *testing.T) {
 			t.Errorf("document %d is %q, want %q", i, documents[i].Category, want)
 		}
 	}
+}
+
+// TestGuessedCategory shows what a file's name says, stores it by Continue alone, and
+// never over a choice (D84).
+func TestGuessedCategory(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t).NewCustomer()
+	for i, name := range []string{"payslip.pdf", "IMG_1.pdf", "IMG_2.pdf"} {
+		c.WantRedirect(c.Attach("", name, harness.PDFOf(30+i), "upload"))
+	}
+	c.WantPage(c.Get("documents"), http.StatusOK).Shows("Guessed from its name").WantField("What is it? payslip.pdf", "income_evidence").WantField("All without an answer are", "")
+	stored, err := c.DB.Documents(t.Context(), c.ID)
+	c.OK(err)
+	posted := func(action string, more ...string) url.Values {
+		values := url.Values{"action": {action}}
+		for i, d := range stored {
+			shown := []string{"income_evidence", "", ""}[i]
+			values.Set(statement.CategoryField(d.ID.String()), shown)
+			values.Set(statement.ShownField(d.ID.String()), shown)
+		}
+		for i := 0; i < len(more); i += 2 {
+			values.Set(more[i], more[i+1])
+		}
+		return values
+	}
+	categories := func(want ...string) {
+		t.Helper()
+		documents, err := c.DB.Documents(t.Context(), c.ID)
+		c.OK(err)
+		for i, d := range documents {
+			if d.Category != want[i] {
+				t.Errorf("%d is %q, want %q", i+1, d.Category, want[i])
+			}
+		}
+	}
+	for _, action := range []string{"save", "describe", "upload", "language:vi", "language:en-AU"} {
+		c.Post("documents", posted(action))
+		categories("", "", "")
+	}
+	c.WantPage(c.Post("documents", posted("save", statement.RestField, "castle")), http.StatusUnprocessableEntity).Shows(statement.NoCategory)
+	c.WantRedirect(c.Post("documents", posted("save", statement.RestField, "bank_statement")))
+	categories("", "bank_statement", "bank_statement")
+	c.WantPage(c.Get("documents"), http.StatusOK).Hides("All without an answer are")
+	c.WantRedirect(c.Post("documents", posted("continue")))
+	categories("income_evidence", "bank_statement", "bank_statement")
+	other := statement.CategoryField(stored[0].ID.String())
+	c.WantRedirect(c.Post("documents", url.Values{"action": {"save"}, other: {"other"}}))
+	c.WantRedirect(c.Post("documents", posted("continue"))) // another tab's page
+	categories("other", "bank_statement", "bank_statement")
 }
 
 // TestSignatureWaitsForCategories uploads after the section was completed.

@@ -15,6 +15,7 @@ import (
 	"candor/internal/statement/statementtest"
 	"candor/internal/testkit/browsertest"
 	"candor/internal/testkit/harness"
+	"candor/internal/testkit/page"
 )
 
 // even are changes of the full example after which nothing is asked about.
@@ -119,7 +120,7 @@ func TestTicksOfOddAnswersAreKept(t *testing.T) {
 		t.Error("a tick begins the declaration")
 	}
 	values := statementtest.Values("personal_details")
-	values.Set("date_of_birth.year", "2011")
+	values.Set("date_of_birth.year", "2009")
 	c.WantRedirect(c.Post("personal_details", values))
 	if got := ticked(c); len(got) != 0 {
 		t.Errorf("ticked are %q, but the age is another", got)
@@ -154,7 +155,7 @@ func TestOddAnswersAreAskedAbout(t *testing.T) {
 		field   string // to which "Change" leads
 	}{
 		"young":    {map[string]url.Values{"personal_details": {"date_of_birth.year": {"2010"}}}, "age personal_details.date_of_birth", "You are 16 years old.", "personal_details?return=declaration#date_of_birth.day"},
-		"old":      {map[string]url.Values{"personal_details": {"date_of_birth.year": {"1901"}}}, "age personal_details.date_of_birth", "You are 125 years old.", "personal_details?return=declaration#date_of_birth.day"},
+		"old":      {map[string]url.Values{"personal_details": {"date_of_birth.year": {"1920"}}}, "age personal_details.date_of_birth", "You are 106 years old.", "personal_details?return=declaration#date_of_birth.day"},
 		"state":    {map[string]url.Values{"personal_details": {"address.state": {"TAS"}}}, "state_postcode personal_details.address.state", "You chose TAS, but postcode", "personal_details?return=declaration#address.state"},
 		"income":   {map[string]url.Values{"income": none}, "no_income income.total_gross_income", "You have no income.", "income?return=declaration#employment_income"},
 		"rent":     {map[string]url.Values{"expenses": {"housing.mortgage_rent": {"11,439.33"}}}, "rent_above_income expenses.housing.mortgage_rent", "Your mortgage or rent is $11,439.33 a month. Your income is $11,439.32 a month.", "expenses?return=declaration#housing.mortgage_rent"},
@@ -206,6 +207,69 @@ func TestScriptsAreAskedNothing(t *testing.T) {
 	tell(c, map[string]url.Values{"income": {"has": {"none"}}})
 	c.WantRedirect(c.Sign())
 	if got := confirmations(c); len(got) != 0 {
+		t.Errorf("confirmations %q of what wasn't asked", got)
+	}
+}
+
+// signatureKey is the tick of the signature's question on a page.
+func signatureKey(p *page.Page) string {
+	for _, tick := range p.All("input") {
+		if tick.Attr("name") == "right" && strings.HasPrefix(tick.Attr("value"), "signature_name|") {
+			return tick.Attr("value")
+		}
+	}
+	return ""
+}
+
+// TestAnotherNameIsAskedAbout signs with another name than that of personal details (D79):
+// by the page, which asks once, and by a script, which is asked nothing.
+func TestAnotherNameIsAskedAbout(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	const duck, question = "Donald Duck", "You are signing as Donald Duck. The statement is for Zoë Margaret O'Brien."
+	sign := func(name string, ticked ...string) url.Values {
+		values := signing(ticked...)
+		values.Set("full_name", name)
+		return values
+	}
+	c := h.In(t).NewCustomer()
+	tell(c, nil)
+	c.WantPage(c.Get("declaration"), http.StatusOK).Hides("You are signing as")
+	first := c.WantPage(c.Post("declaration", sign(duck)), http.StatusUnprocessableEntity)
+	first.Shows(question, "Yes, this is right").Hides("There is a problem").WantField("full_name", duck).WantField("accepted", "true").WantField("right", "")
+	if tick := first.Field("right"); !tick.Focused || !tick.Invalid {
+		t.Errorf("the question has the focus %t, is marked %t", tick.Focused, tick.Invalid)
+	}
+	key := signatureKey(first)
+	// A tick for one name isn't one for another.
+	again := c.WantPage(c.Post("declaration", sign("Daisy Duck", key)), http.StatusUnprocessableEntity)
+	again.Shows("You are signing as Daisy Duck.").WantField("right", "")
+	// It stays if something else is wrong, and is said in the summary with that.
+	unsigned := sign(duck, key)
+	unsigned.Del("accepted")
+	c.WantPage(c.Post("declaration", unsigned), http.StatusUnprocessableEntity).WantField("right", key).WantError("accepted", "")
+	unsigned = sign(duck)
+	unsigned.Del("accepted")
+	c.WantPage(c.Post("declaration", unsigned), http.StatusUnprocessableEntity).WantError("right-1", question)
+	if got := ticked(c); len(got) != 0 {
+		t.Errorf("ticked are %q before anything is signed", got)
+	}
+	c.WantRedirect(c.Post("declaration", sign(duck, key)))
+	if got := confirmations(c); !slices.Equal(got, []string{"signature_name declaration.full_name"}) {
+		t.Errorf("confirmations %q", got)
+	}
+	c.WantPage(c.Get("copy"), http.StatusOK).Shows("Confirmed when asked", question)
+
+	alike := h.In(t).NewCustomer()
+	tell(alike, nil)
+	alike.WantRedirect(alike.Post("declaration", sign("o’brien zoe")))
+
+	script := h.In(t).NewCustomer()
+	script.AnswerAll()
+	values := sign(duck)
+	values.Del("asked")
+	script.WantRedirect(script.Post("declaration", values))
+	if got := confirmations(script); len(got) != 0 {
 		t.Errorf("confirmations %q of what wasn't asked", got)
 	}
 }
@@ -307,7 +371,7 @@ func TestForgottenDebts(t *testing.T) {
 			t.Errorf("%s isn't offered where it is missing", name)
 		}
 	}
-	page.Shows("Add the mortgage of ", "Add the finance for ")
+	page.Shows("Add the mortgage of ", "Add the car loan for ")
 	page = c.WantPage(c.Post("liabilities", url.Values{"has": {"none"}, "mortgages.0.lender": {""}, "action": {"offer:" + mortgage}}), http.StatusOK)
 	page.WantField("mortgages.0.balance", first.Field("mortgages.0.balance").Value).WantField("mortgages.0.property", first.Field("mortgages.0.property").Value).
 		WantField("None of these", "").WantField("Mortgages", "mortgages")
@@ -367,7 +431,8 @@ func TestDoubtsInABrowser(t *testing.T) {
 			tab.WaitForFocus("offer-assets.vehicles.0.amount_owing")
 			see("5-offer")
 			tab.Click(input("offer-assets.vehicles.0.amount_owing"))
-			tab.WaitForFocus("other_liabilities.0.description")
+			tab.WaitForFocus("personal_loans.1.lender")
+			tab.Press("Plenti")
 			see("6-added")
 			tab.Click(mainButton)
 			tab.WaitForFocus("check-liabilities")
@@ -382,6 +447,53 @@ func TestDoubtsInABrowser(t *testing.T) {
 			h.OK(err)
 			if got := data.Statement.Declaration.Confirmations; len(got) != 1 || got[0].Code != "debt_without_repayment" {
 				t.Errorf("confirmations %v", got)
+			}
+			tab.NoErrors()
+		})
+	}
+}
+
+// TestAnotherNameInABrowser signs as another, is asked, changes the name by the link, and
+// confirms another one by the keyboard.
+func TestAnotherNameInABrowser(t *testing.T) {
+	t.Parallel()
+	for name, options := range map[string]browsertest.Options{
+		"phone": {Device: browsertest.Phone}, "desktop": {Device: browsertest.Desktop}, "no-script": {Device: browsertest.Phone, NoScript: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h, base := harness.Listen(t)
+			c := h.NewCustomer()
+			tell(c, nil)
+			tab := browsertest.New(t, options)
+			see := func(step string) { tab.View("signature/" + name + "-" + step) }
+			tab.Open(base + h.Link(c.ID))
+			tab.Open(base + c.Path("declaration"))
+			tab.Type(input("full_name"), "Donald Duck")
+			tab.Click(input("accepted"))
+			tab.Click(mainButton)
+			tab.WaitForFocus("right-1")
+			see("1-asked")
+			if !browsertest.Eval[bool](tab, `(() => { const r = document.activeElement.getBoundingClientRect(); return r.top >= 0 && r.bottom <= innerHeight })()`) {
+				t.Error("the question has the focus and isn't on the screen")
+			}
+			tab.Click("#right-1-change")
+			tab.WaitForFocus("full_name")
+			browsertest.Eval[bool](tab, `document.activeElement.select(), true`)
+			tab.Press("Daisy Duck")
+			tab.Click(mainButton)
+			tab.WaitForTrue(`document.body.innerText.includes("You are signing as Daisy Duck.") && document.activeElement.id === "right-1"`)
+			if browsertest.Eval[bool](tab, `document.getElementById("right-1").checked || !document.querySelector("[name=accepted]").checked`) {
+				t.Error("a tick was set, or lost")
+			}
+			tab.Press(" ")
+			see("2-ticked")
+			tab.Click(mainButton)
+			tab.WaitForTrue(`document.body.innerText.includes("has been sent")`)
+			data, err := h.Service.Sessions.Data(t.Context(), h.TestScope(), c.ID, harness.Operator)
+			h.OK(err)
+			if got := data.Statement.Declaration; got.FullName != "Daisy Duck" || len(got.Confirmations) != 1 || got.Confirmations[0].Code != statement.SignatureName {
+				t.Errorf("signed %v", got)
 			}
 			tab.NoErrors()
 		})

@@ -104,6 +104,14 @@ func TestFailedPostWithoutScript(t *testing.T) {
 	stored(c, "personal_details", "phone", "0400 000 001")
 }
 
+// TestUnprintableNames posts a character that no PDF can show (D80).
+func TestUnprintableNames(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t).NewCustomer()
+	const sentence = "Full name has a character we can’t print: 🦊. Type it with letters"
+	c.WantPage(c.Post("personal_details", url.Values{"full_name": {"Mia 🦊 Chen"}}), http.StatusUnprocessableEntity).Shows(sentence)
+}
+
 // TestDatesAreSplit pastes a whole date into a field for its day.
 func TestDatesAreSplit(t *testing.T) {
 	t.Parallel()

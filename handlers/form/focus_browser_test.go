@@ -159,7 +159,7 @@ func (w *walker) walkDocuments() {
 	upload := `.group button[value="upload"]`
 	choose := func(name string) {
 		w.Helper()
-		w.tab.Upload("#file", temporaryFile(w, name, harness.PDFOf(200)))
+		w.tab.Upload("#file", temporaryFile(w, name, append(harness.PDFOf(200), name...)))
 		if w.noScript {
 			w.tab.Select("#category", "other")
 		}

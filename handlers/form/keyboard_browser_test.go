@@ -134,7 +134,7 @@ func (k *typist) begin() {
 	}
 	k.toFocus(enter, "main")
 	k.to(".task a")
-	k.to(".stack .button-primary")
+	k.back(".stack .button-primary")
 	k.submit(enter, "h1")
 }
 
@@ -146,9 +146,12 @@ func (k *typist) personalDetails() {
 	k.toFocus(enter, "full_name")
 	values := statementtest.Values("personal_details")
 	k.press(values.Get("full_name"))
-	for _, name := range []string{
-		"date_of_birth.day", "date_of_birth.month", "date_of_birth.year", "occupation", "employer", "address.street", "address.suburb",
-	} {
+	for _, name := range []string{"date_of_birth.day", "date_of_birth.month", "date_of_birth.year", "occupation", "employer"} {
+		k.enter(name, values.Get(name))
+	}
+	k.to(`input[name="household.type"]`)
+	k.press(" ")
+	for _, name := range []string{"household.dependants", "address.street", "address.suburb"} {
 		k.enter(name, values.Get(name))
 	}
 	k.to(input("address.state"))
@@ -186,8 +189,8 @@ func (k *typist) income() {
 	k.toFocus(space, "employment_income.gross_salary")
 	k.press("2240")
 	k.to(input("employment_income.gross_salary.period"))
-	for range 3 { // from a year
-		k.key(arrowUp)
+	for range 2 { // to a week, then a fortnight
+		k.key(arrowDown)
 	}
 	if got := k.tab.Value(input("employment_income.gross_salary.period")); got != "fortnight" {
 		k.Fatalf("the period is %q, want fortnight", got)
@@ -196,7 +199,7 @@ func (k *typist) income() {
 	k.seen("a save")
 	k.to(`button[value="add:employment_income.gross_salary"]`)
 	k.submit(enter, "employment_income.gross_salary.2")
-	k.press("100")
+	k.press("100 a month") // says the period with the amount
 	k.to(mainButton)
 	k.submit(enter, "h1")
 }

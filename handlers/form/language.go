@@ -129,7 +129,7 @@ func (s *Server) keepLanguage(c echo.Context, v *visit, l domain.Language) {
 // must load it, too.
 func (s *Server) switchLanguage(c echo.Context, v *visit, url string, l domain.Language) error {
 	s.keepLanguage(c, v, l)
-	s.leaveNotice(c, v.Session.ID, "saved", "")
+	s.leaveSaved(c, v, "")
 	if web.Enhanced(c) {
 		c.Response().Header().Set("HX-Redirect", url)
 		return c.NoContent(http.StatusOK)

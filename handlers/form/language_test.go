@@ -127,7 +127,7 @@ func TestCustomerChoosesALanguage(t *testing.T) {
 	page = c.WantPage(c.Post("assets", url.Values{"action": {"add:vehicles"}}), http.StatusOK)
 	page.Shows("Đã thêm Xe 1")
 	page = c.WantPage(c.Post("assets", url.Values{"vehicles.0.description": {"Mazda"}, "vehicles.0.value": {"lots"}}), http.StatusUnprocessableEntity)
-	page.Shows("Có vấn đề cần sửa", "Xe 1: giá trị phải là số tiền bằng đô la Úc, ví dụ 1250 hoặc 1,250.50")
+	page.Shows("Có vấn đề cần sửa", "Mazda: giá trị phải là số tiền bằng đô la Úc, ví dụ 1250 hoặc 1,250.50")
 	page.WantField("vehicles.0.value", "lots")
 	owner := h.Staff(domain.RoleOwner)
 	owner.WantPage(owner.Get("/dashboard/test"), http.StatusOK, "Vehicle: value must be an amount in dollars")

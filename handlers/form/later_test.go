@@ -35,7 +35,7 @@ func TestLeftForLater(t *testing.T) {
 		t.Errorf("errors %q", page.Errors())
 	}
 	hub := c.WantPage(c.Get(""), http.StatusOK).Shows("1 of 7 sections completed", "In progress", "Left for later:", "Continue with")
-	for name, field := range map[string]string{"Property 1: ownership": "real_property.0.ownership", "Vehicle 1: value": "vehicles.0.value"} {
+	for name, field := range map[string]string{"Family home: ownership": "real_property.0.ownership", "Toyota Corolla Ascent Sport 2021: value": "vehicles.0.value"} {
 		if got := hub.Link(name); got != c.Path("assets")+"#"+field {
 			t.Errorf("%q leads to %s", name, got)
 		}
@@ -50,7 +50,7 @@ func TestLeftForLater(t *testing.T) {
 		c.Answer(name)
 	}
 	check := c.WantPage(c.Get("declaration"), http.StatusOK).Shows("Some sections aren’t finished", "Not finished").Lacks("accepted", "full_name")
-	if got := check.Link("Vehicle 1: value"); got != c.Path("assets")+"#vehicles.0.value" {
+	if got := check.Link("Toyota Corolla Ascent Sport 2021: value"); got != c.Path("assets")+"#vehicles.0.value" {
 		t.Errorf("the check page leads to %s", got)
 	}
 	c.WantPage(c.Sign(), http.StatusUnprocessableEntity)
@@ -92,18 +92,17 @@ func TestLaterOfACompletedSection(t *testing.T) {
 func TestLaterHidesNoMistake(t *testing.T) {
 	t.Parallel()
 	c := harness.New(t).NewCustomer()
-	values := statementtest.Values("personal_details")
-	values.Set("phone", "")
-	values.Set("phone.later", "true")
-	values.Set("email", "jo@")
-	values.Set("occupation.later", "true") // optional: there is nothing to leave
-	page := c.WantPage(c.Post("personal_details", values), http.StatusUnprocessableEntity).WantError("email", "").WantField("phone.later", "true")
+	values := statementtest.Values("assets")
+	values.Set("vehicles.0.description", "")
+	values.Set("vehicles.0.description.later", "true")
+	values.Set("vehicles.0.value", "lots")
+	page := c.WantPage(c.Post("assets", values), http.StatusUnprocessableEntity).WantError("vehicles.0.value", "").WantField("vehicles.0.description.later", "true")
 	if len(page.Errors()) != 1 {
-		t.Errorf("errors %q, want that of the email address", page.Errors())
+		t.Errorf("errors %q, want that of the value", page.Errors())
 	}
 	hub := c.WantPage(c.Get(""), http.StatusOK)
-	hub.Link("Phone number")
-	hub.Link("Email address")
+	hub.Link("Vehicle 1: description")
+	hub.Link("Vehicle 1: value")
 	c.AnswerAll()
 	values = statementtest.Values("declaration")
 	values.Del("full_name")
@@ -115,17 +114,31 @@ func TestLaterHidesNoMistake(t *testing.T) {
 func TestGapsAreNamed(t *testing.T) {
 	t.Parallel()
 	c := harness.New(t).NewCustomer()
-	c.WantRedirect(c.Post("personal_details", url.Values{"full_name": {"Jo"}, "address.postcode": {"2000"}, "action": {"save"}}))
-	c.WantRedirect(c.Post("assets", url.Values{"has": {"vehicles", "investments"}, "vehicles.0.value": {""}, "vehicles.1.value": {"lots"}, "action": {"save"}}))
+	c.WantRedirect(c.Post("personal_details", url.Values{"full_name": {"Jo"}, "address.postcode": {"2000"}, "date_of_birth.day": {"29"}, "date_of_birth.month": {"2"}, "date_of_birth.year": {"2002"}, "action": {"save"}}))
+	c.WantRedirect(c.Post("assets", url.Values{"has": {"vehicles", "investments"}, "vehicles.0.value": {""}, "vehicles.1.value": {"lots"}, "vehicles.1.amount_owing.later": {"on"}, "action": {"save"}}))
+	c.WantRedirect(c.Post("expenses", url.Values{"living.groceries.later": {"on"}, "action": {"save"}}))
 	hub := c.WantPage(c.Get(""), http.StatusOK)
 	var left []string
-	for _, link := range hub.All("a") {
-		if _, field, is := strings.Cut(link.Attr("href"), "#"); is && strings.HasPrefix(link.Attr("href"), c.Path("")) {
-			left = append(left, link.Text()+" "+field)
+	for _, gaps := range hub.All("ul") {
+		for _, title := range hub.All("p") {
+			if id := gaps.Attr("aria-labelledby"); id != "" && title.Attr("id") == id {
+				left = append(left, title.Text())
+			}
+		}
+		for _, link := range gaps.All("a") {
+			if _, field, is := strings.Cut(link.Attr("href"), "#"); is && strings.HasPrefix(link.Attr("href"), c.Path("")) {
+				left = append(left, link.Text()+" "+field)
+			}
 		}
 	}
-	want := []string{"Date of birth date_of_birth.day", "Street address address.street", "Suburb address.suburb", "Phone number phone", "Email address email",
-		"Vehicle 2: description vehicles.1.description", "Vehicle 2: value vehicles.1.value", "Investments investments"}
+	want := []string{
+		"Needs fixing:", "Date of birth date_of_birth.day",
+		"Missing:", "You live household.type", "Dependants household.dependants", "Street address address.street", "Suburb address.suburb", "Phone number phone", "Email address email",
+		"Needs fixing:", "Vehicle 2: value vehicles.1.value",
+		"Missing:", "Vehicle 2: description vehicles.1.description", "Investments investments",
+		"Left for later:", "Vehicle 2: amount owing vehicles.1.amount_owing",
+		"Left for later:", "Groceries living.groceries",
+	}
 	if !slices.Equal(left, want) {
 		t.Errorf("left %q,\nwant %q", left, want)
 	}
@@ -148,8 +161,24 @@ func TestLaterIsMerged(t *testing.T) {
 	c.WantPage(c.Post("expenses", url.Values{"was": {second}, groceries: {""}, fuel: {"50"}, "action": {"autosave"}}), http.StatusOK).Shows("Use $900.00")
 }
 
+// TestNotOfWhatEverybodyKnows asks for no one's own name, birthday, address, phone and email later.
+func TestNotOfWhatEverybodyKnows(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t).NewCustomer()
+	page := c.WantPage(c.Get("personal_details"), http.StatusOK)
+	for _, input := range page.All("input") {
+		if strings.HasSuffix(input.Attr("name"), ".later") {
+			t.Errorf("%s is offered", input.Attr("name"))
+		}
+	}
+	values := statementtest.Values("personal_details")
+	values.Set("phone", "")
+	values.Set("phone.later", "true")
+	c.WantPage(c.Post("personal_details", values), http.StatusUnprocessableEntity).WantError("phone", "Enter your phone number")
+}
+
 // TestLaterInABrowser goes by keys and by taps: the box appears with the focus,
-// before its field, moves nothing, empties the field and gives its answer back.
+// after its field, moves nothing, empties the field and gives its answer back.
 func TestLaterInABrowser(t *testing.T) {
 	t.Parallel()
 	for name, options := range map[string]browsertest.Options{
@@ -162,7 +191,7 @@ func TestLaterInABrowser(t *testing.T) {
 			tab := browsertest.New(t, options)
 			see := func(step string) { tab.View("later/" + name + "-" + step) }
 			visible := func(field string) bool {
-				return browsertest.Eval[bool](tab, `document.getElementById("`+field+`.later").checkVisibility({visibilityProperty: true})`)
+				return browsertest.Eval[bool](tab, `document.getElementById("`+field+`.later").checkVisibility({opacityProperty: true})`)
 			}
 			tab.Open(base + h.Link(c.ID))
 			tab.Open(base + c.Path("expenses"))
@@ -176,8 +205,14 @@ func TestLaterInABrowser(t *testing.T) {
 			}
 			tab.Press("900\t") // to the period
 			tab.Press("\t")
-			tab.WaitForFocus("living.clothing") // no stop between
-			tab.WaitForTrue(`!document.getElementById("living.groceries.later").checkVisibility({visibilityProperty: true})`)
+			tab.WaitForFocus("living.groceries.later") // after its field
+			if !visible("living.groceries") {
+				t.Error("the box has the focus and isn't seen")
+			}
+			tab.Press("\t")
+			tab.WaitForFocus("living.clothing")
+			tab.WaitForTrue(`!document.getElementById("living.groceries.later").checkVisibility({opacityProperty: true})`)
+			tab.WaitForTrue(`getComputedStyle(document.getElementById("living.groceries.later").parentElement).pointerEvents === "none"`)
 			tab.Click(input("living.groceries"))
 			tab.Click(input("living.groceries.later"))
 			see("2-ticked")

@@ -162,6 +162,32 @@ func TestFieldsThatWereLeftAreKept(t *testing.T) {
 	}
 }
 
+// TestLastKeyIsKept kills the tab right after the last of some quick keys, in a field that
+// still has the focus, and in a date whose digits go to the next input.
+func TestLastKeyIsKept(t *testing.T) {
+	t.Parallel()
+	c := newTyping(t)
+	tab := c.device(t, "personal_details")
+	c.line.state.Store(cut)
+	for _, typed := range []string{"Midwife", "Veterinarian in the country", "Cook"} {
+		c.line.state.Store(cut)
+		browsertest.Eval[bool](tab, `((f) => (f.focus(), f.select(), true))(document.getElementById("occupation"))`)
+		tab.Press(typed)
+		tab = tab.Kill()
+		c.line.state.Store(whole)
+		tab.Open(c.base + c.Path("personal_details"))
+		tab.WaitForTrue(fmt.Sprintf("document.getElementById('occupation').value === %q", typed))
+		testkit.Await(t, "the device to keep nothing", func() bool { return keptOnDevice(tab) == 0 }) // a write that waits for the disk holds up the next
+	}
+	c.line.state.Store(cut)
+	tab.Click(input("date_of_birth.day"))
+	tab.Press("2703")
+	tab = tab.Kill()
+	c.line.state.Store(whole)
+	tab.Open(c.base + c.Path("personal_details"))
+	tab.WaitForTrue(`["day", "month"].map((part) => document.getElementById("date_of_birth." + part).value).join() === "27,03"`)
+}
+
 // TestContinueLeadsToWhatWasKept goes to a section whose tab was killed by the
 // button of the one before, which loads no page.
 func TestContinueLeadsToWhatWasKept(t *testing.T) {

@@ -1,6 +1,7 @@
 package form
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"strings"
@@ -172,9 +173,9 @@ func (s *Server) ShowCopy(c echo.Context) error {
 
 // ShowHub lists the sections.
 func (s *Server) ShowHub(c echo.Context, v *visit) error {
-	page := view.HubPage{Page: s.page(v), Tasks: tasks(v), Expires: v.Session.ExpiresAt}
-	if v.Session.CustomerName != nil {
-		page.Customer = *v.Session.CustomerName
+	page := view.HubPage{
+		Page: s.page(v), Tasks: tasks(v), Expires: v.Session.ExpiresAt,
+		Customer: cmp.Or(v.Statement.Personal.FullName, web.Text(v.Session.CustomerName)), Couple: v.Statement.Personal.Household.Couple(),
 	}
 	return web.Render(c, http.StatusOK, view.Hub(page))
 }
@@ -188,6 +189,7 @@ func (s *Server) page(v *visit) view.Page {
 	if own := v.Account.MoneyHelp; own != nil {
 		page.MoneyHelp = view.MoneyHelp{Text: *own, URL: web.Text(v.Account.MoneyHelpURL)}
 	}
+	page.NextSteps = web.Text(v.Account.NextSteps)
 	if v.Account.BrandColour != nil {
 		page.BrandURL = ui.BrandURL(*v.Account.BrandColour)
 	}
@@ -244,7 +246,7 @@ func (s *Server) next(c echo.Context, v *visit, done string) error {
 	if returning(c) {
 		focus = view.CheckedID(done)
 	}
-	s.leaveNotice(c, v.Session.ID, "saved", focus)
+	s.leaveSaved(c, v, focus)
 	return c.Redirect(http.StatusSeeOther, sectionURL(v.Session.ID, nextSection(c, v, done)))
 }
 
@@ -305,9 +307,28 @@ func (s *Server) leaveNotice(c echo.Context, id domain.SessionID, code, focus st
 	s.notices(id).Leave(c, code+"#"+focus)
 }
 
-// announcement returns the text of the notice that was left, in the form's
-// language, and what takes the focus, and deletes both.
-func (s *Server) announcement(c echo.Context, id domain.SessionID) (text, focus string) {
-	code, focus, _ := strings.Cut(s.notices(id).Take(c), "#")
-	return i18n.T(c.Request().Context(), noticeTexts[code]), focus
+// leaveSaved leaves the notice that answers are saved, or that a document was added
+// before.
+func (s *Server) leaveSaved(c echo.Context, v *visit, focus string) {
+	code := v.again.code()
+	if code == "" {
+		code = "saved"
+	}
+	s.leaveNotice(c, v.Session.ID, code, focus)
+}
+
+// announce takes the notice that was left and what takes the focus, and deletes both.
+func (s *Server) announce(c echo.Context, v *visit) {
+	var code string
+	code, v.focus, _ = strings.Cut(s.notices(v.Session.ID).Take(c), "#")
+	ctx := c.Request().Context()
+	v.announce, v.again = i18n.T(ctx, noticeTexts[code]), readAgain(code)
+	if v.again.document == "" || v.Statement == nil {
+		return
+	}
+	for _, d := range v.Statement.Documents {
+		if d.ID == v.again.document {
+			v.announce = view.AlreadyAdded(ctx, d, v.again.other)
+		}
+	}
 }

@@ -2,6 +2,7 @@ package form_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"candor/internal/form"
 	"candor/internal/statement"
 	"candor/internal/statement/statementtest"
 	"candor/internal/testkit"
@@ -37,14 +39,14 @@ func TestAmountsInTheirPeriods(t *testing.T) {
 	page.WantField("employment_income.gross_salary", "2,240").WantField("employment_income.gross_salary.period", "fortnight")
 	page.WantField("employment_income.gross_salary.2", "300").WantField("employment_income.gross_salary.2.period", "week")
 	page.WantField("other_income.dividends", "5").WantField("other_income.dividends.period", "year")
-	page.WantField("other_income.rental_income.period", "month") // as the last amount
-	page.Shows("$2,240.00 a fortnight + $300.00 a week is $73,840.00 a year", "$12.00 a month is $144.00 a year", "$73,989.00")
+	page.WantField("other_income.rental_income.period", "week")
+	page.Shows("= $73,840.00 a year", "= $144.00 a year", "$73,989.00", "Total yearly income before tax")
 
 	for _, section := range []string{"personal_details", "assets", "liabilities", "expenses"} {
 		c.Answer(section)
 	}
 	c.WantRedirect(c.Post("documents", url.Values{"action": {"continue"}}))
-	c.WantPage(c.Get("declaration"), http.StatusOK).Shows("$2,240.00 fortnightly + $300.00 weekly")
+	c.WantPage(c.Get("declaration"), http.StatusOK).Shows("$2,240.00 fortnightly + $300.00 weekly", "$73,840.00 yearly")
 	c.Sign()
 	data, err := c.Service.Sessions.Data(t.Context(), c.TestScope(), c.ID, harness.Operator)
 	c.OK(err)
@@ -117,30 +119,32 @@ func TestNothingIsTypedTwice(t *testing.T) {
 	offers(c.Get("liabilities"), "Hume Bank", "Westpac", "Zip")
 }
 
-// In a browser the conversion and the totals follow what is typed, and the
-// period that was chosen last becomes that of the empty amounts below.
+// In a browser the conversion is there while an amount is typed, as Go computes it, and a
+// period that is chosen stays with its amount.
 func TestPeriodsInABrowser(t *testing.T) {
 	t.Parallel()
 	h, base := harness.Listen(t)
 	c := h.NewCustomer()
 	tab := browsertest.New(t, browsertest.Options{Device: browsertest.Phone})
 	tab.Open(base + h.Link(c.ID))
+	tab.Open(base + c.Path(statement.ExpensesSection))
+	agreesWithGo(t, tab)
 	tab.Open(base + c.Path(statement.IncomeSection))
 	const salary = "employment_income.gross_salary"
 	tab.Click(input("employment_income"))
 	tab.WaitForFocus(salary)
 	tab.Press("2240")
 	tab.Select(input(salary+".period"), "fortnight")
-	tab.WaitForText(input(salary+"-conversion"), "$2,240.00 a fortnight is $58,240.00 a year")
+	tab.WaitForText(input(salary+"-conversion"), "= $58,240.00 a year")
 	tab.WaitForText(".totals", "$58,240.00")
-	if got := tab.Value(input("other_income.interest.period")); got != "fortnight" {
-		t.Errorf("the next amounts are %q, want fortnight", got)
+	if got := tab.Value(input("other_income.interest.period")); got != "year" {
+		t.Errorf("interest is %q, want year", got)
 	}
 	tab.Click(`button[value="add:` + salary + `"]`)
 	tab.WaitForFocus(salary + ".2")
 	tab.Press("100")
 	tab.Select(input(salary+".2.period"), "month")
-	tab.WaitForText(input(salary+"-conversion"), "$2,240.00 a fortnight + $100.00 a month is $59,440.00 a year")
+	tab.WaitForText(input(salary+"-conversion"), "= $59,440.00 a year")
 	tab.Click(input("investment_income"))
 	tab.Type(input("other_income.interest"), "1.234,56")
 	tab.Click(".actions .button-primary")
@@ -149,6 +153,35 @@ func TestPeriodsInABrowser(t *testing.T) {
 	tab.Axe()
 	tab.FitsWidth()
 	tab.NoErrors()
+}
+
+// agreesWithGo types amounts into an expense and compares what the script says at once
+// with what Go computes. The script is asked without a save between.
+func agreesWithGo(t *testing.T, tab *browsertest.Tab) {
+	t.Helper()
+	for _, tt := range []struct{ typed, period string }{
+		{"1000", "year"}, {"1,000.10", "week"}, {"0.06", "year"}, {"0.05", "year"}, {"0.01", "fortnight"}, {"$ 7.5", "quarter"},
+		{"999,999,999", "week"}, {".99", "fortnight"}, {"12 345.67", "quarter"}, {"500", "month"}, {"1,50", "week"}, {"12.345", "week"},
+		{"2,000 per year", "week"}, {"x", "year"}, {"", "year"},
+	} {
+		got := browsertest.Eval[string](tab, fmt.Sprintf(`(() => {
+			const amount = document.getElementById("commitments.debt_repayments");
+			const period = document.getElementById("commitments.debt_repayments.period");
+			[amount.value, period.value] = [%q, %q];
+			period.dispatchEvent(new Event("change", { bubbles: true }));
+			return document.getElementById("commitments.debt_repayments-conversion").textContent.trim();
+		})()`, tt.typed, tt.period))
+		var cents form.Cents
+		field := form.Money(&cents, "f", "F", form.Monthly)
+		field.Value.Parse(func(part string) string { return map[string]string{"": tt.typed, "period": tt.period}[part] })
+		want := ""
+		if field.Entries() != nil && tt.typed != "2,000 per year" { // which the server says after a save
+			want = "= " + cents.String() + " a month"
+		}
+		if got != want {
+			t.Errorf("%s a %s: the script says %q, Go %q", tt.typed, tt.period, got, want)
+		}
+	}
 }
 
 // A first amount that is cleared stays blank on the page, though the stored ones move up,

@@ -95,7 +95,7 @@ func TestPrefillBesideSuggestions(t *testing.T) {
 	c := given(h, `{"liabilities": {"mortgages": [{"lender": "Westpac"}]}}`)
 	c.Answer("assets")
 	c.WantPage(c.Get("liabilities"), http.StatusOK).Shows(fromUs).WantField("mortgages.0.lender", "Westpac").WantField("mortgages.0.balance", "").
-		WantField("other_liabilities.0.balance", "8,240.60").Hides("mortgages.1.")
+		WantField("personal_loans.0.balance", "8,240.60").Hides("mortgages.1.")
 	c = given(h, `{"expenses": {"transport": {"car_loan": 1}}}`)
 	c.Answer("assets")
 	c.Answer("liabilities")

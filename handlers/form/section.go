@@ -28,7 +28,6 @@ func sectionOf(c echo.Context) string { return path.Base(c.Path()) }
 func (s *Server) ShowSection(c echo.Context, v *visit) error {
 	name := sectionOf(c)
 	page := s.sectionPage(c, v, v.Section(name))
-	page.Rhythm = v.Statement.Rhythm(name)
 	page.Notice = suggested(c.Request().Context(), v, name)
 	return web.Render(c, http.StatusOK, view.Section(page))
 }
@@ -42,7 +41,10 @@ func (s *Server) sectionPage(c echo.Context, v *visit, section *form.Section) vi
 // suggested is the notice about answers that were filled in for the customer
 // (D20).
 func suggested(ctx context.Context, v *visit, name string) string {
-	if _, begun := v.Sections[name]; begun {
+	if own, begun := v.Sections[name]; begun {
+		if name == statement.ExpensesSection && v.Statement.HouseholdChanged(own.Draft) {
+			return view.HouseholdNotice(ctx)
+		}
 		return ""
 	}
 	if len(v.Statement.Prefill[name]) > 0 {
@@ -98,7 +100,7 @@ func (s *Server) AnswerSection(c echo.Context, v *visit) error {
 	}
 	switch {
 	case a.status != 0:
-		a.page.Announce, a.page.Rhythm = a.announce, v.Statement.Rhythm(a.section)
+		a.page.Announce = a.announce
 		return web.Render(c, a.status, view.Section(a.page))
 	case a.action == view.ActionLanguage:
 		return s.switchLanguage(c, v, actionURL(c, v, a.section), domain.Language(a.target))
@@ -188,7 +190,7 @@ func (a *answer) decide(ctx context.Context, merged *form.Merged) (forms.Save, e
 		// A save never completes a section, since the customer may not be finished.
 		// A completed section stays completed if its answers are still valid.
 		if a.Sections[a.section].Completed {
-			if whole := a.Empty(a.section); len(whole.Decode(merged.Store))+len(whole.Left()) == 0 {
+			if whole := a.empty(); len(whole.Decode(merged.Store))+len(whole.Left()) == 0 {
 				return forms.Save{Section: whole, Complete: true}, nil
 			}
 		}
@@ -206,6 +208,13 @@ func (a *answer) decide(ctx context.Context, merged *form.Merged) (forms.Save, e
 	return save, nil
 }
 
+// empty is the section without answers, to be completed.
+func (a *answer) empty() *form.Section {
+	section := a.Empty(a.section)
+	section.FromPage = len(a.edit.Was) > 0
+	return section
+}
+
 // collide shows the answers that were changed here and elsewhere. The others
 // are stored.
 func (a *answer) collide(merged *form.Merged) {
@@ -221,7 +230,7 @@ func (a *answer) collide(merged *form.Merged) {
 // draft, so that nothing is lost. Answers that are left for later are no mistakes,
 // but they keep the section a draft.
 func (a *answer) complete(merged *form.Merged) forms.Save {
-	whole := a.Empty(a.section)
+	whole := a.empty()
 	errs, left := whole.Decode(merged.Store), whole.Left()
 	errs = slices.DeleteFunc(errs, func(e form.Error) bool { return slices.Contains(left, e.Field) })
 	if len(errs) == 0 {

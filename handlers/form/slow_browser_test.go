@@ -29,7 +29,7 @@ var slowEntries = []entry{
 	{"personal_details", "", []string{"employer", "City Hospital"}},
 	{"personal_details", "", []string{"address.street", "5 Hill St"}},
 	{"personal_details", "", []string{"address.suburb", "Newtown"}},
-	{"personal_details", "", []string{"phone", "0412345678"}},
+	{"personal_details", "", []string{"phone", "0412 345 678"}},
 	{"income", "employment_income", []string{"employment_income.gross_salary", "98,500"}},
 	{"income", "employment_income", []string{"employment_income.bonuses", "3,200"}},
 	{"income", "employment_income", []string{"employment_income.allowances", "1,875"}},

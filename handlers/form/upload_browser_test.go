@@ -152,7 +152,8 @@ func TestSeveralFilesAtOnce(t *testing.T) {
 			p.tab.Upload("#file", temporaryFile(t, "card.pdf", harness.PDFOf(9<<20)))
 			p.tab.WaitForTrue(`document.querySelector("progress")?.value > 0`)
 			p.tab.Click(mainButton)
-			p.tab.WaitForText("#status", statement.UploadRunning)
+			p.tab.WaitForText("#status", "Waiting for 1 file…")
+			view("3-waiting")
 			release()
 			p.tab.WaitForFocus("error-summary")
 			p.tab.WaitForText(".error-summary", statement.NoCategory+": IMG_4711.HEIC")
@@ -176,6 +177,80 @@ func TestSeveralFilesAtOnce(t *testing.T) {
 			}
 			if n := counted(p.Customer, "SELECT count(*) FROM blob_garbage"); n != 0 {
 				t.Errorf("the cancelled upload left %d blobs", n)
+			}
+		})
+	}
+}
+
+// TestContinueWaitsForFiles presses Continue while two files are on their way: the page
+// says what it waits for, can be kept, stays if a file fails, and leads on by itself.
+func TestContinueWaitsForFiles(t *testing.T) {
+	t.Parallel()
+	p, network := uploader(t, browsertest.Options{AllowStatus: []int{http.StatusUnprocessableEntity}})
+	const pressed = `.actions .button-primary[aria-disabled="true"]`
+	release := network.hold()
+	p.tab.Upload("#file", temporaryFile(t, "payslip.pdf", harness.PDFOf(9<<20)), temporaryFile(t, "damaged.png", []byte("\x89PNG\r\n\x1a\n")))
+	p.tab.WaitForTrue(`document.querySelector("progress")?.value > 0`)
+	p.focusOn(mainButton)
+	p.tab.Press("\r")
+	p.tab.WaitForText("#status", "Waiting for 2 files…")
+	p.tab.WaitForText("#waiting", "Waiting for 2 files…")
+	p.tab.WaitFor(pressed)
+	p.tab.Press("\r") // once more does nothing
+	p.focusOn("#waiting button")
+	p.tab.Press("\r")
+	p.tab.WaitGone(pressed)
+	p.tab.WaitForTrue(`document.querySelector("#waiting").hidden && document.activeElement.closest(".actions") !== null`)
+	p.tab.Press("\r")
+	p.tab.WaitFor(pressed)
+	release()
+	p.tab.WaitForText("#status", "damaged.png: "+statement.FileDamaged)
+	p.tab.WaitGone(pressed)
+	if posts := network.posts.Load(); posts != 2 {
+		t.Errorf("%d posts, want one for each file", posts)
+	}
+
+	release = network.hold()
+	p.tab.Upload("#file", temporaryFile(t, "passport.pdf", harness.PDFOf(8<<20)))
+	p.tab.WaitForTrue(`document.querySelector("progress")?.value > 0`)
+	p.tab.Click(mainButton)
+	p.tab.WaitForText("#waiting", "Waiting for 1 file…")
+	release()
+	p.tab.WaitForURL("/personal_details")
+	if posts := network.posts.Load(); posts != 4 {
+		t.Errorf("%d posts, want three files and Continue once", posts)
+	}
+	if n := counted(p.Customer, "SELECT count(*) FROM document WHERE category IN ('income_evidence', 'identification')"); n != 2 {
+		t.Errorf("%d documents have the category that the page showed, want 2", n)
+	}
+}
+
+// TestFilesBesideTheirLikes adds a file twice, and sets what all that have no category
+// are (D84).
+func TestFilesBesideTheirLikes(t *testing.T) {
+	t.Parallel()
+	looks := map[string]browsertest.Options{"phone": {}, "desktop": {Device: browsertest.Desktop}}
+	for name, options := range looks {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, _ := uploader(t, options)
+			p.tab.Upload("#file", temporaryFile(t, "IMG_1.pdf", harness.PDFOf(100)), temporaryFile(t, "payslip.pdf", harness.PDFOf(200)), temporaryFile(t, "IMG_2.pdf", harness.PDFOf(300)),
+				temporaryFile(t, "copy of payslip.pdf", harness.PDFOf(200)), temporaryFile(t, "notes.txt", []byte("text")))
+			p.tab.WaitForText("#uploading", "You already added this file as payslip.pdf.")
+			p.tab.WaitForText("#stored", "Guessed from its name")
+			p.tab.WaitForText("#rest", "All without an answer are")
+			p.tab.View("upload/again-" + name)
+			inspect(p.tab, "upload-again-"+name)
+			p.focusOn("#rest select")
+			p.tab.Press("Ban")
+			p.tab.WaitForText("#status", saved)
+			if n := counted(p.Customer, "SELECT count(*) FILTER (WHERE category = 'bank_statement') * 10 + count(*) FILTER (WHERE category = '') FROM document"); n != 21 {
+				t.Errorf("bank statements and none: %d, want 2 and the guess, which isn't stored", n)
+			}
+			p.tab.View("upload/rest-" + name)
+			p.press("/personal_details")
+			if n := counted(p.Customer, "SELECT count(*) FROM document WHERE category = 'income_evidence'"); n != 1 {
+				t.Error("Continue didn't store the guess that the page showed")
 			}
 		})
 	}
@@ -211,7 +286,7 @@ func TestTwentyFilesAtOnce(t *testing.T) {
 	p, network := uploader(t, browsertest.Options{})
 	var files []string
 	for i := range statement.MaxDocuments + 1 {
-		files = append(files, temporaryFile(t, fmt.Sprintf("%02d.pdf", i+1), harness.PDFOf(100)))
+		files = append(files, temporaryFile(t, fmt.Sprintf("%02d.pdf", i+1), harness.PDFOf(100+i)))
 	}
 	p.tab.Upload("#file", files...)
 	p.tab.WaitForText("#uploading", statement.TooManyFiles)

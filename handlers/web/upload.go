@@ -30,7 +30,7 @@ var uploadFields = []string{"action", "category", "file", "from"}
 const (
 	documentFields    = "category."
 	maxDocumentName   = 64 // bytes of such a name
-	maxDocumentFields = 40 // twice what a page has
+	maxDocumentFields = 90 // twice what a page has
 )
 
 // An Upload is a posted form with a file, read part by part: the file is never

@@ -17,6 +17,7 @@ import (
 	"candor/internal/billing"
 	"candor/internal/domain"
 	"candor/internal/platform/keyring"
+	"candor/internal/platform/pdfsign"
 	"candor/internal/service/accounts"
 	"candor/internal/service/keys"
 	"candor/internal/service/sessions"
@@ -99,6 +100,7 @@ type Services struct {
 	Vault   *vault.Vault
 	BaseURL string
 	Terms   billing.Terms
+	Signer  *pdfsign.Signer // of PDFs; nil: they aren't signed
 
 	Accounts *accounts.Service
 	Auth     *auth.Service

@@ -70,6 +70,86 @@ func TestAnswersAreRightAndSlipsWrong(t *testing.T) {
 	}
 }
 
+// TestFewStatementsAreOdd makes up as many statements as the demo. The rules ask about at
+// most 3 in 100 of them, and about each that is made odd by one rule (D79).
+func TestFewStatementsAreOdd(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(1, 1))
+	odd := 0
+	for range Sessions {
+		p := sample.NewPerson(r)
+		s := sample.NewStatement(r, p, now)
+		s.Declaration.FullName = p.Name
+		found := s.Doubts(now)
+		if len(found) > 0 {
+			odd++
+		}
+		for code, change := range oddities {
+			before := slices.ContainsFunc(found, func(d statement.Doubt) bool { return d.Code == code })
+			changed := *s
+			change(&changed)
+			if !before && !slices.ContainsFunc(changed.Doubts(now), func(d statement.Doubt) bool { return d.Code == code }) {
+				t.Fatalf("%s isn't found in the statement of %s", code, p.Name)
+			}
+		}
+	}
+	t.Logf("%d of %d made-up statements are asked about", odd, Sessions)
+	if odd > Sessions*3/100 {
+		t.Errorf("%d of %d made-up statements are asked about", odd, Sessions)
+	}
+	for _, code := range statement.DoubtCode("").Enum() {
+		if oddities[statement.DoubtCode(code)] == nil {
+			t.Errorf("no statement is made odd by %s", code)
+		}
+	}
+}
+
+// oddities make a statement odd by a rule.
+var oddities = map[statement.DoubtCode]func(s *statement.Statement){
+	"age":                func(s *statement.Statement) { s.Personal.DateOfBirth = now.AddDate(-17, 0, 0) },
+	"state_postcode":     func(s *statement.Statement) { s.Personal.Address.State, s.Personal.Address.Postcode = "NSW", "3000" },
+	"no_income":          func(s *statement.Statement) { s.Income = statement.Income{} },
+	"bonus_above_salary": func(s *statement.Statement) { s.Income.Employment.Bonuses = s.Income.Employment.GrossSalary + 1 },
+	"income_period": func(s *statement.Statement) {
+		section := s.Section(statement.IncomeSection, now)
+		inputs := section.Inputs()
+		inputs.Set("other_income.business_income", "41,250")
+		inputs.Set("other_income.business_income.period", "fortnight")
+		inputs.Add("has", "business_income")
+		section.Decode(inputs)
+		s.Enter(section)
+	},
+	"business_above_salary": func(s *statement.Statement) {
+		s.Income.Employment.GrossSalary, s.Income.Other.Business = 40_000_00, 400_010_00
+	},
+	"rent_above_income":    func(s *statement.Statement) { s.Expenses.Housing.MortgageRent = s.Income.Monthly() + 1 },
+	"expense_above_income": func(s *statement.Statement) { s.Expenses.Living.Groceries = s.Income.Monthly() + 1 },
+	"no_rent": func(s *statement.Statement) {
+		s.Assets.RealProperty, s.Liabilities.Mortgages, s.Expenses.Housing.MortgageRent, s.Expenses.Living.Groceries = nil, nil, 0, 2_000_00
+	},
+	"low_expenses": func(s *statement.Statement) { s.Expenses = statement.Expenses{} },
+	"mortgage_above_value": func(s *statement.Statement) {
+		s.Assets.RealProperty = []*statement.Property{{Address: "Home", OwnershipPercentage: 100, CurrentValue: 1, MortgageOwing: 2}}
+	},
+	statement.DebtNotListed: func(s *statement.Statement) {
+		s.Assets.Vehicles = []*statement.Vehicle{{Description: "Boat", AmountOwing: 1_234_56}}
+		s.Liabilities = statement.Liabilities{}
+	},
+	"debt_without_repayment": func(s *statement.Statement) {
+		s.Liabilities.PersonalLoans = []*statement.PersonalLoan{{Lender: "Wisr", Balance: 1}}
+	},
+	"repayment_above_balance": func(s *statement.Statement) {
+		s.Liabilities.PersonalLoans = []*statement.PersonalLoan{{Lender: "Wisr", Balance: 1, MonthlyRepayment: 2}}
+	},
+	"card_above_limit": func(s *statement.Statement) {
+		s.Liabilities.CreditCards = []*statement.CreditCard{{Issuer: "Amex", Limit: 1, Balance: 2}}
+	},
+	"repayments_missing": func(s *statement.Statement) {
+		s.Liabilities.Mortgages = []*statement.Mortgage{{Lender: "ANZ", Balance: 900_000_00, MonthlyRepayment: 9_000_00}}
+	},
+	statement.SignatureName: func(s *statement.Statement) { s.Declaration.FullName = "Donald Duck" },
+}
+
 func TestPeopleAreTheSameEachTime(t *testing.T) {
 	t.Parallel()
 	people := func() (out []sample.Person) {

@@ -26,7 +26,7 @@ type drawn struct {
 // draw begins to make the session's PDF.
 func (j *journey) draw(context.Context, *db.Tx) error {
 	in := pdf.Statement{
-		AccountName: partnerName, Logo: j.office.logo, Livemode: j.scope.Livemode, SessionID: j.session.ID.String(), CustomerName: j.person.Name,
+		AccountName: partnerName, Logo: j.office.logo, Livemode: j.scope.Livemode, SessionID: j.session.ID.String(),
 		CreatedAt: j.session.CreatedAt, SubmittedAt: *j.session.CompletedAt, Answers: j.answers,
 	}
 	if j.session.ReferenceID != nil {
@@ -38,6 +38,9 @@ func (j *journey) draw(context.Context, *db.Tx) error {
 	go func() {
 		j.drawers <- struct{}{}
 		result, err := pdf.Render(in, j.fonts)
+		if err == nil { // the certificate may be younger than the story
+			result.Bytes, err = j.Signer.Sign(result.Bytes, j.now)
+		}
 		<-j.drawers
 		d.done <- drawn{result, err}
 	}()
@@ -50,7 +53,8 @@ func (d *drawing) keep(ctx context.Context, tx *db.Tx) error {
 	if made.err != nil {
 		return made.err
 	}
-	if _, err := d.Vault.InsertPDF(ctx, tx, d.session.ID, made.Bytes, made.Pages, d.at); err != nil {
+	signed := domain.PDF{Content: made.Bytes, Pages: made.Pages, Signer: d.Signer.Subject(), SignerIssuer: d.Signer.Issuer()}
+	if _, err := d.Vault.InsertPDF(ctx, tx, d.session.ID, signed, d.at); err != nil {
 		return err
 	}
 	return d.recordAs(ctx, tx, d.number, d.at, &d.session.ID, domain.PDFReadyPayload{

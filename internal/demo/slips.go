@@ -21,7 +21,7 @@ var slips = map[string][]slip{
 		{"vehicles.0.value", "20-25k"}, {"vehicles.0.description", ""}, {"superannuation.0.balance", "not sure"}, {"superannuation.0.balance", "?"},
 		{"superannuation.0.balance", "don’t know"},
 	},
-	statement.LiabilitiesSection: {{"mortgages.0.lender", ""}, {"mortgages.0.lender", ""}, {"credit_cards.0.limit", "10k"}, {"other_liabilities.0.balance", "see above"}},
+	statement.LiabilitiesSection: {{"mortgages.0.lender", ""}, {"mortgages.0.lender", ""}, {"credit_cards.0.limit", "ten thousand"}, {"other_liabilities.0.balance", "see above"}},
 	statement.ExpensesSection:    {{"living.groceries", "200-250"}, {"living.groceries", "about 250"}, {"housing.mortgage_rent", "580 or so"}, {"transport.fuel", "varies"}},
 }
 

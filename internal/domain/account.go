@@ -12,6 +12,8 @@ type Account struct {
 	BrandColour  *string    `db:"brand_colour"` // six hex digits; nil for Candor's colour
 	MoneyHelp    *string    `db:"money_help"`   // free help with money trouble; nil for the National Debt Helpline
 	MoneyHelpURL *string    `db:"money_help_url"`
+	NextSteps    *string    `db:"next_steps"`    // what customers read after submission; nil: that the partner reads it (D83)
+	ReceiptEmail bool       `db:"receipt_email"` // customers get an email that a live statement arrived (D83)
 	CreatedAt    time.Time  `db:"created_at"`
 	ApprovedAt   *time.Time `db:"approved_at"` // when live mode was opened; nil: not yet (D52)
 

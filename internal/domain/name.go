@@ -13,6 +13,16 @@ const MaxName = 200
 // third parties.
 var link = regexp.MustCompile(`(?i)://|\bwww\.|\b[\p{L}\p{N}-]+\.[\p{L}]{2,}(/|:\d|\?|#)|[\p{L}\p{N}]\.(com|net|org|io|co|info|biz|app|dev|xyz|site|online|shop|top|link|me|ly|au|nz|uk|us|ru|cn)\b`)
 
+// CleanWords returns a line of plain text for third parties as it is kept, and the rule
+// that it breaks, zero for none: it must hold no link.
+func CleanWords(text string, limit int) (words string, broken form.Rule) {
+	words, broken = form.CleanLine(text, limit)
+	if broken == (form.Rule{}) && link.MatchString(words) {
+		broken = form.Rule{Code: form.RuleNoLink}
+	}
+	return words, broken
+}
+
 // CleanName returns the name of a person, a company or a thing as it is kept, and
 // the rule that it breaks, zero for none: it must be given, and must hold no link.
 // of is what it names.

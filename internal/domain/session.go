@@ -51,6 +51,8 @@ type Session struct {
 	LastActivityAt    *time.Time `db:"last_activity_at"`
 	PDFReadyAt        *time.Time `db:"pdf_ready_at"`
 	PDFSHA256         []byte     `db:"pdf_sha256"`         // of the PDF as it was issued; nil before, and once the customer is erased
+	PDFSigner         *string    `db:"pdf_signer"`         // who signed it, by the certificate (D81); nil if it isn't signed
+	PDFSignerIssuer   *string    `db:"pdf_signer_issuer"`  // who issued that certificate
 	ErasedAt          *time.Time `db:"erased_at"`          // when retention deleted PDF and documents
 	DataErasedAt      *time.Time `db:"data_erased_at"`     // when the answers were erased, by retention or on request
 	CustomerErasedAt  *time.Time `db:"customer_erased_at"` // when the customer's identity was erased, on request

@@ -3,6 +3,7 @@ package form
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,7 +25,8 @@ type date struct {
 	month    string
 	year     string
 	message  string
-	meant    string // the year that two digits can stand for, "" for none
+	meant    string        // the year that two digits can stand for, "" for none
+	check    func() string // what is wrong with a date in that range, evaluated after decoding; can be nil
 }
 
 // PastDate describes a date between 1900 and today. Its Autocomplete, if set,
@@ -34,17 +36,26 @@ func PastDate(p *time.Time, name, label string, today time.Time) Field {
 		earliest: time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC), latest: today}}
 }
 
+// Checked refuses dates for which check returns what is wrong. It is evaluated after
+// decoding.
+func (f Field) Checked(check func() string) Field {
+	f.Value.(*date).check = check
+	return f
+}
+
 func (v *date) Parse(get func(string) string) {
 	var garbled [3]string
-	v.day, garbled[0] = CleanText(get("day"), maxCode)
-	v.month, garbled[1] = CleanText(get("month"), maxCode)
-	v.year, garbled[2] = CleanText(get("year"), maxCode)
-	v.day, v.month, v.year = norm.NFKC.String(v.day), norm.NFKC.String(v.month), norm.NFKC.String(v.year) // wide digits
+	v.day, garbled[0] = readLine(get("day"), maxCode)
+	v.month, garbled[1] = readLine(get("month"), maxCode)
+	v.year, garbled[2] = readLine(get("year"), maxCode)
 	*v.p, v.message, v.meant = time.Time{}, "", ""
+	if garbled != [3]string{} {
+		v.message = notADate
+		return
+	}
+	v.day, v.month, v.year = norm.NFKC.String(v.day), norm.NFKC.String(v.month), norm.NFKC.String(v.year) // wide digits
 	v.split()
 	switch missing := v.missing(); {
-	case garbled != [3]string{}:
-		v.message = notADate
 	case len(missing) == 3:
 	case len(missing) > 0:
 		v.message = "must include " + strings.Join(missing, " and ")
@@ -93,13 +104,14 @@ func (v *date) missing() []string {
 }
 
 func (v *date) parse() (t time.Time, message string) {
-	day, dayErr := strconv.Atoi(v.day)
+	day, dayErr := strconv.Atoi(strings.TrimRight(v.day, " 日号"))
 	month, monthOK := parseMonth(v.month)
-	year, yearErr := strconv.Atoi(v.year)
+	typedYear := strings.TrimRight(v.year, " 年")
+	year, yearErr := strconv.Atoi(typedYear)
 	if dayErr != nil || !monthOK || yearErr != nil {
 		return t, notADate
 	}
-	if len(v.year) == 2 && year >= 0 {
+	if len(typedYear) == 2 && year >= 0 {
 		century := v.latest.Year() / 100 * 100
 		if century+year > v.latest.Year() {
 			century -= 100
@@ -107,7 +119,7 @@ func (v *date) parse() (t time.Time, message string) {
 		v.meant = strconv.Itoa(century + year)
 		return t, "must have a year of four digits. Did you mean " + valuePlace + "?"
 	}
-	if year < 0 || len(v.year) != 4 {
+	if year < 0 || len(typedYear) != 4 {
 		return t, "must have a year of four digits, like 1985"
 	}
 	d := time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
@@ -122,20 +134,31 @@ func (v *date) parse() (t time.Time, message string) {
 	return d, ""
 }
 
-// parseMonth accepts 1–12, a month's name, or at least its first three
-// letters.
+// parseMonth accepts 1–12, an English month's name or at least its first three letters,
+// and both as Chinese and Vietnamese write them: 3月, 三月, tháng 3, thg 3, tháng ba.
 func parseMonth(s string) (time.Month, bool) {
-	if n, err := strconv.Atoi(s); err == nil {
-		return time.Month(n), n >= 1 && n <= 12
-	}
 	s = strings.ToLower(s)
 	for m := time.January; m <= time.December; m++ {
 		if name := strings.ToLower(m.String()); len(s) >= 3 && strings.HasPrefix(name, s) {
 			return m, true
 		}
 	}
-	return 0, false
+	s = strings.TrimSpace(monthWords.ReplaceAllString(s, ""))
+	if m := slices.Index(chineseMonths, s) + slices.Index(vietnameseMonths, s) + 2; m > 0 {
+		return time.Month(m), true
+	}
+	n, err := strconv.Atoi(s)
+	return time.Month(n), err == nil && n >= 1 && n <= 12
 }
+
+// monthWords say "month" before or after its number.
+var monthWords = regexp.MustCompile(`^(?:tháng|thang|thg|th|t)\.?\s*|\s*月(?:份)?$`)
+
+// The names of months, from January, without the word "month".
+var (
+	chineseMonths    = []string{"一", "二", "三", "四", "五", "六", "七", "八", "九", "十", "十一", "十二"}
+	vietnameseMonths = []string{"một", "hai", "ba", "tư", "năm", "sáu", "bảy", "tám", "chín", "mười", "mười một", "mười hai"}
+)
 
 func (v *date) Input(part string) string {
 	if v.p.IsZero() {
@@ -174,9 +197,15 @@ func (v *date) Display() string {
 	return v.p.Format("2 January 2006")
 }
 
-func (v *date) Empty() bool          { return v.p.IsZero() && v.message == "" }
-func (v *date) ErrorMessage() string { return v.message }
-func (v *date) Schema() *Schema      { return &Schema{Type: "string", Format: "date"} }
+func (v *date) Empty() bool     { return v.p.IsZero() && v.message == "" }
+func (v *date) Schema() *Schema { return &Schema{Type: "string", Format: "date"} }
+
+func (v *date) ErrorMessage() string {
+	if v.check == nil || v.p.IsZero() {
+		return v.message
+	}
+	return v.check()
+}
 
 func (v *date) MarshalJSON() ([]byte, error) {
 	if v.p.IsZero() {

@@ -3,6 +3,8 @@ package form
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -10,13 +12,18 @@ import (
 type Entry struct {
 	Amount Cents  `json:"amount"`
 	Period Period `json:"period"`
+	Share  *int   `json:"share,omitempty"` // the customer's, in percent; nil for all of it (D78)
 }
+
+// Yearly is what the amount makes in a year.
+func (e Entry) Yearly() Cents { return e.Amount * Cents(e.Period.timesAYear()) }
 
 // Entries are the amounts that make up an answer. Their JSON is one object if
 // there is one, else an array.
 type Entries []Entry
 
-// String returns the amounts for people, "$1,200.00 a week + $300.00 a month".
+// String returns the amounts for people, "$1,200.00 a week + $300.00 a month", and what of
+// them is the customer's, "($400.00 a week + $200.00 a month) × 60%".
 func (e Entries) String() string { return e.Say(Period.Per) }
 
 // Say is String with other names of the periods.
@@ -25,7 +32,14 @@ func (e Entries) Say(name func(Period) string) string {
 	for i, entry := range e {
 		parts[i] = entry.Amount.String() + " " + name(entry.Period)
 	}
-	return strings.Join(parts, " + ")
+	text := strings.Join(parts, " + ")
+	if len(e) == 0 || e[0].Share == nil {
+		return text
+	}
+	if len(e) > 1 {
+		text = "(" + text + ")"
+	}
+	return text + " × " + strconv.Itoa(*e[0].Share) + "%"
 }
 
 // MarshalJSON writes one object, or an array.
@@ -52,20 +66,25 @@ func EntriesSchema() *Schema {
 	one := &Schema{Type: "object", Properties: map[string]*Schema{
 		"amount": amount,
 		"period": {Type: "string", Enum: Period("").Enum(), Description: "How often it recurs."},
+		"share":  {Type: "integer", Minimum: "0", Maximum: "100", Description: "The customer’s percentage of it; absent if all of it is the customer’s."},
 	}, Required: []string{"amount", "period"}}
 	return &Schema{AnyOf: []*Schema{one, {Type: "array", Items: one, MaxItems: maxAmounts}}}
 }
 
 // Entries returns the amounts that the answer was given as. They are nil if it
-// is one amount in the field's own period.
+// is one amount in the field's own period that isn't shared.
 func (f Field) Entries() Entries {
 	v, ok := f.Value.(*money)
-	if !ok || v.message != "" || len(v.typed) == 0 || len(v.typed) == 1 && v.typed[0].period == v.period {
+	if !ok || v.message != "" || len(v.typed) == 0 || v.plain() {
 		return nil
+	}
+	var share *int
+	if percent := v.percent(); percent != wholeAmount {
+		share = &percent
 	}
 	var out Entries
 	for _, t := range v.typed {
-		out = append(out, Entry{t.cents, t.period})
+		out = append(out, Entry{t.cents, t.period, share})
 	}
 	return out
 }
@@ -92,6 +111,32 @@ func (f Field) restore(entries Entries) {
 	}
 }
 
+// TypedZeros are the paths of the amounts of 0 that were typed as one in their field's
+// own period: an empty one is the same number (D19), but isn't said.
+func (s *Section) TypedZeros() (out []string) {
+	s.Walk(func(path string, f Field) {
+		if f.typedZero() && f.Entries() == nil {
+			out = append(out, path)
+		}
+	})
+	return out
+}
+
+// RestoreZeros takes what TypedZeros returned.
+func (s *Section) RestoreZeros(paths []string) {
+	s.Walk(func(path string, f Field) {
+		if v, ok := f.Value.(*money); ok && *v.p == 0 && slices.Contains(paths, path) {
+			v.typed = []typed{{input: "0", period: v.period}}
+		}
+	})
+}
+
+// typedZero reports whether the customer said that the amount is 0.
+func (f Field) typedZero() bool {
+	v, ok := f.Value.(*money)
+	return ok && *v.p == 0 && v.message == "" && len(v.typed) > 0
+}
+
 // AddAmount adds an empty amount to the named field, and reports whether the
 // field takes one more.
 func (s *Section) AddAmount(name string) (input string, added bool) {
@@ -109,20 +154,26 @@ func (s *Section) AddAmount(name string) (input string, added bool) {
 	return input, added
 }
 
-// LastPeriod is the period of the last recurring amount that was given, Once if
-// there is none: a customer who is paid fortnightly gives all amounts so.
-func (s *Section) LastPeriod() Period {
-	last := Once
+// share applies the shares that are asked for now to what was typed of shared amounts, and
+// reports whether that changes an answer. An amount without entries was typed as it is.
+func (s *Section) share() (changed bool) {
 	s.Walk(func(_ string, f Field) {
-		if f.Period != Once && f.Kind == KindMoney && !f.Value.Empty() {
-			last = Period(f.Value.Input("period"))
+		v, ok := f.Value.(*money)
+		if !ok || v.share == nil || v.Empty() {
+			return
+		}
+		if len(v.typed) == 0 {
+			v.typed = []typed{{input: v.p.Grouped(), period: v.period, cents: *v.p}}
+		}
+		if sum, message := v.sum(); message == "" && sum != *v.p {
+			*v.p, changed = sum, true
 		}
 	})
-	return last
+	return changed
 }
 
 // Entered returns the amounts that were given in another period than their
-// field's, or as several, by their fields' paths inside the section (D53).
+// field's, as several or as shared ones, by their fields' paths inside the section (D53).
 func (s *Section) Entered() map[string]Entries {
 	out := map[string]Entries{}
 	s.Walk(func(path string, f Field) {

@@ -83,7 +83,8 @@ func (s *Section) ReadGiven(raw json.RawMessage) (Given, Errors) {
 }
 
 // Offer shows given answers in place of the section's own. A list with a given
-// item has the given items only.
+// item has the given items only. A given amount is the customer's share: it is left out
+// where the question is about the whole, unless the share is known to be all of it (D78).
 func (s *Section) Offer(g Given) {
 	items := map[string]int{}
 	for path := range g {
@@ -104,7 +105,7 @@ func (s *Section) Offer(g Given) {
 		}
 	}
 	s.Walk(func(path string, f Field) {
-		if raw := g[path]; raw != nil {
+		if raw := g[path]; raw != nil && f.askedWhole() {
 			_ = f.Value.UnmarshalJSON(raw) // ReadGiven wrote it
 		}
 	})
@@ -269,9 +270,9 @@ func (r *givenReader) field(f Field, raw json.RawMessage, path string) {
 			return
 		}
 		r.inputs.Set(path, text)
-	case KindPercent:
+	case KindPercent, KindNumber:
 		if isText || strings.Trim(string(raw), "-0123456789") != "" {
-			r.refuse(path, "must be a whole number from 0 to 100")
+			r.refuse(path, "must be a whole number from 0 to "+f.Value.Schema().Maximum.String())
 			return
 		}
 		r.inputs.Set(path, string(raw))
@@ -307,10 +308,13 @@ func (f Field) givenProblem() string {
 	if !f.Asked() {
 		return "is not asked with these answers"
 	}
-	problem := f.Value.ErrorMessage()
+	problem := strings.Replace(f.Value.ErrorMessage(), valuePlace, f.concerned(), 1)
 	if problem == "" || f.Kind != KindChoice {
 		return problem
 	}
 	codes := f.Value.Schema().Enum
+	if codes == nil {
+		return "must be the code of one of the options, such as " + f.Options[0].Code
+	}
 	return "must be one of " + strings.Join(codes, ", ")
 }

@@ -97,7 +97,8 @@ func (s *Section) answers() *node {
 
 // UnmarshalJSON reads what MarshalJSON or Stored writes. It ignores members without a
 // field, and a missing or null member leaves its answer empty. So answers
-// stored before a question was added or removed can be read.
+// stored before a question was added or removed can be read. Of shared amounts the share
+// is that which the section asks for now (D78): if that changes an answer, it is Outdated.
 func (s *Section) UnmarshalJSON(data []byte) error {
 	var answers members
 	if err := json.Unmarshal(data, &answers); err != nil {
@@ -117,14 +118,14 @@ func (s *Section) UnmarshalJSON(data []byte) error {
 			return fmt.Errorf("%s: %w", g.List.Name, err)
 		}
 	}
-	if answers[enteredMember] == nil {
-		return nil
+	if answers[enteredMember] != nil {
+		var entered map[string]Entries
+		if err := json.Unmarshal(answers[enteredMember], &entered); err != nil {
+			return err
+		}
+		s.Restore(entered)
 	}
-	var entered map[string]Entries
-	if err := json.Unmarshal(answers[enteredMember], &entered); err != nil {
-		return err
-	}
-	s.Restore(entered)
+	s.Outdated = s.share()
 	return nil
 }
 

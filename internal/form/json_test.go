@@ -8,13 +8,13 @@ import (
 	"candor/internal/form"
 )
 
-const fullPets = `{"detail":{"breed":"\u003cpoodle\u003e","chip":"123"},"name":"Tom \"😀\"","born":"1985-03-07","kind":"dog","cost":0.07,"share":0,"agreed":true,` +
+const fullPets = `{"detail":{"breed":"\u003cpoodle\u003e","chip":"c@d.example"},"name":"Tom \"王\"","born":"1985-03-07","kind":"dog","cost":0.07,"share":0,"agreed":true,` +
 	`"friends":[{"name":"Ann","species":"owl","cost":999999999999.99,"share":40},{"name":"Rex","species":"","cost":0,"share":0}],"total":0.14}`
 
 func TestJSON(t *testing.T) {
 	t.Parallel()
 	s := new(pets).section()
-	errs := s.Decode(values("name=Tom \"😀\"", "born.day=7", "born.month=3", "born.year=1985", "kind=dog", "detail.breed=<poodle>", "detail.chip=123",
+	errs := s.Decode(values("name=Tom \"王\"", "born.day=7", "born.month=3", "born.year=1985", "kind=dog", "detail.breed=<poodle>", "detail.chip=c@d.example",
 		"cost=.07", "share=0", "agreed=on", "friends.0.name=Ann", "friends.0.species=owl", "friends.0.cost=999999999999.99", "friends.0.share=40",
 		"friends.1.name=Rex"))
 	if len(errs) > 0 {
@@ -83,7 +83,7 @@ func TestSchema(t *testing.T) {
 		`"born":{"description":"Born.","anyOf":[{"type":"string","format":"date"},{"const":""}]},` +
 		`"cost":{` + amount + `,"description":"Cost, dollars a year with at most two decimals.","format":"double","minimum":0,"maximum":999999999999.99},` +
 		`"detail":{"type":"object","properties":{"breed":{"type":"string","description":"Breed.","maxLength":200},` +
-		`"chip":{"description":"Chip.","anyOf":[{"type":"string","pattern":"^[0-9]{3}$","maxLength":3},{"const":""}]}},"required":["breed","chip"]},` +
+		`"chip":{"description":"Chip.","anyOf":[{"type":"string","format":"email","maxLength":254},{"const":""}]}},"required":["breed","chip"]},` +
 		`"friends":{"type":"array","title":"Friends","maxItems":50,"items":{"type":"object","properties":{` + cost + `,` +
 		`"name":{"type":"string","description":"Name.","maxLength":200},` + share + `,"species":{"type":"string","description":"Species.","maxLength":200}},` +
 		`"required":["name","species","cost","share"]}},` +

@@ -89,7 +89,9 @@ func (s *Section) validateKinds() Errors {
 	return errs
 }
 
-func (s *Section) anyAnswered() bool { return slices.ContainsFunc(s.Groups, Group.Answered) }
+func (s *Section) anyAnswered() bool {
+	return slices.ContainsFunc(s.Groups, func(g Group) bool { return g.Kind() != "" && g.Answered() })
+}
 
 // Answered reports whether anything was typed into the group.
 func (g Group) Answered() bool {
@@ -101,5 +103,5 @@ func (g Group) Answered() bool {
 			return true
 		}
 	}
-	return g.List.excess
+	return false
 }

@@ -9,10 +9,11 @@ type deferral struct{ left bool }
 
 func (d *deferral) deferred() *bool { return &d.left }
 
-// deferred is nil for an answer that can't wait: nothing is missing without it.
+// deferred is nil for an answer that can't wait: everybody knows it, or nothing is missing
+// without it.
 func (f Field) deferred() *bool {
 	v, ok := f.Value.(interface{ deferred() *bool })
-	if !ok || f.Optional && f.Kind != KindMoney {
+	if !ok || f.Known || f.Optional && f.Kind != KindMoney {
 		return nil
 	}
 	return v.deferred()
@@ -41,14 +42,17 @@ func (s *Section) Left() []string {
 
 // A Gap is an answer that is missing, wrong or left for later.
 type Gap struct {
+	Left   bool   // the customer leaves it for later
+	Wrong  bool   // what was typed can't be taken
 	Input  string // the name of its first input, or a kind that has no answer
 	Label  string
 	Item   string // the item of a list, "vehicle"; "" outside lists
 	Number int    // the item's, from 1
+	Name   string // what the item is called, "" for its number
 }
 
-// Gaps lists what keeps the section from being complete, except that nothing is
-// ticked.
+// Gaps lists what keeps the section from being complete on our page, except that
+// nothing is ticked.
 func (s *Section) Gaps() []Gap {
 	var out []Gap
 	for _, g := range s.Groups {
@@ -56,10 +60,13 @@ func (s *Section) Gaps() []Gap {
 			out = append(out, Gap{Input: g.Kind(), Label: g.Title})
 			continue
 		}
+		if g.List != nil && g.List.excess() {
+			out = append(out, Gap{Input: g.List.Name, Label: g.List.Title, Wrong: true})
+		}
 		out = append(out, gaps(g.Fields, Gap{})...)
 		for i := 0; g.List != nil && i < g.List.Len(); i++ {
 			if !blank(g.List.Item(i)) {
-				out = append(out, gaps(g.List.Item(i), Gap{Input: g.List.path(i), Item: g.List.Singular, Number: i + 1})...)
+				out = append(out, gaps(g.List.Item(i), Gap{Input: g.List.path(i), Item: g.List.Singular, Number: i + 1, Name: g.List.ItemName(i)})...)
 			}
 		}
 	}
@@ -71,8 +78,11 @@ func gaps(fields []Field, of Gap) []Gap {
 	var out []Gap
 	for _, f := range fields {
 		known := f.isPreset() || f.Otherwise != nil && f.Value.Empty() && f.Otherwise() != ""
-		if f.Left() || f.errorMessage() != "" && !known {
-			out = append(out, Gap{Input: of.Input + f.Name + f.Parts()[0], Label: f.Label, Item: of.Item, Number: of.Number})
+		if f.Left() || f.errorMessage(true) != "" && !known {
+			out = append(out, Gap{
+				Left: f.Left(), Wrong: f.Value.ErrorMessage() != "",
+				Input: of.Input + f.Name + f.Parts()[0], Label: f.Label, Item: of.Item, Number: of.Number, Name: of.Name,
+			})
 		}
 	}
 	return out

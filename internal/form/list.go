@@ -29,8 +29,11 @@ type List struct {
 	bind     func(i int) []Field
 	describe func() []Field
 	bound    [][]Field // bound once, because an item's fields keep what was typed
-	excess   bool      // more items were sent than the list can hold
 }
+
+// mostItems is how many items are read: those that a list can't hold are shown
+// again and refused (D85).
+const mostItems = 2 * MaxListItems
 
 // versionInput is the name of a version's input, after that of its list.
 const versionInput = ".version"
@@ -53,6 +56,9 @@ func (l *List) Len() int { return l.length() }
 
 // Full reports whether the list has MaxListItems items.
 func (l *List) Full() bool { return l.Len() >= MaxListItems }
+
+// excess reports whether the list has more items than it can hold.
+func (l *List) excess() bool { return l.Len() > MaxListItems }
 
 // Item returns the fields of item i, counted from 0.
 func (l *List) Item(i int) []Field {
@@ -84,6 +90,30 @@ func (l *List) Remove(i int) bool {
 	return true
 }
 
+// ItemName is what item i is called by its answers, "Car loan, Mazda 3"; "" without a
+// name, or if another item has the same one.
+func (l *List) ItemName(i int) string {
+	name := l.nameOf(i)
+	for other := range l.Len() {
+		if other != i && l.nameOf(other) == name {
+			return ""
+		}
+	}
+	return name
+}
+
+func (l *List) nameOf(i int) string {
+	if i >= l.Len() {
+		return ""
+	}
+	for _, f := range l.Item(i) {
+		if f.Names && f.Value.ErrorMessage() == "" {
+			return f.Value.Display()
+		}
+	}
+	return ""
+}
+
 // ItemFields returns the fields of a new item outside the list: a description
 // for schemas and table headings.
 func (l *List) ItemFields() []Field { return l.describe() }
@@ -97,7 +127,7 @@ func (l *List) clear() {
 	for l.Len() > 0 {
 		l.remove(l.Len() - 1)
 	}
-	l.bound, l.excess = nil, false
+	l.bound = nil
 }
 
 // read replaces the items by those in values, numbered from 0. An item without
@@ -105,12 +135,15 @@ func (l *List) clear() {
 // their numbers, and dropped when the section is submitted.
 func (l *List) read(values url.Values, keepBlank bool) {
 	l.clear()
-	version, shifted := cut(values.Get(l.Name+versionInput), maxCode), false
+	version, _ := CleanText(values.Get(l.Name+versionInput), maxCode)
+	if len(version) > maxCode {
+		version = "" // none of ours
+	}
+	shifted := false
 	l.Version = version
 	for _, n := range indices(l.Name, values) {
-		if l.Full() {
-			l.excess = true
-			return
+		if l.Len() == mostItems {
+			break
 		}
 		l.add()
 		i := l.Len() - 1
@@ -137,19 +170,20 @@ func (s *Section) SetVersions() {
 		if g.List != nil {
 			inputs := url.Values{}
 			g.List.Version = ""
-			g.List.inputs(inputs)
+			g.List.inputs(inputs, Field.kept)
 			sum := sha256.Sum256([]byte(inputs.Encode()))
 			g.List.Version = hex.EncodeToString(sum[:8])
 		}
 	}
 }
 
-// inputs adds the inputs of all items, and of the version.
-func (l *List) inputs(out url.Values) {
+// inputs adds the inputs of all items, as each field's typed returns them, and of the
+// version.
+func (l *List) inputs(out url.Values, typed func(Field, string) url.Values) {
 	for i := range l.Len() {
 		for _, f := range l.Item(i) {
 			if f.Asked() {
-				maps.Copy(out, f.Typed(l.Input(i, f)))
+				maps.Copy(out, typed(f, l.Input(i, f)))
 			}
 		}
 	}
@@ -167,15 +201,17 @@ func blank(fields []Field) bool {
 	return true
 }
 
-func (l *List) validate() Errors {
+func (l *List) validate(fromPage bool) Errors {
 	var errs Errors
 	for i := range l.Len() {
-		for _, e := range validateFields(l.Item(i), l.path(i)) {
+		for _, e := range validateFields(l.Item(i), l.path(i), fromPage) {
 			e.Wording.Item, e.Wording.Number = l.Singular, i+1
-			errs = append(errs, newError(e.Field, e.Wording))
+			own := newError(e.Field, e.Wording)
+			own.Wording.Name = l.ItemName(i) // not in Message, which is counted
+			errs = append(errs, own)
 		}
 	}
-	if l.excess {
+	if l.excess() {
 		text := fmt.Sprintf("%s: enter at most %d, and combine the smallest ones", labelPlace, MaxListItems)
 		errs = append(errs, newError(l.Name, Wording{Text: text, Label: l.Title}))
 	}

@@ -63,13 +63,13 @@ func Merge(blank func() *Section, edit Edit, stored url.Values) *Merged {
 	if len(edit.Was) == 0 {
 		return overwrite(blank(), edit.Typed)
 	}
-	m := &merge{join: edit.Join, typed: readSide(blank, edit.Typed), stored: readSide(blank, stored)}
+	m := &merge{join: edit.Join, typed: readSide(blank, edit.Typed, Field.Typed), stored: readSide(blank, stored, Field.kept)}
 	m.out = &Merged{Store: url.Values{}, Show: url.Values{}, Was: url.Values{}}
 	for _, was := range edit.Was {
-		m.was = append(m.was, readSide(blank, was))
+		m.was = append(m.was, readSide(blank, was, Field.kept))
 	}
 	if rest := m.untick(edit.Typed); len(rest) < len(edit.Typed) {
-		m.typed = readSide(blank, rest)
+		m.typed = readSide(blank, rest, Field.Typed)
 	}
 	m.kinds()
 	for _, g := range m.typed.section.Groups {
@@ -141,15 +141,18 @@ type merge struct {
 // asked or have no answer have none.
 type side struct {
 	section *Section
+	typed   func(Field, string) url.Values
 	fields  map[string]url.Values
 	texts   map[string]string // the inputs of a field or a whole list as one text; "" for a preset
 }
 
-func readSide(blank func() *Section, values url.Values) *side {
-	s := &side{section: blank(), fields: map[string]url.Values{}, texts: map[string]string{}}
+// readSide reads the inputs of one side. typed returns a field's: an input that is too long
+// to keep is typed, but neither stored nor known to be (D85).
+func readSide(blank func() *Section, values url.Values, typed func(Field, string) url.Values) *side {
+	s := &side{section: blank(), typed: typed, fields: map[string]url.Values{}, texts: map[string]string{}}
 	s.section.Read(values)
 	s.section.Walk(func(path string, f Field) {
-		if inputs := f.Typed(path); f.Asked() && answered(inputs) {
+		if inputs := typed(f, path); f.Asked() && answered(inputs) {
 			s.fields[path] = inputs
 			if !f.isPreset() {
 				s.texts[path] = inputs.Encode()
@@ -199,7 +202,7 @@ func (s *side) items(name string) []string {
 	for i := range l.Len() {
 		text := ""
 		for _, f := range l.Item(i) {
-			if inputs := f.Typed(f.Name); f.Asked() && answered(inputs) && !f.isPreset() {
+			if inputs := s.typed(f, f.Name); f.Asked() && answered(inputs) && !f.isPreset() {
 				text += "&" + inputs.Encode()
 			}
 		}
@@ -211,7 +214,7 @@ func (s *side) items(name string) []string {
 // put puts the inputs of a field, or of all items of a list, into out.
 func (s *side) put(out url.Values, name string) {
 	if l := s.section.List(name); l != nil {
-		l.inputs(out)
+		l.inputs(out, s.typed)
 		return
 	}
 	maps.Copy(out, s.fields[name])
@@ -317,7 +320,7 @@ func (m *merge) joinItems(name string) {
 	own, next := m.typed.section.List(name), m.stored.section.List(name).Len()
 	known := slices.Concat([]string{""}, m.stored.items(name), m.was[0].items(name))
 	for i, item := range m.typed.items(name) {
-		if slices.Contains(known, item) || next == MaxListItems {
+		if slices.Contains(known, item) || next == mostItems {
 			continue
 		}
 		for _, f := range own.Item(i) {

@@ -17,6 +17,7 @@ type money struct {
 	deferral
 	p       *Cents
 	period  Period  // the unit of *p
+	share   Share   // what of the typed amounts is the answer; nil for all
 	typed   []typed // nil if the amount is stored as one in its own period
 	message string
 }
@@ -24,7 +25,7 @@ type money struct {
 // typed is one amount as the customer typed it.
 type typed struct {
 	input  string
-	period Period // the field's own if none was chosen
+	period Period // the field's own if none was sent; Once if the customer must say it (D77); unknown as sent (D85)
 	cents  Cents
 }
 
@@ -36,19 +37,69 @@ func Money(p *Cents, name, label string, period Period) Field {
 	return Field{Name: name, Label: label, Kind: KindMoney, Period: period, Optional: true, Value: &money{p: p, period: period}}
 }
 
+// A Share returns the customer's percentage of amounts that others pay with, 100 if it
+// isn't asked for. It is not known before it is answered.
+type Share func() (percent int, known bool)
+
+// Shared says that the question is about a whole amount, of which the customer's share is
+// the answer. The question for the share, whose input is named if it is asked, must come
+// before.
+func (f Field) Shared(by Share, input string) Field {
+	f.SharedBy = input
+	if v, ok := f.Value.(*money); ok {
+		v.share = by
+	}
+	return f
+}
+
+// Share returns the customer's percentage of the amount that is asked for, false if it
+// isn't shared or not yet known.
+func (f Field) Share() (percent int, shared bool) {
+	v, ok := f.Value.(*money)
+	if !ok || v.percent() == wholeAmount {
+		return 0, false
+	}
+	return v.percent(), true
+}
+
+// askedWhole reports whether the typed amount is the answer.
+func (f Field) askedWhole() bool {
+	v, ok := f.Value.(*money)
+	if !ok || v.share == nil {
+		return true
+	}
+	percent, known := v.share()
+	return known && percent == wholeAmount
+}
+
+// wholeAmount is the percentage of an amount that isn't shared.
+const wholeAmount = 100
+
+// percent is the share of the typed amounts that is the answer.
+func (v *money) percent() int {
+	if v.share == nil {
+		return wholeAmount
+	}
+	if percent, known := v.share(); known {
+		return percent
+	}
+	return wholeAmount
+}
+
 // Parse reads the parts "" and "period", and of further amounts "2",
 // "2.period" and so on. Further blank amounts are dropped.
 func (v *money) Parse(get func(string) string) {
 	*v.p, v.typed, v.message = 0, nil, ""
 	for i := range v.limit() {
 		part := amountPart(i)
-		clean, garbled := CleanText(get(part), maxCode)
-		if clean == "" && garbled == "" {
+		line, garbled := readLine(get(part), maxCode)
+		if line == "" {
 			continue
 		}
-		next, message := v.parseAmount(clean, Period(get(join(part, "period"))))
+		period, _ := readLine(get(join(part, "period")), maxCode)
+		next, message := v.parseAmount(line, Period(period))
 		if garbled != "" {
-			message = notAnAmount
+			next.input, message = line, notAnAmount
 		}
 		if v.message == "" {
 			v.message = message
@@ -90,37 +141,47 @@ func (v *money) parts() []string {
 	return out
 }
 
+// parseAmount reads one amount. The period that is typed with it wins over the one that
+// is chosen beside it. Without either it is the field's own, but one that was left
+// unchosen is never guessed (D77), and one that isn't known is kept and refused (D85).
 func (v *money) parseAmount(input string, chosen Period) (typed, string) {
 	t := typed{input: input, period: v.period}
-	if v.period != Once && chosen.timesAYear() > 0 {
-		t.period = chosen
+	if v.period != Once && chosen != Once {
+		t.period = chosen.said()
 	}
 	amount, period, message := parseMoney(input)
 	switch {
 	case message != "":
 		return t, message
-	case period == Once:
-		period = chosen
-	}
-	switch {
-	case period == Once:
-	case v.period == Once:
+	case period != Once && v.period == Once:
 		return t, notAnAmount
-	case period.timesAYear() == 0:
-		return t, "must be an amount a week, fortnight, month, quarter or year"
-	default:
+	case t.period != Once && t.period.timesAYear() == 0:
+		return t, noPeriod
+	case period != Once:
 		t.period = period
 	}
 	t.input, t.cents = amount.Grouped(), amount // the period is in its own input
+	switch {
+	case t.period != Once || v.period == Once:
+	case amount == 0:
+		t.period = v.period // nothing is nothing in any period
+	default:
+		return t, noPeriod
+	}
 	return t, ""
 }
 
-// sum is the amount in the field's own period, rounded once.
+// plain reports whether what was typed is the answer itself.
+func (v *money) plain() bool {
+	return len(v.typed) == 1 && v.typed[0].period == v.period && v.percent() == wholeAmount
+}
+
+// sum is the customer's share of the amounts in the field's own period, rounded once.
 func (v *money) sum() (Cents, string) {
 	if len(v.typed) == 0 {
 		return 0, ""
 	}
-	if len(v.typed) == 1 && v.typed[0].period == v.period {
+	if v.plain() {
 		return v.typed[0].cents, ""
 	}
 	yearly := new(big.Int)
@@ -130,8 +191,11 @@ func (v *money) sum() (Cents, string) {
 	if yearly.Cmp(big.NewInt(int64(MaxCents)*v.period.timesAYear())) > 0 {
 		return 0, tooLarge + " " + v.period.Per()
 	}
-	return DivRound(yearly, v.period.timesAYear()), ""
+	return DivRound(yearly.Mul(yearly, big.NewInt(int64(v.percent()))), wholeAmount*v.period.timesAYear()), ""
 }
+
+// noPeriod says that an amount has no period. Field.AskPeriod says it to the customer.
+const noPeriod = "must be an amount a week, fortnight, month, quarter or year"
 
 const notAnAmount = "must be an amount in dollars, like 1250 or 1,250.50"
 
@@ -143,9 +207,10 @@ var (
 	grouped = regexp.MustCompile(`^(?:[0-9]*|[0-9]{1,3}(?:[,\s][0-9]{3})+)(?:\.[0-9]*)?$`)
 	// decimalComma is a number as other countries write it, such as 1.234,56.
 	decimalComma = regexp.MustCompile(`^[0-9]{1,3}(?:\.?[0-9]{3})*,[0-9]{1,2}$`)
-	currency     = regexp.MustCompile(`^(?:a\$|au\$|aud|\$)\s*`)
-	// ending is what can follow an amount: "aud", "per week", "/wk", "p.w.".
-	ending = regexp.MustCompile(`^([^a-z/]*[0-9.])\s*(?:aud|dollars)?\s*(?:(?:/\s*|per |a |an |each |every )?([a-z][a-z./]*))?$`)
+	currency     = regexp.MustCompile(`^(?:\+\s*)?(?:(?:a\$|au\$|aud|\$)\s*)?`)
+	// ending is what can follow an amount: "k" for thousands, "aud", "per week", "/wk",
+	// "p.w.". An "m" could be a million or a month, so it is refused.
+	ending = regexp.MustCompile(`^([^a-z/]*[0-9.])\s*(k\b)?\s*(?:aud|dollars)?\s*(?:(?:/\s*|per |a |an |each |every )?([a-z][a-z./]*))?$`)
 )
 
 // parseMoney reads an amount as people type it, with the period that follows
@@ -153,12 +218,13 @@ var (
 func parseMoney(s string) (amount Cents, period Period, message string) {
 	s = strings.ToLower(norm.NFKC.String(s)) // digits of an East Asian keyboard, unusual spaces
 	s = currency.ReplaceAllString(strings.TrimSpace(s), "")
+	thousands := false
 	if strings.HasPrefix(s, "-") || strings.HasPrefix(s, "−") {
 		return 0, "", "must be $0 or more"
 	}
 	if m := ending.FindStringSubmatch(s); m != nil {
-		word := strings.ReplaceAll(strings.ReplaceAll(m[2], ".", ""), "/", "")
-		s, period = strings.TrimSpace(m[1]), periodWords[word]
+		word := strings.ReplaceAll(strings.ReplaceAll(m[3], ".", ""), "/", "")
+		s, thousands, period = strings.TrimSpace(m[1]), m[2] != "", periodWords[word]
 		if word != "" && period == Once {
 			return 0, "", notAnAmount
 		}
@@ -170,6 +236,10 @@ func parseMoney(s string) (amount Cents, period Period, message string) {
 		return 0, "", notAnAmount
 	}
 	dollars, cents, _ := strings.Cut(strings.Map(dropSeparators, s), ".")
+	if thousands && dollars+cents != "" {
+		moved := cents + "000"
+		dollars, cents = dollars+moved[:3], strings.TrimRight(moved[3:], "0")
+	}
 	if len(cents) > 2 {
 		return 0, "", "must have at most two decimals, like 1,250.50"
 	}
@@ -218,6 +288,21 @@ func (v *money) amount(number string) typed {
 		return typed{}
 	}
 	return typed{input: v.p.Grouped(), period: v.period}
+}
+
+// Amount is the answer of a field for money, 0 for others.
+func (f Field) Amount() Cents {
+	v, ok := f.Value.(*money)
+	if !ok {
+		return 0
+	}
+	return *v.p
+}
+
+// LacksPeriod reports whether an amount was given without its period.
+func (f Field) LacksPeriod() bool {
+	v, ok := f.Value.(*money)
+	return ok && v.message == noPeriod
 }
 
 func (v *money) Display() string      { return v.p.String() }

@@ -2,6 +2,7 @@ package form
 
 import (
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -9,56 +10,105 @@ import (
 	"time"
 )
 
-// percent is a whole number from 0 to 100.
-type percent struct {
+// whole is a whole number from 0 to max.
+type whole struct {
 	deferral
 	p       *int
+	answer  **int // nil for a number that is 0 without an answer
+	max     int
+	sign    string // what follows the number
 	input   string
 	message string
 }
 
 // Percent describes a whole percentage from 0 to 100.
 func Percent(p *int, name, label string) Field {
-	return Field{Name: name, Label: label, Kind: KindPercent, Value: &percent{p: p}}
+	return Field{Name: name, Label: label, Kind: KindPercent, Value: &whole{p: p, max: 100, sign: "%"}}
 }
 
-func (v *percent) Parse(get func(string) string) {
-	clean, garbled := CleanText(get(""), maxCode)
-	*v.p, v.input, v.message = 0, clean, ""
-	if clean == "" && garbled == "" {
-		return
-	}
-	n, err := strconv.Atoi(strings.TrimSpace(strings.TrimSuffix(norm.NFKC.String(clean), "%")))
-	if garbled != "" || err != nil || n < 0 || n > 100 {
-		v.message = "must be a whole number from 0 to 100"
-		return
-	}
-	*v.p = n
+// PercentOrNull is Percent of an answer that is nil, and null in JSON, if none is given.
+func PercentOrNull(answer **int, name, label string) Field {
+	return Field{Name: name, Label: label, Kind: KindPercent, Value: optional(answer, 100, "%")}
 }
 
-func (v *percent) Input(string) string {
+// NumberOrNull describes a whole number from 0 to largest; nil, and null in JSON, if
+// none is given.
+func NumberOrNull(answer **int, largest int, name, label string) Field {
+	return Field{Name: name, Label: label, Kind: KindNumber, Value: optional(answer, largest, "")}
+}
+
+func optional(answer **int, largest int, sign string) *whole {
+	v := &whole{p: new(int), answer: answer, max: largest, sign: sign}
+	if *answer != nil {
+		v.set(**answer)
+	}
+	return v
+}
+
+// set keeps the digits as the input, so that a 0 is an answer and not a blank.
+func (v *whole) set(n int) {
+	*v.p, v.input = n, strconv.Itoa(n)
+	if v.answer != nil {
+		*v.answer = &n
+	}
+}
+
+func (v *whole) Parse(get func(string) string) {
+	line, garbled := readLine(get(""), maxCode)
+	*v.p, v.input, v.message = 0, line, ""
+	if v.answer != nil {
+		*v.answer = nil
+	}
+	if line == "" {
+		return
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(strings.TrimSuffix(norm.NFKC.String(line), "%")))
+	if garbled != "" || err != nil || n < 0 || n > v.max {
+		v.message = fmt.Sprintf("must be a whole number from 0 to %d", v.max)
+		return
+	}
+	v.set(n)
+	v.input = line
+}
+
+func (v *whole) Input(string) string {
 	if v.input != "" || *v.p == 0 {
 		return v.input
 	}
 	return strconv.Itoa(*v.p)
 }
 
-func (v *percent) Display() string      { return strconv.Itoa(*v.p) + "%" }
-func (v *percent) Empty() bool          { return *v.p == 0 && v.input == "" }
-func (v *percent) ErrorMessage() string { return v.message }
-
-func (v *percent) Schema() *Schema {
-	return &Schema{Type: "integer", Minimum: "0", Maximum: "100"}
+func (v *whole) Display() string {
+	if v.answer != nil && *v.answer == nil {
+		return ""
+	}
+	return strconv.Itoa(*v.p) + v.sign
 }
-func (v *percent) MarshalJSON() ([]byte, error) { return json.Marshal(*v.p) }
 
-// UnmarshalJSON keeps the digits as the input, so that a stored 0 is an answer
-// and not a blank.
-func (v *percent) UnmarshalJSON(data []byte) error {
-	if err := json.Unmarshal(data, v.p); err != nil {
+func (v *whole) Empty() bool          { return *v.p == 0 && v.input == "" }
+func (v *whole) ErrorMessage() string { return v.message }
+
+func (v *whole) Schema() *Schema {
+	s := &Schema{Type: "integer", Minimum: "0", Maximum: json.Number(strconv.Itoa(v.max))}
+	if v.answer != nil {
+		s.Type = []string{"integer", "null"}
+	}
+	return s
+}
+
+func (v *whole) MarshalJSON() ([]byte, error) {
+	if v.answer != nil {
+		return json.Marshal(*v.answer)
+	}
+	return json.Marshal(*v.p)
+}
+
+func (v *whole) UnmarshalJSON(data []byte) error {
+	var n int
+	if err := json.Unmarshal(data, &n); err != nil {
 		return err
 	}
-	v.input = strconv.Itoa(*v.p)
+	v.set(n)
 	return nil
 }
 

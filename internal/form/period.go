@@ -14,6 +14,10 @@ const (
 	Yearly      Period = "year"
 )
 
+// unsaid is how Parse reads the period of an amount that was sent without one, on a page
+// that asks for it (D77).
+const unsaid Period = "?"
+
 // Periods are those in which a recurring amount can be given, shortest first.
 var Periods = []Period{Weekly, Fortnightly, Monthly, Quarterly, Yearly}
 
@@ -40,6 +44,14 @@ func (p Period) Adverb() string {
 		return ""
 	}
 	return string(p) + "ly"
+}
+
+// said is the period itself, and Once if it was left unsaid.
+func (p Period) said() Period {
+	if p == unsaid {
+		return Once
+	}
+	return p
 }
 
 // timesAYear is how often the period occurs in a year; 0 for Once and unknown

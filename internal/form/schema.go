@@ -57,10 +57,15 @@ func (s *Section) Schema() *Schema {
 func (s *Schema) addFields(fields []Field) {
 	for _, f := range fields {
 		leaf := f.Value.Schema()
-		if (f.Optional || f.When != nil) && leaf.Type == "string" && (leaf.Enum != nil || leaf.Format != "" || leaf.Pattern != "") {
-			leaf = &Schema{AnyOf: []*Schema{leaf, {Const: ""}}}
+		about := leaf.Description
+		if (f.Optional || f.AskedOnPage || f.When != nil) && leaf.Type == "string" && (leaf.Enum != nil || leaf.Format != "" || leaf.Pattern != "") {
+			if leaf.Enum != nil {
+				leaf.Enum = append(leaf.Enum, "")
+			} else {
+				leaf = &Schema{AnyOf: []*Schema{leaf, {Const: ""}}}
+			}
 		}
-		leaf.Description = describe(f)
+		leaf.Description = strings.TrimSpace(describe(f) + " " + about)
 		s.add(f.Name, leaf)
 	}
 }

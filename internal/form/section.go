@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // MaxListItems is how many items a list can hold (D24).
@@ -25,6 +26,12 @@ type Section struct {
 	// AsksWhatApplies is true if the customer first ticks the kinds of groups
 	// that apply (D56).
 	AsksWhatApplies bool
+	// Outdated is true after UnmarshalJSON if shared amounts were stored for another share
+	// than is asked for now: they have what was typed, and other sums (D78).
+	Outdated bool
+	// FromPage is true if our page sends the answers: questions that are AskedOnPage
+	// are required (D78).
+	FromPage bool
 	// Suggestions are the values that a customer can choose for fields with
 	// that List, or type another one.
 	Suggestions map[string][]string
@@ -54,14 +61,22 @@ type Field struct {
 	Kind         Kind
 	Value        Value
 	Optional     bool
+	AskedOnPage  bool   // required of our page; a script that knows only the contract may leave it out (D47, D78)
 	Autocomplete string // HTML autocomplete token
 	Period       Period
-	Usual        Period   // in which bills for it mostly come: the page starts with it; Once for none
+	Usual        Period   // in which people know it: the page starts with it; Once if the customer must say it (D77)
+	AskPeriod    string   // message for an amount without a period
+	SharedBy     string   // the input with the share of an amount that is asked for, or ""
 	Several      bool     // amounts can be added up: payslips of two jobs
 	Options      []Option // of a Choice
 	Preset       string   // the option that the page starts with, which PresetInput stands for, or ""
 	List         string   // name in the section's Suggestions, or ""
+	Names        bool     // the answer is what the list's item is called
 	Take         string   // the button that answers with the only value of List, or ""
+	Known        bool     // by everybody of themselves: it can't be left for later
+	// Awaits, if not nil, reports whether the answer will follow from another one that is
+	// missing or wrong: then only that one is asked for.
+	Awaits func() bool
 	// Otherwise, if not nil, is the answer if none is given, from earlier or
 	// later answers of the same section or list item; it may be "".
 	Otherwise func() string
@@ -69,6 +84,9 @@ type Field struct {
 	// after decoding. It may read earlier answers of the same list item, and
 	// the section's answers outside lists.
 	When func() bool
+	// FreeWhen, if not nil, reports whether the answer can be any text, or left out. It
+	// is evaluated as When is.
+	FreeWhen func() bool
 }
 
 // A Kind is a field's type of answer.
@@ -79,9 +97,10 @@ const (
 	KindText     Kind = "text"
 	KindEmail    Kind = "email"
 	KindPhone    Kind = "phone"
-	KindDigits   Kind = "digits"
+	KindPostcode Kind = "postcode"
 	KindMoney    Kind = "money"
 	KindPercent  Kind = "percent"
+	KindNumber   Kind = "number"
 	KindDate     Kind = "date"
 	KindChoice   Kind = "choice"
 	KindCheckbox Kind = "checkbox"
@@ -121,6 +140,9 @@ func (e Errors) For(name string) string {
 
 // Asked reports whether the question is asked, given the answers so far.
 func (f Field) Asked() bool { return f.Kind != KindOutput && (f.When == nil || f.When()) }
+
+// Free reports whether the answer can be any text, or left out.
+func (f Field) Free() bool { return f.FreeWhen != nil && f.FreeWhen() }
 
 // Parts lists the suffixes of the field's inputs: one empty suffix; ".day",
 // ".month" and ".year" for a date (D47); also ".period" for a recurring amount,
@@ -173,16 +195,17 @@ func (s *Section) read(values url.Values, keepBlank bool) {
 func (s *Section) Validate() Errors {
 	var errs Errors
 	for _, g := range s.Groups {
-		errs = append(errs, validateFields(g.Fields, "")...)
+		errs = append(errs, validateFields(g.Fields, "", s.FromPage)...)
 		if g.List != nil {
-			errs = append(errs, g.List.validate()...)
+			errs = append(errs, g.List.validate(s.FromPage)...)
 		}
 	}
 	return errs
 }
 
 // Inputs returns every input as the customer last typed it, by input name. A
-// draft stores it: Read of the result gives the same section.
+// draft stores it: Read of the result gives the same section, without inputs that
+// are too long to keep (D85).
 func (s *Section) Inputs() url.Values {
 	values := url.Values{}
 	if len(s.has) > 0 {
@@ -191,11 +214,11 @@ func (s *Section) Inputs() url.Values {
 	for _, g := range s.Groups {
 		for _, f := range g.Fields {
 			if f.Asked() {
-				maps.Copy(values, f.Typed(f.Name))
+				maps.Copy(values, f.kept(f.Name))
 			}
 		}
 		if g.List != nil {
-			g.List.inputs(values)
+			g.List.inputs(values, Field.kept)
 		}
 	}
 	return values
@@ -219,6 +242,17 @@ func (f Field) Typed(path string) url.Values {
 	}
 	if f.Left() {
 		values.Set(path+LaterInput, "true")
+	}
+	return values
+}
+
+// kept is Typed without what is longer than a draft keeps.
+func (f Field) kept(path string) url.Values {
+	values := f.Typed(path)
+	for name, typed := range values {
+		if utf8.RuneCountInString(typed[0]) > f.mostKept() {
+			values.Set(name, "")
+		}
 	}
 	return values
 }
@@ -267,12 +301,15 @@ func parseFields(fields []Field, prefix string, values url.Values) {
 		if f.Kind == KindOutput {
 			continue
 		}
-		limit := f.inputLimit()
 		f.Value.Parse(func(part string) string {
 			if part != "" {
 				part = "." + part
 			}
-			return cut(values.Get(prefix+f.Name+part), limit)
+			input := prefix + f.Name + part
+			if f.Kind == KindMoney && strings.HasSuffix(part, ".period") && values.Has(input) && values.Get(input) == "" {
+				return string(unsaid) // a script's amount without this input is in the field's own period (D53)
+			}
+			return values.Get(input)
 		})
 		if left := f.deferred(); left != nil {
 			*left = values.Get(prefix+f.Name+LaterInput) != ""
@@ -280,10 +317,9 @@ func parseFields(fields []Field, prefix string, values url.Values) {
 	}
 }
 
-// inputLimit is how many characters of an input are read and kept: more than
-// any valid answer has before it is normalised, and few enough to keep a draft
-// small.
-func (f Field) inputLimit() int {
+// mostKept is how many characters of an input a draft keeps: more than any valid answer
+// has before it is normalised.
+func (f Field) mostKept() int {
 	if t, ok := f.Value.(*text); ok {
 		return 4 * t.max
 	}
@@ -292,23 +328,6 @@ func (f Field) inputLimit() int {
 
 // maxCode is the longest input that isn't text: an amount, a number, a code.
 const maxCode = 100
-
-// cut returns the first characters of s, at most limit, without white space
-// around them.
-func cut(s string, limit int) string {
-	s = strings.TrimSpace(s)
-	if len(s) <= limit {
-		return s
-	}
-	n := 0
-	for i := range s {
-		if n == limit {
-			return s[:i]
-		}
-		n++
-	}
-	return s
-}
 
 func clearUnasked(fields []Field) {
 	for _, f := range fields {
@@ -325,6 +344,9 @@ func nothing(string) string { return "" }
 // postcode.
 func fillIn(fields []Field, draft bool) {
 	for _, f := range fields {
+		if !f.Asked() {
+			continue
+		}
 		if f.Value.Empty() && f.Otherwise != nil && (!draft || f.Kind == KindPercent) {
 			f.Value.Parse(func(string) string { return f.Otherwise() })
 		} else if !draft && f.Preset != "" && f.Value.Input("") == PresetInput {
@@ -333,29 +355,40 @@ func fillIn(fields []Field, draft bool) {
 	}
 }
 
-func validateFields(fields []Field, prefix string) Errors {
+func validateFields(fields []Field, prefix string, fromPage bool) Errors {
 	var errs Errors
 	for _, f := range fields {
-		if text := f.errorMessage(); text != "" {
-			w := Wording{Text: text, Label: f.Label}
-			if d, ok := f.Value.(*date); ok {
-				w.Value = d.meant
-			}
-			errs = append(errs, newError(prefix+f.Name, w))
+		if text := f.errorMessage(fromPage); text != "" {
+			errs = append(errs, newError(prefix+f.Name, Wording{Text: text, Label: f.Label, Value: f.concerned()}))
 		}
 	}
 	return errs
 }
 
+// concerned is what stands for {value} in an error: the year that was meant, or the
+// character that can't be printed.
+func (f Field) concerned() string {
+	switch v := f.Value.(type) {
+	case *date:
+		return v.meant
+	case *text:
+		return v.odd
+	}
+	return ""
+}
+
 // errorMessage is the text of what is wrong with the answer, or "".
-func (f Field) errorMessage() string {
+func (f Field) errorMessage(fromPage bool) string {
 	if !f.Asked() {
 		return ""
+	}
+	if f.LacksPeriod() && f.AskPeriod != "" {
+		return f.AskPeriod
 	}
 	if tail := f.Value.ErrorMessage(); tail != "" {
 		return labelPlace + " " + tail
 	}
-	if f.Optional || !f.Value.Empty() {
+	if f.Optional || f.Free() || f.AskedOnPage && !fromPage || !f.Value.Empty() || f.Awaits != nil && f.Awaits() {
 		return ""
 	}
 	switch {
@@ -417,9 +450,16 @@ func (f Field) Takes(label string) Field {
 	return f
 }
 
-// Usually sets the period that the page starts with.
-func (f Field) Usually(period Period) Field {
-	f.Usual = period
+// Usually sets the period that the page starts with, Once for one that the customer
+// must say, and the message for an amount without one.
+func (f Field) Usually(period Period, ask string) Field {
+	f.Usual, f.AskPeriod = period, ask
+	return f
+}
+
+// NamesItem calls the list's item by the answer.
+func (f Field) NamesItem() Field {
+	f.Names = true
 	return f
 }
 
@@ -438,5 +478,11 @@ func (f Field) Sums() Field {
 // OrNone makes the question optional.
 func (f Field) OrNone() Field {
 	f.Optional = true
+	return f
+}
+
+// OnPage requires an answer of our page only.
+func (f Field) OnPage() Field {
+	f.AskedOnPage = true
 	return f
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"candor/internal/form"
 )
@@ -37,7 +36,7 @@ type friend struct {
 func (p *pets) section() *form.Section {
 	breed := form.Text(&p.breed, "detail.breed", "Breed")
 	breed.When = func() bool { return p.kind == "dog" }
-	chip := form.Digits(&p.chip, 3, "detail.chip", "Chip")
+	chip := form.Email(&p.chip, "detail.chip", "Chip")
 	chip.When = func() bool { return p.breed != "" }
 	return &form.Section{Name: "pets", Title: "Pets", Groups: []form.Group{
 		{Fields: []form.Field{breed, chip}}, // before the question they depend on
@@ -121,11 +120,38 @@ func TestAsk(t *testing.T) {
 	}
 }
 
+// TestAskedOnPage checks that a question of our page is required of a person, and that
+// a script that doesn't know it completes the section (D47, D78).
+func TestAskedOnPage(t *testing.T) {
+	t.Parallel()
+	var name, colour string
+	bound := func(fromPage bool) *form.Section {
+		colours := []form.Option{{Code: "red", Label: "Red"}}
+		return &form.Section{FromPage: fromPage, Groups: []form.Group{{Fields: []form.Field{
+			form.Text(&name, "name", "Name"), form.Choice(&colour, "colour", "Colour", colours).OnPage(),
+		}}}}
+	}
+	if errs := bound(false).Decode(values("name=Rex")); len(errs) > 0 {
+		t.Errorf("a script that leaves the question out: %v", errs)
+	}
+	if errs := bound(true).Decode(values("name=Rex")); errs.For("colour") != "Select colour" || len(errs) != 1 {
+		t.Errorf("a person who leaves the question out: %v", errs)
+	}
+	if errs := bound(false).Decode(values("name=Rex", "colour=blue")); errs.For("colour") == "" {
+		t.Error("a script's answer that isn't one of the options is taken")
+	}
+	draft := bound(false)
+	draft.Read(values("name=Rex"))
+	if gaps := draft.Gaps(); len(gaps) != 1 || gaps[0].Input != "colour" {
+		t.Errorf("the hub names %v of a draft, want the question", gaps)
+	}
+}
+
 func TestUnasked(t *testing.T) {
 	t.Parallel()
 	p := pets{}
 	s := p.section()
-	typed := values("name=Tom", "kind=cat", "detail.breed=poodle", "detail.chip=123", "friends.0.name=Rex", "friends.0.species=dog")
+	typed := values("name=Tom", "kind=cat", "detail.breed=poodle", "detail.chip=c@d.example", "friends.0.name=Rex", "friends.0.species=dog")
 	if errs := s.Decode(typed); len(errs) > 0 {
 		t.Fatalf("unasked questions are complained of: %v", errs)
 	}
@@ -138,11 +164,11 @@ func TestUnasked(t *testing.T) {
 		}
 	}
 	typed.Set("kind", "dog")
-	if errs := s.Decode(typed); len(errs) > 0 || p.breed != "poodle" || p.chip != "123" {
+	if errs := s.Decode(typed); len(errs) > 0 || p.breed != "poodle" || p.chip != "c@d.example" {
 		t.Errorf("asked again: %q, %q, %v", p.breed, p.chip, errs)
 	}
 	typed.Set("detail.chip", "12")
-	if msg := s.Decode(typed).For("detail.chip"); msg != "Chip must be 3 digits" {
+	if msg := s.Decode(typed).For("detail.chip"); msg != "Chip must be in the correct format, like name@example.com" {
 		t.Errorf("an asked question's bad answer: %q", msg)
 	}
 }
@@ -156,7 +182,7 @@ func TestRedisplay(t *testing.T) {
 		t.Fatal("nothing is complained of")
 	}
 	draft := first.Inputs()
-	want := values("name=Tommy", "born.day=31", "born.month=febr", "born.year=1985", "kind=fish", "cost=1,50", "cost.period=month", "share=lots", "agreed=true",
+	want := values("name=Tom\x00my", "born.day=31", "born.month=febr", "born.year=1985", "kind=fish", "cost=1,50", "cost.period=month", "share=lots", "agreed=true",
 		"friends.0.name=Rex", "friends.0.cost=$12.345", "friends.0.share=101")
 	if !reflect.DeepEqual(draft, want) {
 		t.Errorf("redisplayed as %v\nwant %v", draft, want)
@@ -245,8 +271,10 @@ func TestListLimit(t *testing.T) {
 		Field: "friends", Message: "Friends: enter at most 50, and combine the smallest ones",
 		Wording: form.Wording{Text: "{label}: enter at most 50, and combine the smallest ones", Label: "Friends"},
 	}}
-	if errs := s.Decode(post(51, 0)); !slices.Equal(errs, want) || len(p.friends) != 50 {
-		t.Errorf("51 items: %d, %v; want %v", len(p.friends), errs, want)
+	for items, shown := range map[int]int{51: 51, 100: 100, 1000: 100} {
+		if errs := s.Decode(post(items, 1)); !slices.Equal(errs, want) || len(p.friends) != shown {
+			t.Errorf("%d items: %d, %v; want %d, %v", items, len(p.friends), errs, shown, want)
+		}
 	}
 	if errs := s.Decode(post(1, 0)); len(errs) > 0 {
 		t.Errorf("one item after too many: %v", errs)
@@ -294,8 +322,8 @@ func TestItemFieldsLeavesTheListAlone(t *testing.T) {
 	}
 }
 
-// TestDraftsAreSmall checks that no input keeps much more than its answer can
-// have, and that normal answers are kept completely.
+// TestDraftsAreSmall checks that a draft has no input that is much longer than its answer
+// can be (D85), and that normal answers are kept completely.
 func TestDraftsAreSmall(t *testing.T) {
 	t.Parallel()
 	var name, bank string
@@ -308,9 +336,16 @@ func TestDraftsAreSmall(t *testing.T) {
 	if len(errs) != 3 {
 		t.Errorf("%d errors, want 3: %v", len(errs), errs)
 	}
+	if name != long || bank != long {
+		t.Errorf("%d and %d bytes are shown again, want all %d", len(name), len(bank), len(long))
+	}
 	inputs := section.Inputs()
 	for input, most := range map[string]int{"name": 800, "bank": 2000, "paid": 400} {
-		if n := utf8.RuneCountInString(inputs.Get(input)); n != most {
+		if inputs.Get(input) != "" {
+			t.Errorf("%s is kept", input)
+		}
+		section.Read(url.Values{input: {strings.Repeat("7", most)}})
+		if n := len(section.Inputs().Get(input)); n != most {
 			t.Errorf("%s keeps %d characters, want %d", input, n, most)
 		}
 	}

@@ -2,9 +2,7 @@ package form
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/mail"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -39,9 +37,24 @@ type text struct {
 	max     int
 	format  string
 	pattern string
+	about   string // for the schema, after the label
 	tidy    func(string) string
 	check   func(string) string // returns what is wrong with a text that isn't empty
+	odd     string              // the first character that can't be printed, "" for none
 	message string
+}
+
+// notPrintable is the message for a character that no document could show (D80).
+const notPrintable = "has a character we can’t print: " + valuePlace + ". Type it with letters"
+
+// unprintable returns the first character that a document can't show, "" for none.
+func unprintable(s string) string {
+	for _, r := range s {
+		if !unicode.Is(Printable, r) {
+			return string(r)
+		}
+	}
+	return ""
 }
 
 // Text describes a line of at most 200 characters.
@@ -66,50 +79,26 @@ func Email(p *string, name, label string) Field {
 		}}}
 }
 
-// Phone describes a telephone number. It is kept as typed, except for the
-// typographic spaces and hyphens of a copied one, and the wide digits of a Chinese keyboard.
-func Phone(p *string, name, label string) Field {
-	return Field{Name: name, Label: label, Kind: KindPhone, Autocomplete: "tel",
-		Value: &text{p: p, max: 30, pattern: phone.String(), tidy: func(s string) string { return strings.Map(plainPhone, norm.NFKC.String(s)) },
-			check: func(s string) string {
-				if !phone.MatchString(s) {
-					return "must be in the correct format, like 0412 345 678 or +61 2 9999 9999"
-				}
-				return ""
-			}}}
-}
+// maxPostcode is the longest postcode of a country elsewhere.
+const maxPostcode = 20
 
-// Digits describes a code of exactly n digits, which can be wide ones.
-func Digits(p *string, n int, name, label string) Field {
-	return Field{Name: name, Label: label, Kind: KindDigits,
-		Value: &text{p: p, max: n, pattern: fmt.Sprintf(`^[0-9]{%d}$`, n), tidy: norm.NFKC.String, check: func(s string) string {
-			if len(s) != n || strings.Map(onlyDigits, s) != s {
-				return fmt.Sprintf("must be %d digits", n)
+// Postcode describes an Australian postcode of four digits, which can be wide ones.
+// Abroad it is any text, or none (D82).
+func Postcode(p *string, name, label string, abroad func() bool) Field {
+	return Field{Name: name, Label: label, Kind: KindPostcode, FreeWhen: abroad,
+		Value: &text{p: p, max: maxPostcode, about: "Four digits in Australia; any text or none abroad.", tidy: norm.NFKC.String, check: func(s string) string {
+			if !abroad() && (len(s) != 4 || strings.Map(onlyDigits, s) != s) {
+				return "must be 4 digits. If you live abroad, choose your country"
 			}
 			return ""
 		}}}
 }
-
-// phone has 6 to 15 digits.
-var phone = regexp.MustCompile(`^\+?([() .\-]*[0-9]){6,15}[() .\-]*$`)
 
 func onlyDigits(r rune) rune {
 	if r >= '0' && r <= '9' {
 		return r
 	}
 	return -1
-}
-
-func plainPhone(r rune) rune {
-	switch {
-	case unicode.Is(unicode.Zs, r):
-		return ' '
-	case unicode.Is(unicode.Pd, r):
-		return '-'
-	case unicode.Is(unicode.Cf, r): // the marks of direction around a copied contact
-		return -1
-	}
-	return r
 }
 
 // ValidEmail reports whether s is exactly one email address, of at most 254
@@ -128,6 +117,16 @@ func ValidEmail(s string) bool {
 func CleanText(s string, limit int) (clean, message string) {
 	clean, broken := CleanLine(s, limit)
 	return clean, broken.String()
+}
+
+// readLine is CleanText with what was typed in place of a text that breaks a rule: it is
+// shown again, and refused again wherever it goes from there (D85).
+func readLine(s string, limit int) (line, message string) {
+	clean, message := CleanText(s, limit)
+	if message != "" {
+		return strings.TrimSpace(strings.ToValidUTF8(s, "\uFFFD")), message
+	}
+	return clean, ""
 }
 
 // CleanLine trims and NFC-normalises one line of text, and drops characters
@@ -180,11 +179,14 @@ func dropControls(r rune) rune {
 }
 
 func (v *text) Parse(get func(string) string) {
-	clean, message := CleanText(get(""), v.max)
-	if v.tidy != nil {
-		clean = strings.TrimSpace(v.tidy(clean))
+	line, message := readLine(get(""), v.max)
+	if v.tidy != nil && message == "" {
+		line = strings.TrimSpace(v.tidy(line))
 	}
-	*v.p, v.message = clean, message
+	if v.odd = unprintable(line); v.odd != "" && message == "" {
+		message = notPrintable
+	}
+	*v.p, v.message = line, message
 }
 
 func (v *text) Input(string) string { return *v.p }
@@ -202,7 +204,7 @@ func (v *text) ErrorMessage() string {
 }
 
 func (v *text) Schema() *Schema {
-	return &Schema{Type: "string", Format: v.format, Pattern: v.pattern, MaxLength: v.max}
+	return &Schema{Type: "string", Format: v.format, Pattern: v.pattern, MaxLength: v.max, Description: v.about}
 }
 func (v *text) MarshalJSON() ([]byte, error)    { return json.Marshal(*v.p) }
 func (v *text) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, v.p) }
@@ -212,6 +214,7 @@ type choice struct {
 	deferral
 	p       *string
 	options []Option
+	codes   *Schema // in place of the list of codes, if that is long
 }
 
 // PresetInput is what a page sends for a choice that the customer left as the page
@@ -224,8 +227,15 @@ func Choice(p *string, name, label string, options []Option) Field {
 	return Field{Name: name, Label: label, Kind: KindChoice, Options: options, Value: &choice{p: p, options: options}}
 }
 
+// Country describes a choice of one of the countries by their codes. There are many, so
+// the schema names the standard.
+func Country(p *string, name, label string, options []Option) Field {
+	codes := &Schema{Type: "string", Pattern: "^[A-Z]{2}$", Description: "ISO 3166-1 alpha-2, AU for Australia."}
+	return Field{Name: name, Label: label, Kind: KindChoice, Options: options, Value: &choice{p: p, options: options, codes: codes}}
+}
+
 func (v *choice) Parse(get func(string) string) {
-	*v.p, _ = CleanText(get(""), maxCode)
+	*v.p, _ = readLine(get(""), maxCode)
 }
 func (v *choice) Input(string) string { return *v.p }
 func (v *choice) Empty() bool         { return *v.p == "" || *v.p == PresetInput }
@@ -252,6 +262,9 @@ func (v *choice) ErrorMessage() string {
 }
 
 func (v *choice) Schema() *Schema {
+	if v.codes != nil {
+		return v.codes
+	}
 	codes := make([]string, len(v.options))
 	for i, o := range v.options {
 		codes[i] = o.Code

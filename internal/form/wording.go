@@ -11,9 +11,10 @@ import (
 type Wording struct {
 	Text   string // "Enter {label}", "{label} must be $0 or more", "Enter your postcode"
 	Label  string // replaces {label}: a field's label or a list's title
-	Value  string // replaces {value}: what the customer can have meant
+	Value  string // replaces {value}: what the customer can have meant, or the character that is refused
 	Item   string // an item of the list, "vehicle"; "" outside lists
 	Number int    // the item's, from 1
+	Name   string // what the item is called, for its owner only; "" for its number
 }
 
 const (
@@ -21,6 +22,8 @@ const (
 	valuePlace = "{value}"
 	// ItemText is the message for an error in a list's item.
 	ItemText = "{item} {number}: {problem}"
+	// NamedText is the message for an error in an item that has a name.
+	NamedText = "{name}: {problem}"
 )
 
 // Say returns the message; translate translates each of its texts.
@@ -35,6 +38,9 @@ func (w Wording) Say(translate func(string) string) string {
 	}
 	if w.Item == "" {
 		return message
+	}
+	if w.Name != "" {
+		return strings.NewReplacer("{name}", w.Name, "{problem}", InSentence(message)).Replace(translate(NamedText))
 	}
 	return strings.NewReplacer(
 		"{item}", upperFirst(translate(w.Item)), "{number}", strconv.Itoa(w.Number), "{problem}", InSentence(message),

@@ -26,6 +26,8 @@ type Jobs interface {
 	Redeliver(ctx context.Context, tx *db.Tx, id domain.RedeliveryID) error
 	// PDF draws a completed session's PDF.
 	PDF(ctx context.Context, tx *db.Tx, id domain.SessionID) error
+	// ReceiptToCustomer tells a session's customer that the statement arrived (D83).
+	ReceiptToCustomer(ctx context.Context, tx *db.Tx, id domain.SessionID, language domain.Language) error
 	// RequestEmail sends the email that proves a sign-up or a password reset.
 	RequestEmail(ctx context.Context, tx *db.Tx, id domain.StaffRequestID) error
 	// InvitationEmail sends an invitation to a team.

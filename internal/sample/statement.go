@@ -3,7 +3,6 @@ package sample
 import (
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"time"
 
 	"candor/internal/form"
@@ -55,12 +54,17 @@ func NewStatement(r *rand.Rand, p Person, now time.Time) *statement.Statement {
 	s.Personal = statement.PersonalDetails{
 		FullName: p.Name, DateOfBirth: time.Date(now.Year()-p.age, time.Month(1+r.IntN(12)), 1+r.IntN(28), 0, 0, 0, 0, time.UTC),
 		Occupation: p.job.title, Employer: p.job.employer, Email: p.Email,
-		Address: statement.Address{Street: p.street, Suburb: p.place.suburb, State: p.place.state, Postcode: p.place.postcode},
+		Address: statement.Address{Street: p.street, Suburb: p.place.suburb, State: p.place.state, Postcode: p.place.postcode, Country: statement.Australia},
 		Phone:   Pick(r, phones),
+		// Alone: the amounts of made-up expenses are the customer's.
+		Household: statement.Household{Type: "single", Dependants: new(int)},
 	}
 	salary := float64(p.job.salary) * (0.8 + float64(p.age)/120)
 	if salary > 0 {
 		s.Income.Employment.GrossSalary = dollars(r, salary, 0.12)
+	}
+	if salary == 0 {
+		s.Income.Other.GovernmentPayments = dollars(r, benefit(p.age), 0.08)
 	}
 	if Chance(r, 0.35) && salary > 0 {
 		s.Income.Employment.Bonuses = dollars(r, salary*0.06, 0.6)
@@ -73,6 +77,15 @@ func NewStatement(r *rand.Rand, p Person, now time.Time) *statement.Statement {
 	AddDebts(r, s)
 	AddExpenses(r, s)
 	return s
+}
+
+// benefit is what someone of that age without work gets in a year, in thousands:
+// the pension, or JobSeeker Payment with help for the rent.
+func benefit(age int) float64 {
+	if age >= 67 {
+		return 29
+	}
+	return 25
 }
 
 func addHomes(r *rand.Rand, p Person, s *statement.Statement) {
@@ -137,7 +150,7 @@ func AddDebts(r *rand.Rand, s *statement.Statement) {
 	for _, m := range s.Liabilities.Mortgages {
 		m.Lender, m.MonthlyRepayment = Pick(r, banks), m.Balance*6/1000/100*100
 	}
-	for _, o := range s.Liabilities.Other {
+	for _, o := range s.Liabilities.PersonalLoans {
 		o.Lender, o.MonthlyRepayment = Pick(r, []string{"Toyota Finance", "Macquarie Leasing", "Pepper Money", "Angle Finance"}), o.Balance*22/1000/100*100
 	}
 	for range r.IntN(3) {
@@ -148,9 +161,9 @@ func AddDebts(r *rand.Rand, s *statement.Statement) {
 	}
 	if Chance(r, 0.25) {
 		balance := dollars(r, 9, 0.7)
-		s.Liabilities.PersonalLoans = []*statement.PersonalLoan{{
+		s.Liabilities.PersonalLoans = append(s.Liabilities.PersonalLoans, &statement.PersonalLoan{
 			Lender: Pick(r, lenders), Purpose: Pick(r, purposes), Balance: balance, MonthlyRepayment: balance * 4 / 100 / 100 * 100,
-		}}
+		})
 	}
 	if Chance(r, 0.3) {
 		s.Liabilities.Other = append(s.Liabilities.Other, &statement.OtherLiability{
@@ -159,23 +172,18 @@ func AddDebts(r *rand.Rand, s *statement.Statement) {
 	}
 }
 
-// AddExpenses makes up the expenses, with the rates of the assets and the
-// repayments of the liabilities.
+// AddExpenses makes up the expenses, with the repayments of the liabilities, the rates of
+// the assets, and a rent that the income allows.
 func AddExpenses(r *rand.Rand, s *statement.Statement) {
+	s.Expenses = statement.SuggestExpenses(&s.Assets, &s.Liabilities)
 	e := &s.Expenses
-	if len(s.Liabilities.Mortgages) > 0 {
-		e.Housing.MortgageRent = s.Liabilities.Mortgages[0].MonthlyRepayment
+	if len(s.Assets.RealProperty) > 0 {
 		e.Housing.Rates = dollars(r, 0.19, 0.3)
-	} else if len(s.Assets.RealProperty) == 0 {
-		e.Housing.MortgageRent = dollars(r, 2.3, 0.3)
+	} else if e.Housing.MortgageRent = dollars(r, 2.3, 0.3); s.Income.Monthly() > 0 {
+		e.Housing.MortgageRent = min(e.Housing.MortgageRent, s.Income.Monthly()*2/5/100*100)
 	}
 	e.Housing.Utilities, e.Housing.Insurance = dollars(r, 0.34, 0.4), dollars(r, 0.14, 0.5)
 	e.Transport.Fuel, e.Transport.RegistrationInsurance = dollars(r, 0.24, 0.5), dollars(r, 0.16, 0.3)
-	for _, o := range s.Liabilities.Other {
-		if strings.HasPrefix(o.Description, "Finance for") {
-			e.Transport.CarLoan += o.MonthlyRepayment
-		}
-	}
 	e.Living = statement.Living{
 		Groceries: dollars(r, 0.95, 0.4), Clothing: dollars(r, 0.12, 0.7), Medical: dollars(r, 0.17, 0.8), Entertainment: dollars(r, 0.33, 0.7),
 	}

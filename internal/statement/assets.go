@@ -56,7 +56,7 @@ const soleOwner = "sole"
 var ownerships = []form.Option{
 	{Code: soleOwner, Label: "Sole owner"},
 	{Code: "joint", Label: "Joint owners"},
-	{Code: "tenants_in_common", Label: "Tenants in common"},
+	{Code: "tenants_in_common", Label: "Owned in shares"},
 }
 
 var accountTypes = []form.Option{
@@ -129,7 +129,7 @@ func (p *Property) fields() []form.Field {
 	percentage.Otherwise = func() string { return wholeOf(p.Ownership) }
 	return []form.Field{
 		form.LongText(&p.Description, "description", "Description").
-			Asks("Enter a description").Hints("For example, family home."),
+			Asks("Enter a description").Hints("For example, family home.").NamesItem(),
 		form.LongText(&p.Address, "address", "Address").Asks("Enter its address").Suggests(homeList).Takes("This is my home"),
 		form.Choice(&p.Ownership, "ownership", "Ownership", ownerships).Asks("Select how it is owned"),
 		percentage,
@@ -150,7 +150,7 @@ func wholeOf(ownership string) string {
 func (v *Vehicle) fields() []form.Field {
 	return []form.Field{
 		form.LongText(&v.Description, "description", "Description").
-			Asks("Enter a description").Hints("Make, model and year."),
+			Asks("Enter a description").Hints("Make, model and year.").NamesItem(),
 		form.Money(&v.Value, "value", "Value", form.Once),
 		form.Money(&v.AmountOwing, "amount_owing", "Amount owing", form.Once),
 	}
@@ -158,7 +158,7 @@ func (v *Vehicle) fields() []form.Field {
 
 func (b *BankAccount) fields() []form.Field {
 	return []form.Field{
-		form.Text(&b.Institution, "institution", "Bank or institution").Asks("Enter the bank or institution").Suggests(bankList),
+		form.Text(&b.Institution, "institution", "Bank or institution").Asks("Enter the bank or institution").Suggests(bankList).NamesItem(),
 		form.Choice(&b.AccountType, "account_type", "Account type", accountTypes).Asks("Select the type of account").Presets("transaction"),
 		form.Money(&b.Balance, "balance", "Balance", form.Once),
 	}
@@ -166,14 +166,14 @@ func (b *BankAccount) fields() []form.Field {
 
 func (f *SuperFund) fields() []form.Field {
 	return []form.Field{
-		form.Text(&f.FundName, "fund_name", "Fund name").Asks("Enter the name of the fund").Suggests(fundList),
+		form.Text(&f.FundName, "fund_name", "Fund name").Asks("Enter the name of the fund").Suggests(fundList).NamesItem(),
 		form.Money(&f.Balance, "balance", "Balance", form.Once),
 	}
 }
 
 func (i *Investment) fields() []form.Field {
 	return []form.Field{
-		form.LongText(&i.Description, "description", "Description").Asks("Enter a description"),
+		form.LongText(&i.Description, "description", "Description").Asks("Enter a description").NamesItem(),
 		form.Money(&i.Value, "value", "Value", form.Once),
 	}
 }

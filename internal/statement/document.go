@@ -33,6 +33,14 @@ const (
 // A document has none until its section is completed.
 func CategoryField(document string) string { return "category." + document }
 
+// RestField is the name of the input with the category of all documents that have none
+// and none chosen (D84).
+const RestField = "category.rest"
+
+// ShownField is the name of our page's input with the category that it showed of a
+// stored document: the stored one, or a guess.
+func ShownField(document string) string { return CategoryField(document) + ".was" }
+
 // Document is an uploaded file as the data object shows it (D23).
 type Document struct {
 	ID          string           `json:"id" pattern:"^doc_[0-7][0-9a-hjkmnp-tv-z]{25}$" doc:"Document id, doc_…; its bytes are at /v1/sessions/:id/documents/:document_id."`

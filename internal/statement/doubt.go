@@ -22,12 +22,23 @@ func (DoubtCode) Enum() []string {
 	return out
 }
 
-// A Doubt is an odd answer. It is asked about and never refused.
+// A Doubt is an odd answer. It is asked about and never refused (D79).
 type Doubt struct {
-	Code DoubtCode
-	Path string   // of the answer in the data object
-	Text string   // what is odd, with {names}
-	Args []string // what replaces them, in their order
+	Code  DoubtCode
+	Path  string   // of the answer in the data object
+	Text  string   // what is odd, with {names}
+	Label string   // of the answer's question; it replaces the first of them, unless it is ""
+	Args  []string // what replaces the others, in their order
+}
+
+// Say is what is odd in a language. translate replaces a text's {names} by the
+// arguments.
+func (d Doubt) Say(translate func(text string, args ...string) string) string {
+	args := d.Args
+	if d.Label != "" {
+		args = slices.Concat([]string{translate(d.Label)}, args)
+	}
+	return translate(d.Text, args...)
 }
 
 // Key is the doubt with its figures. After a change of the answer it is another
@@ -57,8 +68,7 @@ var doubts = []struct {
 	find func(s *Statement, now time.Time) []Doubt
 }{
 	{"age", func(s *Statement, now time.Time) []Doubt {
-		zone, _ := s.Personal.Address.Zone() // where the customer's birthday begins
-		age := s.Personal.age(now.In(zone))
+		age := s.Personal.age(now)
 		return when(!s.Personal.DateOfBirth.IsZero() && (age < youngest || age > oldest), Doubt{
 			Path: "personal_details.date_of_birth", Text: "You are {age} years old.", Args: []string{strconv.Itoa(age)},
 		})
@@ -73,12 +83,31 @@ var doubts = []struct {
 	{"no_income", func(s *Statement, _ time.Time) []Doubt {
 		return when(s.Income.TotalGross() == 0, Doubt{Path: "income.total_gross_income", Text: "You have no income."})
 	}},
+	{"income_period", incomeByPeriod},
+	{"bonus_above_salary", func(s *Statement, _ time.Time) []Doubt {
+		bonuses, salary := s.Income.Employment.Bonuses, s.Income.Employment.GrossSalary
+		return when(bonuses > salary, Doubt{
+			Path: "income.employment_income.bonuses", Text: "Your bonuses are {bonuses} a year. Your salary is {salary} a year.", Args: []string{bonuses.String(), salary.String()},
+		})
+	}},
+	{"business_above_salary", func(s *Statement, _ time.Time) []Doubt {
+		business, salary := s.Income.Other.Business, s.Income.Employment.GrossSalary
+		byPeriod := slices.ContainsFunc(incomeByPeriod(s, time.Time{}), func(d Doubt) bool { return d.Path == businessIncome })
+		return when(salary > 0 && business/10 > salary && !byPeriod, Doubt{
+			Path: businessIncome, Text: "Your business income is {business} a year. Your salary is {salary} a year.", Args: []string{business.String(), salary.String()},
+		})
+	}},
 	{"rent_above_income", func(s *Statement, _ time.Time) []Doubt {
 		rent, income := s.Expenses.Housing.MortgageRent, s.Income.Monthly()
 		return when(income > 0 && rent > income, Doubt{
 			Path: "expenses.housing.mortgage_rent", Text: "Your mortgage or rent is {rent} a month. Your income is {income} a month.", Args: []string{rent.String(), income.String()},
 		})
 	}},
+	{"expense_above_income", expensesAboveIncome},
+	{"no_rent", func(s *Statement, now time.Time) []Doubt {
+		return when(s.paysNoRent() && len(lowExpenses(s, now)) == 0, Doubt{Path: "expenses.housing.mortgage_rent", Text: "You pay no rent and own no home."})
+	}},
+	{"low_expenses", lowExpenses},
 	{"mortgage_above_value", func(s *Statement, _ time.Time) (out []Doubt) {
 		for i, p := range s.Assets.RealProperty {
 			out = append(out, when(p.MortgageOwing > p.CurrentValue, Doubt{
@@ -102,6 +131,22 @@ var doubts = []struct {
 		}
 		return out
 	}},
+	{"repayment_above_balance", func(s *Statement, _ time.Time) (out []Doubt) {
+		for _, debt := range s.Liabilities.debts() {
+			out = append(out, when(debt.repayment > debt.balance, Doubt{
+				Path: debt.path, Text: "You owe {amount} ({debt}) and repay {repayment} a month.", Args: []string{debt.balance.String(), debt.name, debt.repayment.String()},
+			})...)
+		}
+		return out
+	}},
+	{"card_above_limit", func(s *Statement, _ time.Time) (out []Doubt) {
+		for i, c := range s.Liabilities.CreditCards {
+			out = append(out, when(c.Balance > c.Limit, Doubt{
+				Path: item("liabilities.credit_cards", i, "balance"), Text: "You owe {amount} on {card}. Its limit is {limit}.", Args: []string{c.Balance.String(), c.Issuer, c.Limit.String()},
+			})...)
+		}
+		return out
+	}},
 	{"repayments_missing", func(s *Statement, _ time.Time) (out []Doubt) {
 		owed, paid := SuggestExpenses(&s.Assets, &s.Liabilities), s.Expenses
 		left := s.missing(owed.otherRepayments(), paid.otherRepayments()) > 0
@@ -120,6 +165,7 @@ var doubts = []struct {
 		}
 		return out
 	}},
+	{SignatureName, otherSignature},
 }
 
 func when(odd bool, d Doubt) []Doubt {
@@ -151,16 +197,6 @@ func (s *Statement) Confirmed() []Doubt {
 	return slices.DeleteFunc(s.Doubts(s.Declaration.SignedAt), func(d Doubt) bool {
 		return !slices.ContainsFunc(s.Declaration.Confirmations, func(c Confirmation) bool { return c.Code == d.Code && c.Path == d.Path })
 	})
-}
-
-// age is how many birthdays the customer had.
-func (p *PersonalDetails) age(now time.Time) int {
-	born := p.DateOfBirth
-	years := now.Year() - born.Year()
-	if now.Month() < born.Month() || now.Month() == born.Month() && now.Day() < born.Day() {
-		years--
-	}
-	return years
 }
 
 // A debt is a line of the liabilities that is repaid.
@@ -195,7 +231,8 @@ func (d *Declaration) Stored() ([]byte, error) {
 	return slices.Concat(answers[:len(answers)-1], []byte(`,"`+confirmationsMember+`":`), confirmed, []byte("}")), err
 }
 
-// Read takes what is stored of the named section's valid answers.
+// Read takes what is stored of the named section's valid answers. The expenses must come
+// after the sections that they depend on.
 func (s *Statement) Read(name string, stored []byte) error {
 	section := s.Section(name, time.Time{})
 	if section == nil {
@@ -205,6 +242,12 @@ func (s *Statement) Read(name string, stored []byte) error {
 		return err
 	}
 	s.Enter(section)
+	if name == PersonalDetailsSection && s.Personal.Address.Country == "" {
+		s.Personal.Address.Country = Australia // from before D82
+	}
+	if name == ExpensesSection {
+		s.ExpensesOutdated = s.outdatedExpenses(section)
+	}
 	if name != DeclarationSection {
 		return nil
 	}

@@ -1,6 +1,8 @@
 package statement_test
 
 import (
+	"os"
+	"regexp"
 	"slices"
 	"testing"
 	"time"
@@ -54,6 +56,138 @@ func TestDebtsAreFound(t *testing.T) {
 		}
 	}
 }
+
+// TestFormDocumentHasEachDoubt compares the list in doc/form.md with the rules.
+func TestFormDocumentHasEachDoubt(t *testing.T) {
+	t.Parallel()
+	document, err := os.ReadFile("../../doc/form.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var listed []string
+	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\|").FindAllStringSubmatch(string(document), -1) {
+		listed = append(listed, row[1])
+	}
+	if want := statement.DoubtCode("").Enum(); !slices.Equal(listed, want) {
+		t.Errorf("doc/form.md lists %q, want %q", listed, want)
+	}
+}
+
+// ordinary is a statement in which nothing is odd.
+func ordinary() *statement.Statement {
+	s := &statement.Statement{
+		Personal: statement.PersonalDetails{
+			FullName: "Mia Chen", DateOfBirth: time.Date(1990, 3, 27, 0, 0, 0, 0, time.UTC), Address: statement.Address{State: "NSW", Postcode: "2204"},
+		},
+		Assets: statement.Assets{RealProperty: []*statement.Property{{Address: "12 Smith St", Ownership: "sole", OwnershipPercentage: 100, CurrentValue: 500_000_00, MortgageOwing: 300_000_00}}},
+		Liabilities: statement.Liabilities{
+			Mortgages:     []*statement.Mortgage{{Lender: "ANZ", Property: "12 Smith St", Balance: 300_000_00, MonthlyRepayment: 1_800_00}},
+			PersonalLoans: []*statement.PersonalLoan{{Lender: "Wisr", Balance: 200_00, MonthlyRepayment: 200_00}},
+			CreditCards:   []*statement.CreditCard{{Issuer: "Amex", Limit: 5_000_00, Balance: 5_000_00}},
+		},
+	}
+	s.Income.Employment = statement.EmploymentIncome{GrossSalary: 60_000_00, Bonuses: 60_000_00}
+	s.Income.Other.Business = 600_000_00
+	s.Expenses.Housing = statement.Housing{MortgageRent: 1_800_00, Utilities: 60_000_00}
+	s.Expenses.Commitments.DebtRepayments = 200_00
+	s.Declaration.FullName = "Mia Chen"
+	return s
+}
+
+// give takes an income as it is typed on the page.
+func give(t *testing.T, s *statement.Statement, input, amount, period string) {
+	t.Helper()
+	section := s.Section(statement.IncomeSection, time.Time{})
+	inputs := section.Inputs()
+	inputs.Set(input, amount)
+	inputs.Set(input+".period", period)
+	if errs := section.Decode(inputs); len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	s.Enter(section)
+}
+
+// TestOddAmounts has an odd statement for each rule of amounts, and one that just isn't.
+func TestOddAmounts(t *testing.T) {
+	t.Parallel()
+	type s = statement.Statement
+	const salary, business, rent = "employment_income.gross_salary", "other_income.business_income", "expenses.housing.mortgage_rent"
+	renter := func(s *s) {
+		s.Assets.RealProperty, s.Liabilities.Mortgages, s.Expenses.Housing.MortgageRent = nil, nil, 0
+	}
+	only := func(s *s, total statement.Cents) {
+		s.Expenses, s.Liabilities.PersonalLoans, s.Liabilities.Mortgages = statement.Expenses{Living: statement.Living{Groceries: total}}, nil, nil
+		s.Assets.RealProperty[0].MortgageOwing = 0
+	}
+	for name, tt := range map[string]struct {
+		change func(s *s)
+		want   []string // code, path and sentence
+	}{
+		"ordinary": {func(*s) {}, nil},
+		"bonus": {func(s *s) { s.Income.Employment.Bonuses = 104_000_00; s.Income.Employment.GrossSalary = 60_000_00 },
+			[]string{"bonus_above_salary income.employment_income.bonuses Your bonuses are $104,000.00 a year. Your salary is $60,000.00 a year."}},
+		"bonus by a cent": {func(s *s) { s.Income.Employment.Bonuses++ },
+			[]string{"bonus_above_salary income.employment_income.bonuses Your bonuses are $60,000.01 a year. Your salary is $60,000.00 a year."}},
+		"business above ten salaries": {func(s *s) { s.Income.Other.Business += 10 },
+			[]string{"business_above_salary income.other_income.business_income Your business income is $600,000.10 a year. Your salary is $60,000.00 a year."}},
+		"business without a salary": {func(s *s) { s.Income.Employment = statement.EmploymentIncome{}; s.Income.Other.Business = 900_000_00 }, nil},
+		"a year's profit a fortnight": {func(s *s) { give(t, s, business, "41,250", "fortnight") },
+			[]string{"income_period income.other_income.business_income Business income: $41,250.00 a fortnight makes $1,072,500.00 a year."}},
+		"a year's salary a week": {func(s *s) { give(t, s, salary, "85,000", "week") },
+			[]string{"income_period income.employment_income.gross_salary Gross salary: $85,000.00 a week makes $4,420,000.00 a year."}},
+		"a month's of a rich one": {func(s *s) { give(t, s, salary, "41,666.66", "month") }, nil},
+		"a year's salary a month": {func(s *s) { give(t, s, salary, "41,666.67", "month") },
+			[]string{"income_period income.employment_income.gross_salary Gross salary: $41,666.67 a month makes $500,000.04 a year."}},
+		"a year's salary a quarter": {func(s *s) { give(t, s, salary, "125,000.01", "quarter") },
+			[]string{"income_period income.employment_income.gross_salary Gross salary: $125,000.01 a quarter makes $500,000.04 a year."}},
+		"a year's salary a year": {func(s *s) { give(t, s, salary, "2,000,000", "year") }, nil},
+		"an expense": {func(s *s) { s.Expenses.Housing.Utilities++ },
+			[]string{"expense_above_income expenses.housing.utilities Utilities: $60,000.01 a month. Your income is $60,000.00 a month."}},
+		"rent is asked about once": {func(s *s) { s.Expenses.Housing.MortgageRent = 60_000_01 },
+			[]string{"rent_above_income " + rent + " Your mortgage or rent is $60,000.01 a month. Your income is $60,000.00 a month."}},
+		"no income":         {func(s *s) { s.Income = statement.Income{} }, []string{"no_income income.total_gross_income You have no income."}},
+		"a renter":          {renter, []string{"no_rent " + rent + " You pay no rent and own no home."}},
+		"a renter who pays": {func(s *s) { renter(s); s.Expenses.Housing.MortgageRent = 1 }, nil},
+		"an owner": {func(s *s) {
+			renter(s)
+			s.Assets.RealProperty = []*statement.Property{{Address: "Paid off", OwnershipPercentage: 100, CurrentValue: 1}}
+		}, nil},
+		"enough to live on": {func(s *s) { only(s, 1_543_32) }, nil},
+		"too little to live on": {func(s *s) { only(s, 1_543_31) },
+			[]string{"low_expenses expenses.total_monthly_expenses You spend $1,543.31 a month in total."}},
+		"rent is missing in too little": {func(s *s) { only(s, 1_000_00); s.Assets.RealProperty = nil },
+			[]string{"low_expenses expenses.total_monthly_expenses You spend $1,000.00 a month in total. You pay no rent."}},
+		"a last repayment": {func(s *s) { s.Liabilities.PersonalLoans[0].Balance-- },
+			[]string{"repayment_above_balance liabilities.personal_loans.0.monthly_repayment You owe $199.99 (Wisr) and repay $200.00 a month."}},
+		"a card": {func(s *s) { s.Liabilities.CreditCards[0].Balance++ },
+			[]string{"card_above_limit liabilities.credit_cards.0.balance You owe $5,000.01 on Amex. Its limit is $5,000.00."}},
+		"more debts than assets": {func(s *s) {
+			s.Liabilities.Other = []*statement.OtherLiability{{Description: "Fine", Balance: 9_000_000_00, MonthlyRepayment: 1_00}}
+			s.Expenses.Commitments.DebtRepayments = 201_00
+		}, nil},
+	} {
+		s := ordinary()
+		tt.change(s)
+		var got []string
+		for _, d := range s.Doubts(time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)) {
+			got = append(got, string(d.Code)+" "+d.Path+" "+d.Say(english))
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s: asked\n%q, want\n%q", name, got, tt.want)
+		}
+	}
+}
+
+// english replaces a text's {names}, as the pages do.
+func english(text string, args ...string) string {
+	return place.ReplaceAllStringFunc(text, func(string) string {
+		arg := args[0]
+		args = args[1:]
+		return arg
+	})
+}
+
+var place = regexp.MustCompile(`\{[a-z]+\}`)
 
 // TestAgeOfDoubt is asked until the eighteenth birthday begins where the customer lives,
 // in Sydney if that isn't known, and from the day after the last one at a hundred.

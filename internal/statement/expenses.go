@@ -1,13 +1,17 @@
 package statement
 
 import (
+	"net/url"
 	"slices"
+	"strings"
 
 	"candor/internal/form"
 )
 
-// Expenses is what the customer spends in a month (D19, D54).
+// Expenses is what the customer spends in a month (D19, D54), of what a couple spends
+// together the customer's share (D78).
 type Expenses struct {
+	Share       *int // the customer's, in percent; nil without a partner
 	Housing     Housing
 	Transport   Transport
 	Living      Living
@@ -30,7 +34,7 @@ type Living struct {
 type Commitments struct{ DebtRepayments, ChildSupport, Other Cents }
 
 // SuggestExpenses returns the repayments of the liabilities as expenses: those
-// of mortgages and vehicle finance beside the home and the car, all others as
+// of mortgages and car loans beside the home and the car, all others as
 // commitments (D55). The section starts with them.
 func SuggestExpenses(a *Assets, l *Liabilities) Expenses {
 	var e Expenses
@@ -38,7 +42,11 @@ func SuggestExpenses(a *Assets, l *Liabilities) Expenses {
 		e.Housing.MortgageRent += m.MonthlyRepayment
 	}
 	for _, p := range l.PersonalLoans {
-		e.Commitments.DebtRepayments += p.MonthlyRepayment
+		if p.isCarLoan() {
+			e.Transport.CarLoan += p.MonthlyRepayment
+		} else {
+			e.Commitments.DebtRepayments += p.MonthlyRepayment
+		}
 	}
 	for _, o := range l.Other {
 		if a.finances(o) {
@@ -50,8 +58,13 @@ func SuggestExpenses(a *Assets, l *Liabilities) Expenses {
 	return e
 }
 
-// finances reports whether the debt is the finance of one of the vehicles, as
-// SuggestLiabilities describes it.
+// isCarLoan reports whether the purpose says so, as SuggestLiabilities or as customers do.
+func (p *PersonalLoan) isCarLoan() bool {
+	return strings.Contains(words(p.Purpose), strings.TrimSuffix(words(loanPrefix), " "))
+}
+
+// finances reports whether the debt is the loan of one of the vehicles, in a statement
+// from before car loans were personal loans.
 func (a *Assets) finances(o *OtherLiability) bool {
 	return slices.ContainsFunc(a.Vehicles, func(v *Vehicle) bool { return financeFor(v) == o.Description })
 }
@@ -65,11 +78,79 @@ func (e *Expenses) Total() Cents {
 		c.DebtRepayments + c.ChildSupport + c.Other
 }
 
+// share is what of the household's expenses is the customer's.
+func (s *Statement) share() (percent int, known bool) {
+	switch {
+	case !s.Personal.Household.Couple():
+		return 100, true
+	case s.Expenses.Share == nil:
+		return 0, false
+	}
+	return *s.Expenses.Share, true
+}
+
+// repaysMortgage reports whether the mortgage is in the liabilities, of which the customer
+// enters their own part (D55).
+func (s *Statement) repaysMortgage() bool {
+	return slices.ContainsFunc(s.Liabilities.Mortgages, func(m *Mortgage) bool { return m.MonthlyRepayment > 0 })
+}
+
+// outdatedExpenses reports whether the expenses were completed for another household.
+func (s *Statement) outdatedExpenses(section *form.Section) bool {
+	return section.Outdated || s.Personal.Household.Couple() != (s.Expenses.Share != nil)
+}
+
+// HouseholdChanged reports whether the expenses have amounts that were typed for another
+// household: completed ones, or a draft.
+func (s *Statement) HouseholdChanged(draft url.Values) bool {
+	return s.ExpensesOutdated || len(draft) > 0 && s.Personal.Household.Couple() != draft.Has(ShareInput)
+}
+
+// ShareInput is the name of the question for a couple’s share, in Expenses.
+const ShareInput = "share"
+
+// expensesSection describes the expenses, of a couple with the share (D78).
+func (s *Statement) expensesSection() *form.Section {
+	section := s.Expenses.section()
+	share := form.PercentOrNull(&s.Expenses.Share, ShareInput, "Your share of household costs").
+		Asks("Enter your share of household costs, from 0 to 100").Hints("Half is 50.")
+	share.When = s.Personal.Household.Couple
+	section.Groups = append([]form.Group{{Fields: []form.Field{share}}}, section.Groups...)
+	if s.Personal.Household.Couple() {
+		section.Intro = "Tick what your household pays. Enter the whole amounts."
+	}
+	for _, group := range section.Groups {
+		for i, f := range group.Fields {
+			by, input := s.share, ""
+			if s.Personal.Household.Couple() {
+				input = ShareInput
+			}
+			switch {
+			case f.Kind != form.KindMoney:
+				continue
+			case group.Name == "commitments" || f.Name == carLoan || f.Name == mortgageRent && s.repaysMortgage():
+				by, input = all, ""
+				if s.Personal.Household.Couple() {
+					f.Hint = strings.TrimSpace("Your part. " + f.Hint)
+				}
+			}
+			group.Fields[i] = f.Shared(by, input)
+		}
+	}
+	return section
+}
+
+// all is the share of what the customer pays alone.
+func all() (percent int, known bool) { return 100, true }
+
+// The expenses that repayments of the liabilities are (D55).
+const (
+	mortgageRent = "housing.mortgage_rent"
+	carLoan      = "transport.car_loan"
+)
+
 func (e *Expenses) section() *form.Section {
 	h, t, l, c := &e.Housing, &e.Transport, &e.Living, &e.Commitments
-	money := func(p *Cents, name, label, hint string) form.Field {
-		return form.Money(p, name, label, form.Monthly).Hints(hint)
-	}
 	return &form.Section{
 		Name:            ExpensesSection,
 		AsksWhatApplies: true,
@@ -77,31 +158,31 @@ func (e *Expenses) section() *form.Section {
 		Intro:           "Tick what you pay for your household. Leave out what others pay.",
 		Groups: []form.Group{
 			{Name: "housing", Title: "Housing", Fields: []form.Field{
-				money(&h.MortgageRent, "housing.mortgage_rent", "Mortgage or rent", ""),
-				money(&h.Utilities, "housing.utilities", "Utilities", "Power, gas and water.").Usually(form.Quarterly),
-				money(&h.Insurance, "housing.insurance", "Home insurance", "").Usually(form.Yearly),
-				money(&h.Rates, "housing.rates", "Rates", "Council and body corporate.").Usually(form.Quarterly),
+				expense(&h.MortgageRent, mortgageRent, "Mortgage or rent"),
+				expense(&h.Utilities, "housing.utilities", "Utilities").Hints("Power, gas and water."),
+				expense(&h.Insurance, "housing.insurance", "Home insurance"),
+				expense(&h.Rates, "housing.rates", "Rates").Hints("Council and body corporate."),
 			}},
 			{Name: "transport", Title: "Transport", Fields: []form.Field{
-				money(&t.CarLoan, "transport.car_loan", "Car loan", ""),
-				money(&t.Fuel, "transport.fuel", "Fuel and fares", "").Usually(form.Weekly),
-				money(&t.RegistrationInsurance, "transport.registration_insurance", "Registration and car insurance", "").Usually(form.Yearly),
+				expense(&t.CarLoan, carLoan, "Car loan"),
+				expense(&t.Fuel, "transport.fuel", "Fuel and fares"),
+				expense(&t.RegistrationInsurance, "transport.registration_insurance", "Registration and car insurance"),
 			}},
 			{Name: "living", Title: "Living", Fields: []form.Field{
-				money(&l.Groceries, "living.groceries", "Groceries", "").Usually(form.Weekly),
-				money(&l.Clothing, "living.clothing", "Clothing", ""),
-				money(&l.Medical, "living.medical", "Medical costs", ""),
-				money(&l.HealthInsurance, "living.health_insurance", "Health insurance", ""),
-				money(&l.PhoneInternet, "living.phone_internet", "Phone and internet", ""),
-				money(&l.Children, "living.children", "Children", "Childcare and school."),
-				money(&l.Entertainment, "living.entertainment", "Entertainment", "Eating out, streaming, sport."),
+				expense(&l.Groceries, "living.groceries", "Groceries"),
+				expense(&l.Clothing, "living.clothing", "Clothing"),
+				expense(&l.Medical, "living.medical", "Medical costs"),
+				expense(&l.HealthInsurance, "living.health_insurance", "Health insurance"),
+				expense(&l.PhoneInternet, "living.phone_internet", "Phone and internet"),
+				expense(&l.Children, "living.children", "Children").Hints("Childcare and school."),
+				expense(&l.Entertainment, "living.entertainment", "Entertainment").Hints("Eating out, streaming, sport."),
 			}},
 			{Name: "commitments", Title: "Other costs", Fields: []form.Field{
-				money(&c.DebtRepayments, "commitments.debt_repayments", "Loan and card repayments", "Not those above.").Sums(),
-				money(&c.ChildSupport, "commitments.child_support", "Child support paid", ""),
-				money(&c.Other, "commitments.other", "Any other expenses", "").Sums(),
+				expense(&c.DebtRepayments, "commitments.debt_repayments", "Loan and card repayments").Hints("Not those above.").Sums(),
+				expense(&c.ChildSupport, "commitments.child_support", "Child support paid"),
+				expense(&c.Other, "commitments.other", "Any other expenses").Sums(),
 			}},
-			{Fields: []form.Field{form.Total(e.Total, "total_monthly_expenses", "Total expenses", form.Monthly)}},
+			{Fields: []form.Field{form.Total(e.Total, "total_monthly_expenses", "Total monthly expenses", form.Monthly)}},
 		},
 	}
 }

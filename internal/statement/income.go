@@ -33,9 +33,6 @@ func (i *Income) Monthly() Cents { return form.DivRound(big.NewInt(int64(i.Total
 
 func (i *Income) section() *form.Section {
 	e, o := &i.Employment, &i.Other
-	money := func(p *Cents, name, label, hint string) form.Field {
-		return form.Money(p, name, label, form.Yearly).Hints(hint)
-	}
 	return &form.Section{
 		Name:            IncomeSection,
 		AsksWhatApplies: true,
@@ -43,31 +40,29 @@ func (i *Income) section() *form.Section {
 		Intro:           "Tick what you get, before tax. Leave out your partner’s income.",
 		Groups: []form.Group{
 			{Name: "employment_income", Title: "Pay from a job", Fields: []form.Field{
-				money(&e.GrossSalary, "employment_income.gross_salary", "Gross salary",
-					"See your payslip, or your income statement in myGov.").Sums(),
-				money(&e.Bonuses, "employment_income.bonuses", "Bonuses", "Overtime and commission, too."),
-				money(&e.Allowances, "employment_income.allowances", "Allowances", ""),
+				income(&e.GrossSalary, "employment_income.gross_salary", "Gross salary").Hints("See your payslip, or your income statement in myGov.").Sums(),
+				income(&e.Bonuses, "employment_income.bonuses", "Bonuses").Hints("Overtime and commission, too."),
+				income(&e.Allowances, "employment_income.allowances", "Allowances"),
 			}},
 			{Name: "business_income", Title: "Work for yourself", Fields: []form.Field{
-				money(&o.Business, "other_income.business_income", "Business income", "Your share of the profit.").Sums(),
+				income(&o.Business, "other_income.business_income", "Business income").Hints("Your share of the profit.").Sums(),
 			}},
 			{Name: "government_payments", Title: "Pensions and benefits", Fields: []form.Field{
-				money(&o.GovernmentPayments, "other_income.government_payments", "Pensions and benefits",
-					"From Centrelink or Veterans’ Affairs.").Sums(),
+				income(&o.GovernmentPayments, "other_income.government_payments", "Pensions and benefits").Hints("From Centrelink or Veterans’ Affairs.").Sums(),
 			}},
 			{Name: "rental_income", Title: "Rent from a property", Fields: []form.Field{
-				money(&o.Rental, "other_income.rental_income", "Rental income", "Your share of the rent, before costs.").Sums(),
+				income(&o.Rental, "other_income.rental_income", "Rental income").Hints("Your share of the rent, before costs.").Sums(),
 			}},
 			{Name: "investment_income", Title: "Dividends and interest", Fields: []form.Field{
-				money(&o.Dividends, "other_income.dividends", "Dividends", ""),
-				money(&o.Interest, "other_income.interest", "Interest", ""),
+				income(&o.Dividends, "other_income.dividends", "Dividends"),
+				income(&o.Interest, "other_income.interest", "Interest"),
 			}},
 			{Name: "other_income", Title: "Other income", Fields: []form.Field{
-				money(&o.ChildSupport, "other_income.child_support", "Child support received", ""),
-				money(&o.Other, "other_income.other", "Any other income", "").Sums(),
+				income(&o.ChildSupport, "other_income.child_support", "Child support received"),
+				income(&o.Other, "other_income.other", "Any other income").Sums(),
 			}},
 			{Fields: []form.Field{
-				form.Total(i.TotalGross, "total_gross_income", "Total gross income", form.Yearly),
+				form.Total(i.TotalGross, "total_gross_income", "Total yearly income before tax", form.Yearly),
 			}},
 		},
 	}

@@ -21,7 +21,8 @@ func TestStateFollowsFromThePostcode(t *testing.T) {
 			values.Set("address.postcode", postcode)
 			values.Set("address.state", chosen)
 			errs := s.Section(statement.PersonalDetailsSection, statementtest.Now()).Decode(values)
-			if s.Personal.Address.State != want || (errs.For("address.state") == "") != (want != "") {
+			asked := postcode == "0100" && chosen == "" // of a whole postcode only
+			if s.Personal.Address.State != want || (errs.For("address.state") != "") != asked {
 				t.Errorf("postcode %q, state %q: %q, %v; want %q", postcode, chosen, s.Personal.Address.State, errs, want)
 			}
 		}

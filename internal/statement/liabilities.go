@@ -13,8 +13,11 @@ const (
 	otherDebtList    = "other_liabilities"
 )
 
-// maxDescription is how many characters a description can have (D24).
-const maxDescription = 500
+// How many characters a description and a purpose can have (D24).
+const (
+	maxDescription = 500
+	maxPurpose     = 200
+)
 
 // Liabilities is what the customer owes: the customer's share of each debt
 // (D20). Repayments are monthly (D19).
@@ -83,26 +86,36 @@ func (l *Liabilities) Repayments() Cents {
 }
 
 // SuggestLiabilities returns the liabilities that follow from the assets: a mortgage for
-// each mortgaged property, at the customer's share, and vehicle finance. The
-// section starts with them, so that customers type nothing twice (D20).
+// each mortgaged property, at the customer's share, and a personal loan for each vehicle
+// that isn't paid off. The section starts with them, so that customers type nothing twice (D20).
 func SuggestLiabilities(a *Assets) Liabilities {
 	var l Liabilities
 	for _, o := range a.owed() {
 		if o.list == mortgageList {
 			l.Mortgages = append(l.Mortgages, &Mortgage{Property: o.value, Balance: o.balance})
 		} else {
-			l.Other = append(l.Other, &OtherLiability{Description: o.value, Balance: o.balance})
+			l.PersonalLoans = append(l.PersonalLoans, &PersonalLoan{Purpose: o.value, Balance: o.balance})
 		}
 	}
 	return l
 }
 
-const financePrefix = "Finance for "
+// What a vehicle's loan begins with: the purpose of a personal loan and, in statements
+// from before, the description of another debt.
+const (
+	loanPrefix    = "Car loan, "
+	financePrefix = "Finance for "
+)
 
-// financeFor describes a vehicle's finance within a description's limit (D24).
-func financeFor(v *Vehicle) string {
-	text := []rune(financePrefix + v.Description)
-	return strings.TrimSpace(string(text[:min(len(text), maxDescription)]))
+// loanFor is the purpose of a vehicle's loan, within a text's limit (D24).
+func loanFor(v *Vehicle) string { return within(loanPrefix+v.Description, maxPurpose) }
+
+// financeFor is the description of a vehicle's loan in statements from before.
+func financeFor(v *Vehicle) string { return within(financePrefix+v.Description, maxDescription) }
+
+func within(text string, limit int) string {
+	runes := []rune(text)
+	return strings.TrimSpace(string(runes[:min(len(runes), limit)]))
 }
 
 func (l *Liabilities) section() *form.Section {
@@ -128,24 +141,24 @@ func (l *Liabilities) section() *form.Section {
 func (m *Mortgage) fields() []form.Field {
 	return []form.Field{
 		form.Text(&m.Lender, "lender", "Lender").Asks("Enter the lender").Suggests(lenderList),
-		form.LongText(&m.Property, "property", "Property").OrNone(),
+		form.LongText(&m.Property, "property", "Property").OrNone().NamesItem(),
 		form.Money(&m.Balance, "balance", "Balance owing", form.Once),
-		form.Money(&m.MonthlyRepayment, "monthly_repayment", "Repayment", form.Monthly),
+		repayment(&m.MonthlyRepayment, mortgageList),
 	}
 }
 
 func (p *PersonalLoan) fields() []form.Field {
 	return []form.Field{
 		form.Text(&p.Lender, "lender", "Lender").Asks("Enter the lender").Suggests(lenderList),
-		form.Text(&p.Purpose, "purpose", "Purpose").OrNone(),
+		form.Text(&p.Purpose, "purpose", "Purpose").OrNone().NamesItem(),
 		form.Money(&p.Balance, "balance", "Balance owing", form.Once),
-		form.Money(&p.MonthlyRepayment, "monthly_repayment", "Repayment", form.Monthly),
+		repayment(&p.MonthlyRepayment, personalLoanList),
 	}
 }
 
 func (c *CreditCard) fields() []form.Field {
 	return []form.Field{
-		form.Text(&c.Issuer, "issuer", "Card issuer").Asks("Enter the card issuer").Suggests(lenderList),
+		form.Text(&c.Issuer, "issuer", "Card issuer").Asks("Enter the card issuer").Suggests(lenderList).NamesItem(),
 		form.Money(&c.Limit, "limit", "Credit limit", form.Once),
 		form.Money(&c.Balance, "balance", "Balance owing", form.Once),
 	}
@@ -153,9 +166,9 @@ func (c *CreditCard) fields() []form.Field {
 
 func (o *OtherLiability) fields() []form.Field {
 	return []form.Field{
-		form.LongText(&o.Description, "description", "Description").Asks("Enter a description"),
+		form.LongText(&o.Description, "description", "Description").Asks("Enter a description").NamesItem(),
 		form.Text(&o.Lender, "lender", "Lender").OrNone().Suggests(lenderList),
 		form.Money(&o.Balance, "balance", "Balance owing", form.Once),
-		form.Money(&o.MonthlyRepayment, "monthly_repayment", "Repayment", form.Monthly),
+		repayment(&o.MonthlyRepayment, otherDebtList),
 	}
 }

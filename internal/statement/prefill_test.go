@@ -55,7 +55,7 @@ func TestPrefillReadsData(t *testing.T) {
 	given, _ := statement.ReadPrefill(sectionsOf(t, statementtest.Full()), statementtest.Now())
 	for _, name := range prefilledSections {
 		statementtest.Full().Section(name, statementtest.Now()).Walk(func(path string, f form.Field) {
-			if computed := f.Kind == form.KindOutput; (given[name][path] == nil) != computed {
+			if (given[name][path] != nil) != f.Asked() {
 				t.Errorf("%s.%s is given as %s", name, path, given[name][path])
 			}
 		})
@@ -94,9 +94,13 @@ func TestPrefillRefuses(t *testing.T) {
 		`{"personal_details": {"date_of_birth": "0000-01-01"}}`:                       "personal_details.date_of_birth must be in 1900 or later",
 		`{"personal_details": {"address": {"state": "New South Wales"}}}`:             "personal_details.address.state must be one of ACT, NSW, NT, QLD, SA, TAS, VIC, WA",
 		`{"personal_details": {"address": {"postcode": 2204}}}`:                       "personal_details.address.postcode must be a string",
-		`{"personal_details": {"address": {"postcode": "220"}}}`:                      "personal_details.address.postcode must be 4 digits",
+		`{"personal_details": {"address": {"postcode": "220"}}}`:                      "personal_details.address.postcode must be 4 digits. If you live abroad, choose your country",
 		`{"assets": {"vehicles": {}}}`:                                                "assets.vehicles must be an array",
 		`{"assets": {"vehicles": [5]}}`:                                               "assets.vehicles.0 must be an object",
+		`{"personal_details": {"address": {"country": "GB", "state": "NSW"}}}`:        "personal_details.address.state is not asked with these answers",
+		`{"personal_details": {"address": {"country": "UK"}}}`:                        "personal_details.address.country must be the code of one of the options, such as AU",
+		`{"personal_details": {"date_of_birth": "2012-01-01"}}`:                       "personal_details.date_of_birth must be at least 16 years ago. Check the year: younger people can’t use this form",
+		`{"personal_details": {"phone": "0412 345 67"}}`:                              "personal_details.phone must be a whole number with its area code, like 0412 345 678. If it isn’t Australian, start with +, like +44 20 7946 0958",
 		`{"assets": {"vehicles": [null]}}`:                                            "assets.vehicles.0 must be an object",
 		`{"assets": {"vehicles": [{}]}}`:                                              "assets.vehicles.0 must have at least one answer",
 		`{"assets": {"vehicles": [{"description": " "}]}}`:                            "assets.vehicles.0 must have at least one answer",

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -35,7 +36,7 @@ func TestSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, s := range map[string]*statement.Statement{
-		"full": statementtest.Full(), "sparse": statementtest.Sparse(), "long": statementtest.Long(),
+		"full": statementtest.Full(), "sparse": statementtest.Sparse(), "long": statementtest.Long(), "abroad": abroad(),
 	} {
 		data := decoded(t, s)
 		if err := schema.VisitJSON(data, openapi3.MultiErrors(), openapi3.EnableFormatValidation()); err != nil {
@@ -47,7 +48,8 @@ func TestSchema(t *testing.T) {
 		"negative amount":   func(s *statement.Statement) { s.Income.Other.Interest = -1 },
 		"amount too large":  func(s *statement.Statement) { s.Income.Other.Interest = form.MaxCents + 1 },
 		"unknown state":     func(s *statement.Statement) { s.Personal.Address.State = "XX" },
-		"short postcode":    func(s *statement.Statement) { s.Personal.Address.Postcode = "220" },
+		"long postcode":     func(s *statement.Statement) { s.Personal.Address.Postcode = strings.Repeat("2", 21) },
+		"unknown country":   func(s *statement.Statement) { s.Personal.Address.Country = "Austria" },
 		"percentage of 101": func(s *statement.Statement) { s.Assets.RealProperty[0].OwnershipPercentage = 101 },
 		"51 vehicles":       func(s *statement.Statement) { s.Assets.Vehicles = slices.Repeat(s.Assets.Vehicles, 26) },
 	} {

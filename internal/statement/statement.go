@@ -65,6 +65,11 @@ type Statement struct {
 	// contract's, or as several, by section and path in it (D53).
 	Entered map[string]map[string]form.Entries
 	Prefill Prefill // what the partner gave at creation
+	// ExpensesOutdated is true if they were completed for another household, or before a
+	// mortgage was entered: the customer must look at them again (D78).
+	ExpensesOutdated bool
+
+	zeros map[string][]string // the amounts that were typed as 0, by section
 }
 
 // Enter keeps how the amounts of one of the statement's sections were given.
@@ -73,6 +78,12 @@ func (s *Statement) Enter(section *form.Section) {
 		s.Entered = map[string]map[string]form.Entries{}
 	}
 	s.Entered[section.Name] = section.Entered()
+	if zeros := section.TypedZeros(); len(zeros) > 0 {
+		if s.zeros == nil {
+			s.zeros = map[string][]string{}
+		}
+		s.zeros[section.Name] = zeros
+	}
 }
 
 // Section describes the named section, bound to the statement's answers. It is
@@ -82,6 +93,7 @@ func (s *Statement) Section(name string, now time.Time) *form.Section {
 	section := s.describe(name, now)
 	if section != nil {
 		section.Restore(s.Entered[name])
+		section.RestoreZeros(s.zeros[name])
 		section.Suggestions = s.Suggestions(name)
 		if name == LiabilitiesSection {
 			section.Offers = s.offers
@@ -101,7 +113,7 @@ func (s *Statement) describe(name string, now time.Time) *form.Section {
 	case LiabilitiesSection:
 		return s.Liabilities.section()
 	case ExpensesSection:
-		return s.Expenses.section()
+		return s.expensesSection()
 	case DeclarationSection:
 		return s.Declaration.section()
 	}
@@ -117,20 +129,6 @@ func (s *Statement) Sections(now time.Time) []*form.Section {
 		}
 	}
 	return out
-}
-
-// Rhythm is the period of the customer's pay: that of the last amount of Income
-// if it is at most a month. The amounts of what the customer pays start with it.
-func (s *Statement) Rhythm(section string) form.Period {
-	if section != LiabilitiesSection && section != ExpensesSection {
-		return form.Once
-	}
-	switch rhythm := s.Section(IncomeSection, time.Time{}).LastPeriod(); rhythm {
-	case form.Weekly, form.Fortnightly, form.Monthly:
-		return rhythm
-	default:
-		return form.Once
-	}
 }
 
 // Title returns the named section's title.

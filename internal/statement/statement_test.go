@@ -86,7 +86,7 @@ func TestExamples(t *testing.T) {
 	for _, section := range full.Sections(statementtest.Now()) {
 		inputs := 0
 		section.Walk(func(path string, f form.Field) {
-			if f.Kind == form.KindOutput {
+			if !f.Asked() {
 				return
 			}
 			for _, part := range f.Parts() {

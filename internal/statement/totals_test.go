@@ -206,7 +206,7 @@ func TestSuggest(t *testing.T) {
 	}
 	s := statement.Statement{Liabilities: statement.SuggestLiabilities(&a)}
 	l := s.Liabilities
-	if len(l.Mortgages) != 2 || len(l.Other) != 2 || len(l.PersonalLoans)+len(l.CreditCards) != 0 {
+	if len(l.Mortgages) != 2 || len(l.PersonalLoans) != 2 || len(l.Other)+len(l.CreditCards) != 0 {
 		t.Fatalf("suggested: %+v", l)
 	}
 	if want := (statement.Mortgage{Property: "1 First St", Balance: 16_667}); *l.Mortgages[0] != want {
@@ -215,8 +215,8 @@ func TestSuggest(t *testing.T) {
 	if want := (statement.Mortgage{Property: "4 Fourth St", Balance: form.MaxCents}); *l.Mortgages[1] != want {
 		t.Errorf("second mortgage %+v, want %+v", *l.Mortgages[1], want)
 	}
-	if want := (statement.OtherLiability{Description: "Finance for Toyota", Balance: 2_000}); *l.Other[0] != want {
-		t.Errorf("vehicle finance %+v, want %+v", *l.Other[0], want)
+	if want := (statement.PersonalLoan{Purpose: "Car loan, Toyota", Balance: 2_000}); *l.PersonalLoans[0] != want {
+		t.Errorf("car loan %+v, want %+v", *l.PersonalLoans[0], want)
 	}
 	section := s.Section(statement.LiabilitiesSection, statementtest.Now())
 	again := section.Inputs()
@@ -225,10 +225,10 @@ func TestSuggest(t *testing.T) {
 			t.Errorf("a suggestion isn't accepted: %+v", e)
 		}
 	}
-	if len(s.Liabilities.Mortgages) != 2 || len(s.Liabilities.Other) != 2 {
+	if len(s.Liabilities.Mortgages) != 2 || len(s.Liabilities.PersonalLoans) != 2 {
 		t.Errorf("a posted suggestion comes back as %+v", s.Liabilities)
 	}
-	if none := statement.SuggestLiabilities(&statement.Assets{}); len(none.Mortgages)+len(none.Other) != 0 {
+	if none := statement.SuggestLiabilities(&statement.Assets{}); len(none.Mortgages)+len(none.PersonalLoans) != 0 {
 		t.Errorf("suggested from nothing: %+v", none)
 	}
 }

@@ -35,7 +35,7 @@ func (a *Assets) owed() []owing {
 		if v.AmountOwing > 0 {
 			out = append(out, owing{
 				path: item("assets.vehicles", i, "amount_owing"), thing: v.Description, whole: v.AmountOwing, balance: v.AmountOwing,
-				list: otherDebtList, text: "Add the finance for {vehicle}, {amount}", field: "description", value: financeFor(v),
+				list: personalLoanList, text: "Add the car loan for {vehicle}, {amount}", field: "purpose", value: loanFor(v),
 			})
 		}
 	}
@@ -60,7 +60,10 @@ func (l *Liabilities) listed() []listed {
 		out = append(out, listed{otherDebtList, strings.TrimPrefix(o.Description, financePrefix), o.Balance})
 	}
 	for _, p := range l.PersonalLoans {
-		out = append(out, listed{personalLoanList, p.Purpose, p.Balance})
+		if *p == (PersonalLoan{}) {
+			continue
+		}
+		out = append(out, listed{personalLoanList, strings.TrimPrefix(p.Purpose, loanPrefix), p.Balance})
 	}
 	return out
 }

@@ -57,7 +57,10 @@ func (v *Vault) Form(ctx context.Context, q Store, session domain.SessionID) (*F
 // without answers are empty.
 func (f *Form) Statement() (*statement.Statement, error) {
 	var out statement.Statement
-	for _, s := range f.Sections {
+	inOrder := slices.SortedFunc(slices.Values(f.Sections), func(a, b db.Section) int {
+		return statement.SectionNumber(a.Name) - statement.SectionNumber(b.Name)
+	})
+	for _, s := range inOrder {
 		if s.Prefill != nil {
 			if err := out.Give(s.Name, s.Prefill); err != nil {
 				return nil, fmt.Errorf("vault: read prefill of section %s: %w", s.Name, err)

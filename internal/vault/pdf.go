@@ -12,7 +12,7 @@ import (
 
 // InsertPDF seals and stores a session's PDF, and reports whether it is the
 // first. It stores nothing if the session's data are erased.
-func (v *Vault) InsertPDF(ctx context.Context, tx *db.Tx, session domain.SessionID, content []byte, pages int, now time.Time) (first bool, err error) {
+func (v *Vault) InsertPDF(ctx context.Context, tx *db.Tx, session domain.SessionID, made domain.PDF, now time.Time) (first bool, err error) {
 	key, err := v.key(ctx, tx, session)
 	if errors.Is(err, db.ErrNotFound) {
 		return false, nil
@@ -20,8 +20,9 @@ func (v *Vault) InsertPDF(ctx context.Context, tx *db.Tx, session domain.Session
 	if err != nil {
 		return false, err
 	}
-	digest := sha256.Sum256(content)
-	return tx.InsertPDF(ctx, session, key.seal(pdf, "", content), digest[:], int64(len(content)), pages, now)
+	digest, size := sha256.Sum256(made.Content), int64(len(made.Content))
+	made.Content = key.seal(pdf, "", made.Content)
+	return tx.InsertPDF(ctx, session, made, digest[:], size, now)
 }
 
 // PDF returns a session's PDF, or db.ErrNotFound while there is none.

@@ -142,7 +142,7 @@ func TestFormComesBack(t *testing.T) {
 	h.save(id, statement.IncomeSection)
 	h.tx(func(tx *db.Tx) error {
 		for _, want := range []bool{true, false} {
-			if first, err := h.InsertPDF(h.ctx, tx, id, []byte("%PDF-1.7 all of it"), 1, start); err != nil || first != want {
+			if first, err := h.InsertPDF(h.ctx, tx, id, domain.PDF{Content: []byte("%PDF-1.7 all of it"), Pages: 1}, start); err != nil || first != want {
 				t.Errorf("PDF is the first: %v, %v; want %v", first, err, want)
 			}
 		}
@@ -222,7 +222,7 @@ func TestErasedSessionGetsNoKey(t *testing.T) {
 		t.Errorf("answers without their key: %v, want ErrSealed", err)
 	}
 	h.tx(func(tx *db.Tx) error {
-		if first, err := h.InsertPDF(h.ctx, tx, id, []byte("%PDF"), 1, start); err != nil || first {
+		if first, err := h.InsertPDF(h.ctx, tx, id, domain.PDF{Content: []byte("%PDF"), Pages: 1}, start); err != nil || first {
 			t.Errorf("a PDF was stored after the erasure: %v, %v", first, err)
 		}
 		return nil

@@ -1,8 +1,9 @@
 // What is typed into a section is saved 800 ms after a change, and when the page is
 // hidden or left. The server merges it with what other tabs and devices saved: the
 // input "was" says what an edit replaces (doc/adr/036-edits-are-merged-by-field.md).
-// Until it is saved, the device keeps it too, for a tab that is killed offline.
+// Until it is saved, the device keeps it from the first key on, for a tab that is killed.
 import htmx from "htmx.org/dist/htmx.esm.min.js";
+import { convert } from "./conversion.js";
 
 const delay = 800;
 const mostUnsent = 3; // states that an edit can replace, beside the stored one: maxWas of handlers/form
@@ -71,9 +72,9 @@ function store() {
   }));
 }
 
-async function onDevice(mode, work, again = true) {
+async function onDevice(mode, work, durability = "strict", again = true) {
   try {
-    const kept = (await store()).transaction("typed", mode, { durability: "strict" });
+    const kept = (await store()).transaction("typed", mode, { durability });
     const request = work(kept.objectStore("typed"));
     kept.commit?.();
     return await new Promise((done) => {
@@ -81,7 +82,7 @@ async function onDevice(mode, work, again = true) {
     });
   } catch {
     device = undefined; // a phone closes it while the page is in the background
-    if (again) return onDevice(mode, work, false);
+    if (again) return onDevice(mode, work, durability, false);
   }
 }
 
@@ -90,16 +91,16 @@ const unseen = (path = here()) => (owedAt === path ? parked : []);
 
 // keep puts what is typed on the device, after what earlier loads of the section
 // could not send.
-async function keep(form) {
+async function keep(form, durability) {
   const own = body(form, typed(form));
-  const path = here();
+  const path = pathOf(form);
   await recalled;
-  onDevice("readwrite", (kept) => kept.put([...unseen(path), ...unsent(path), own], path));
+  onDevice("readwrite", (kept) => kept.put([...unseen(path), ...unsent(path), own], path), durability);
 }
 
 function forget(path = here()) {
   const rest = path === owedAt ? [...parked, ...owed] : [];
-  onDevice("readwrite", (kept) => (rest.length ? kept.put(rest, path) : kept.delete(path)));
+  onDevice("readwrite", (kept) => (rest.length ? kept.put(rest, path) : kept.delete(path)), "relaxed"); // keys wait for it
 }
 const inSession = () => IDBKeyRange.bound(sessionPath, `${sessionPath}\uffff`);
 const forgetSession = () => onDevice("readwrite", (kept) => kept.delete(inSession()));
@@ -252,7 +253,7 @@ function settle(form, fresh, sent) {
   collide(form, blocks);
   for (const part of fresh.querySelectorAll(".total-value, .conversion")) {
     const own = document.getElementById(part.id);
-    if (own) own.replaceChildren(...part.childNodes);
+    if (own && !(own.matches(".conversion") && convert(own))) own.replaceChildren(...part.childNodes);
   }
   first.value = was;
   for (const input of form.querySelectorAll("[data-sent]")) if (input.dataset.number <= settled) input.remove();
@@ -305,6 +306,10 @@ document.addEventListener("input", ({ target }) => {
   dirty = target.form;
   schedule();
 });
+// Each key is kept once the other scripts have taken it: a tab that is killed right after
+// it loses nothing. Only a device that stops can lose the keys of a field that wasn't left.
+const durabilities = { input: "relaxed", change: "strict" };
+for (const type in durabilities) window.addEventListener(type, ({ target }) => target.form && target.form === dirty && keep(dirty, durabilities[type]));
 document.addEventListener("submit", () => unsent().length && resend());
 document.addEventListener("click", ({ target }) => target.closest?.(".save-status button") && save());
 document.addEventListener("visibilitychange", () => save(document.visibilityState === "hidden"));
@@ -385,9 +390,6 @@ document.addEventListener("htmx:finally:request", ({ detail: { ctx } }) => {
   say(status ? "failed" : "offline");
   schedule(Math.min(60_000, 1000 * 2 ** failures));
 });
-
-// A field that is left is kept at once: a tab that is killed loses no other.
-document.addEventListener("change", ({ target }) => target.form && target.form === dirty && keep(dirty));
 
 // resend sends what the device kept of this page and shows it merged.
 async function resend() {

@@ -32,14 +32,14 @@ function drop() {
   clearTimeout(timer);
   queue.length = 0;
   active = false;
-  held = null;
+  stay();
 }
 
 document.addEventListener("change", (event) => {
   const input = event.target;
   const picker = byId("file");
   if (input.type !== "file" || !picker?.form.contains(input)) return;
-  byId("uploading").querySelectorAll(".is-failed").forEach((row) => row.remove());
+  byId("uploading").querySelectorAll(".is-failed, .is-again").forEach((row) => row.remove());
   say([...input.files].map((file) => add(file, picker)).join(" "));
   input.value = ""; // the next choice may be the same file
   if (!active) send();
@@ -50,10 +50,50 @@ document.addEventListener("submit", (event) => {
   if (queue.length === 0) return;
   event.preventDefault();
   event.stopImmediatePropagation();
+  stay();
   held = event.submitter;
-  say(byId("file").dataset.running);
-  byId("uploading").scrollIntoView({ block: "center" });
+  held?.setAttribute("aria-disabled", "true");
+  wait();
 }, { capture: true });
+
+// A person's choice is stored, also if it is what the page guessed. The choice for the
+// rest goes to all that have none.
+document.addEventListener("change", ({ target }) => {
+  if (!target.matches?.("#stored select")) return;
+  const shown = byId(`${target.name}.was`);
+  if (shown) shown.value = "";
+  delete target.dataset.rest;
+  if (!target.closest("#rest")) return;
+  for (const select of byId("stored").querySelectorAll(".file-row select")) {
+    if (select.value !== "" && !select.dataset.rest) continue;
+    select.value = target.value;
+    select.dataset.rest = "true"; // the arrow keys choose one after the other
+  }
+}, { capture: true });
+
+document.addEventListener("click", ({ target }) => {
+  if (!target.closest("#waiting button")) return;
+  const button = held;
+  stay();
+  button?.focus();
+});
+
+// wait says how many files the pressed button waits for.
+function wait() {
+  const line = byId("waiting");
+  if (!held || !line || queue.length === 0) return;
+  const { one, many } = line.dataset;
+  line.hidden = false;
+  line.querySelector("p").textContent = queue.length === 1 ? one : many.replace("{count}", queue.length);
+  say(line.querySelector("p").textContent);
+}
+
+// stay ends the wait of the pressed button.
+function stay() {
+  held?.removeAttribute("aria-disabled");
+  held = null;
+  if (byId("waiting")) byId("waiting").hidden = true;
+}
 
 window.addEventListener("beforeunload", (event) => {
   if (queue.length > 0) event.preventDefault();
@@ -72,10 +112,11 @@ function add(file, picker) {
   button.querySelector("span").textContent = file.name;
   row.querySelector("progress").setAttribute("aria-label", file.name);
   byId("uploading").append(row);
-  const item = { file, row, button, attempts: 0 };
+  const item = { file, row, button, attempts: 0, category: byId("category")?.value ?? "" };
   const message = problem(file, picker);
   if (message) return fail(item, message);
   queue.push(item);
+  wait();
   button.addEventListener("click", () => cancel(item));
   return "";
 }
@@ -117,7 +158,7 @@ function send() {
   const picker = byId("file");
   const body = new FormData();
   body.append("action", "upload");
-  body.append("category", byId("category")?.value ?? "");
+  body.append("category", item.category);
   body.append("file", item.file);
   item.button.hidden = false;
   request = new XMLHttpRequest();
@@ -145,11 +186,21 @@ function answered(item, { running, failed }) {
     end(item, message || failed);
   } else if (page.getElementById("stored")) {
     store(page);
+    if (page.getElementById("again")) again(item, page.getElementById("again").textContent);
     end(item, "");
   } else {
     queue.length = 0;
     location.reload(); // the session is closed
   }
+}
+
+// again leaves beside a file that it was added before.
+function again({ row }, text) {
+  const told = row.cloneNode(true);
+  told.classList.add("is-again");
+  told.querySelector(".upload-progress").textContent = text;
+  told.querySelector("button").remove();
+  row.before(told);
 }
 
 // store shows the documents of the server's page. The focus and what is being chosen
@@ -158,8 +209,12 @@ function store(page) {
   const shown = byId("stored").querySelector(".files");
   const rows = page.querySelectorAll("#stored .file-row");
   page.querySelectorAll("[autofocus]").forEach((element) => element.removeAttribute("autofocus"));
-  if (shown?.children.length === rows.length - 1) shown.append(rows[rows.length - 1]);
-  else byId("stored").replaceChildren(...page.getElementById("stored").children);
+  const added = rows.length - (shown?.children.length ?? -1);
+  if (added === 1) shown.append(rows[rows.length - 1]);
+  else if (added !== 0) byId("stored").replaceChildren(...page.getElementById("stored").children);
+  if ((added === 1 || added === 0) && !byId("rest").contains(document.activeElement)) {
+    byId("rest").replaceChildren(...page.getElementById("rest").children);
+  }
   if (!page.getElementById("file")) byId("adding").replaceChildren(...page.getElementById("adding").children);
   say(page.getElementById("status").textContent);
 }
@@ -167,6 +222,7 @@ function store(page) {
 // end continues after a file that is stored or failed.
 function end(item, message) {
   queue.shift();
+  wait();
   if (message) say(fail(item, message));
   else passFocus(item.row, () => item.row.remove());
   send();
@@ -177,6 +233,7 @@ function cancel(item) {
   queue.splice(queue.indexOf(item), 1);
   passFocus(item.row, () => item.row.remove());
   say(byId("file").dataset.cancelled);
+  wait();
   if (!first) return;
   request.abort();
   clearTimeout(timer);
@@ -185,9 +242,13 @@ function cancel(item) {
 
 // finish presses the button that waited, unless a file failed.
 function finish() {
-  const failed = byId("uploading")?.querySelector(".is-failed");
+  const failed = [...(byId("uploading")?.querySelectorAll(".is-failed") ?? [])];
   const button = held;
-  held = null;
-  if (button && failed) failed.focus();
-  else if (button?.isConnected) button.form.requestSubmit(button);
+  stay();
+  if (button && failed.length) {
+    failed[0].focus();
+    say(failed.map((row) => `${row.querySelector(".file-name").textContent}: ${row.querySelector(".error").textContent}.`).join(" "));
+  } else if (button?.isConnected) {
+    button.form.requestSubmit(button);
+  }
 }

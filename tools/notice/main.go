@@ -142,7 +142,7 @@ func (p *part) addFiles(module, dir string, own bool) error {
 	}
 }
 
-// npmParts are the packages that static/build.mjs puts into what is served: the
+// npmParts are the packages that static/build.mjs puts into what is served and drawn: the
 // dependencies of package.json, without the development ones.
 func npmParts(root string) (parts []part, err error) {
 	var front struct {
@@ -153,8 +153,8 @@ func npmParts(root string) (parts []part, err error) {
 		err = json.Unmarshal(text, &front)
 	}
 	for name, version := range front.Dependencies {
-		parts = append(parts, part{name, version, "https://www.npmjs.com/package/" + name + "/v/" + version,
-			[]string{filepath.Join(root, "node_modules", name, "LICENSE")}})
+		files, _ := filepath.Glob(filepath.Join(root, "node_modules", name, "LICENSE*")) // of the code and of the typeface; none is an error of write
+		parts = append(parts, part{name, version, "https://www.npmjs.com/package/" + name + "/v/" + version, files})
 	}
 	slices.SortFunc(parts, func(a, b part) int { return strings.Compare(a.name, b.name) })
 	return parts, err

@@ -21,6 +21,7 @@ var Words = form.Words{Rules: sentences, Subjects: map[string]string{ //nolint:g
 	"name":          "The name",
 	"company":       "The name of your company",
 	"person":        "Your name",
+	"next_steps":    "What happens next",
 	"passkey":       "The passkey’s name",
 
 	"buyer_name":     "The business name",

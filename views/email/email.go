@@ -1,9 +1,10 @@
-// Package email words the emails to staff and draws them as plain text and as
+// Package email words the emails to staff and customers, and draws them as plain text and as
 // HTML with the same text. It must not know storage or how emails are sent.
 package email
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -19,7 +20,12 @@ type Email struct {
 	Button  string
 	URL     string
 	After   []string
+
+	Language domain.Language // "" is English
 }
+
+// lang is the email's language.
+func (e Email) lang() string { return string(cmp.Or(e.Language, domain.English)) }
 
 // Reset links to the page for a new password.
 func Reset(url string) Email {

@@ -211,6 +211,7 @@ func TestValidSectionLeadsToTheHub(t *testing.T) {
 	both(t, func(t *testing.T, _ *tinyForm, tab *browsertest.Tab, base string) {
 		tab.Open(base + "/income")
 		tab.Click(id("employment_income"))
+		tab.Select(id("employment_income.gross_salary.period"), "year")
 		tab.Type(id("employment_income.gross_salary"), "$98,500")
 		tab.Press("\r")
 		tab.WaitForURL("/hub")

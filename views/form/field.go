@@ -1,7 +1,6 @@
 package form
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -25,18 +24,25 @@ type question struct {
 	Stored  *form.Field // what another tab or device saved, if it collides with the answer
 	Later   bool        // the answer can be left for later
 	// Of a section's amounts:
-	Start   form.Period // the period that one without an answer starts with
-	Action  string      // where the form is posted
-	Taken   string      // what the button Take answers, "" for no button
-	FocusOn string      // SectionPage.Focus
+	Action  string // where the form is posted
+	Taken   string // what the button Take answers, "" for no button
+	FocusOn string // SectionPage.Focus
 }
 
 // amount is one of the amounts of a money field.
 type amount struct {
 	Path   string // input name and id; that of the period has ".period" after it
 	Input  string
-	Period form.Period
+	Period form.Period // Once if the customer is to choose it
+	Choose bool        // the list of periods has an entry for none
+	Wrong  bool        // the period is missing or not known
 }
+
+// known reports whether the period is one that can be chosen.
+func (a amount) known() bool { return slices.Contains(form.Periods, a.Period) }
+
+// lacksPeriod reports whether an amount was given without its period.
+func (a amount) lacksPeriod() bool { return a.Input != "" && !a.known() }
 
 // amounts are a money field's amounts as typed, at least one.
 func (q question) amounts() []amount {
@@ -49,18 +55,25 @@ func (q question) amounts() []amount {
 		a := amount{Path: q.Path + part, Input: q.Value.Input(name)}
 		if q.Period != form.Once {
 			a.Period = form.Period(q.Value.Input(strings.TrimPrefix(part+".period", ".")))
-			if a.Period == form.Once {
-				a.Period = q.Start
+			if a.Period == form.Once && a.Input == "" {
+				a.Period = q.Usual
 			}
+			a.Wrong = a.lacksPeriod() && q.Message != ""
+			a.Choose = q.Usual == form.Once || a.Period == form.Once
 		}
 		out = append(out, a)
 	}
 	return out
 }
 
-// conversion is what an amount in another period comes to in the field's own.
-func (q question) conversion(ctx context.Context, entries form.Entries) string {
-	return i18n.T(ctx, "{amounts} is {total}", entries.Say(func(p form.Period) string { return i18n.T(ctx, p.Per()) }), q.Value.Display()+" "+i18n.T(ctx, q.Period.Per()))
+// conversion says what amounts come to in the field's own period.
+func conversion(ctx context.Context, unit form.Period, amount string) string {
+	return i18n.T(ctx, "= {amount} {per}", amount, i18n.T(ctx, unit.Per()))
+}
+
+// part says what the customer's share of amounts comes to in the field's own period.
+func part(ctx context.Context, unit form.Period, amount string) string {
+	return i18n.T(ctx, "Your part: {amount}", amount+" "+i18n.T(ctx, unit.Per()))
 }
 
 // said are the amounts in the page's language.
@@ -87,7 +100,7 @@ func questions(ctx context.Context, fields []form.Field, prefix string, errs for
 func (s SectionPage) questions(ctx context.Context, fields []form.Field, prefix string, errs form.Errors) []question {
 	out := questions(ctx, fields, prefix, errs, s.Focus)
 	for i, q := range out {
-		out[i].Start, out[i].Action, out[i].FocusOn = cmp.Or(q.Usual, s.rhythm, s.Rhythm, q.Period), s.Action, s.Focus
+		out[i].Action, out[i].FocusOn = s.Action, s.Focus
 		out[i].Stored, out[i].Later = s.other(q.Path), q.CanWait()
 		if q.Take != "" && s.free(q.List) && len(s.Section.Suggestions[q.List]) == 1 {
 			out[i].Taken = s.Section.Suggestions[q.List][0]
@@ -107,9 +120,10 @@ func (s SectionPage) free(list string) bool {
 }
 
 func options(ctx context.Context, in []form.Option) []form.Option {
-	out := make([]form.Option, len(in))
-	for i, o := range in {
-		out[i] = form.Option{Code: o.Code, Label: i18n.T(ctx, o.Label)}
+	out := slices.Clone(in)
+	i18n.Sort(ctx, out)
+	for i, o := range out {
+		out[i].Label = i18n.T(ctx, o.Label)
 	}
 	return out
 }
@@ -135,7 +149,7 @@ func (q question) radios() bool { return len(q.Options) <= maxRadios }
 // sizeClass makes an input about as wide as its answer.
 func (q question) sizeClass() string {
 	switch q.Kind {
-	case form.KindDigits:
+	case form.KindPostcode, form.KindNumber:
 		return "input-short"
 	case form.KindPhone, form.KindChoice:
 		return "input-medium"
@@ -158,7 +172,12 @@ func (q question) inputMode() string {
 	switch q.Kind {
 	case form.KindMoney:
 		return "decimal"
-	case form.KindDigits, form.KindPercent:
+	case form.KindPostcode:
+		if q.Free() {
+			return ""
+		}
+		return "numeric"
+	case form.KindPercent, form.KindNumber:
 		return "numeric"
 	case form.KindEmail:
 		return "email"
@@ -174,7 +193,7 @@ func (q question) attributes() templ.Attributes {
 	if ids := q.describedBy(); ids != "" {
 		attrs["aria-describedby"] = ids
 	}
-	if q.Message != "" {
+	if q.Message != "" && !q.LacksPeriod() {
 		attrs["aria-invalid"] = "true"
 	}
 	if q.List != "" && q.Take == "" {

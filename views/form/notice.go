@@ -10,6 +10,7 @@ import (
 	"github.com/a-h/templ"
 
 	"candor/internal/form"
+	"candor/internal/statement"
 	"candor/views/i18n"
 )
 
@@ -27,7 +28,16 @@ func ItemAdded(ctx context.Context, l *form.List, i int) string {
 
 // ItemRemoved announces that what was item i of a list is gone.
 func ItemRemoved(ctx context.Context, l *form.List, i int) string {
-	return i18n.T(ctx, "{item} removed", itemName(ctx, l, i))
+	return i18n.T(ctx, "{item} removed", itemNumber(ctx, l, i))
+}
+
+// AlreadyAdded announces that a file is stored already as this document, and which
+// category it keeps if it was sent with another one (D84).
+func AlreadyAdded(ctx context.Context, d statement.Document, otherCategory bool) string {
+	if otherCategory {
+		return i18n.T(ctx, "You already added this file as {file}, under “{category}”.", d.FileName, i18n.T(ctx, d.Category.Label()))
+	}
+	return i18n.T(ctx, "You already added this file as {file}.", d.FileName)
 }
 
 // PrefilledNotice says where the first answers come from.
@@ -45,8 +55,29 @@ func RepaymentsNotice(ctx context.Context) string {
 	return i18n.T(ctx, "We filled in the repayments from your liabilities.")
 }
 
-// itemName is what the page calls item i of a list: "Bank account 2".
+// HouseholdNotice says why completed expenses must be looked at again (D78).
+func HouseholdNotice(ctx context.Context) string {
+	return i18n.T(ctx, "Who pays has changed. Check each amount here.")
+}
+
+// itemInSentence is itemName inside a sentence.
+func itemInSentence(ctx context.Context, l *form.List, i int) string {
+	if name := l.ItemName(i); name != "" {
+		return name
+	}
+	return lower(itemName(ctx, l, i))
+}
+
+// itemName is what the page calls item i of a list: by its name, else "Bank account 2".
 func itemName(ctx context.Context, l *form.List, i int) string {
+	if name := l.ItemName(i); name != "" {
+		return name
+	}
+	return itemNumber(ctx, l, i)
+}
+
+// itemNumber is what the page calls item i without its name: "Bank account 2".
+func itemNumber(ctx context.Context, l *form.List, i int) string {
 	return upper(i18n.T(ctx, l.Singular)) + " " + strconv.Itoa(i+1)
 }
 

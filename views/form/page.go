@@ -67,6 +67,7 @@ type Page struct {
 	Closed    bool              // the form is closed: the browser deletes what it kept of it
 	HelpEmail string            // the partner's contact for customers, or ""
 	HelpPhone string            // likewise
+	NextSteps string            // what happens after submission in the partner's words, "" for ours (D83)
 	MoneyHelp MoneyHelp         // where customers in money trouble get free help
 	Announce  string            // read out by screen readers after a change: "Vehicle added", in the page's language
 	Languages []domain.Language // to choose from
@@ -74,12 +75,19 @@ type Page struct {
 }
 
 // MoneyHelp is where people in money trouble get free help.
-type MoneyHelp struct{ Text, URL, Phone string }
+type MoneyHelp struct {
+	Text, URL, Phone string
+	InEnglish        bool // known to answer in English
+}
+
+// interpreters is TIS National, the Australian government's telephone interpreters, who call
+// others for the caller. Source: tisnational.gov.au.
+const interpreters = "131 450"
 
 // NationalDebtHelpline is the free service of Australia's financial counsellors,
 // for customers of partners that name none. Source: ASIC, moneysmart.gov.au,
 // "Financial counselling", and ndh.org.au.
-var NationalDebtHelpline = MoneyHelp{Text: "National Debt Helpline", URL: "https://ndh.org.au", Phone: "1800 007 007"}
+var NationalDebtHelpline = MoneyHelp{Text: "National Debt Helpline", URL: "https://ndh.org.au", Phone: "1800 007 007", InEnglish: true}
 
 // Task is one section's line on the hub.
 type Task struct {
@@ -150,19 +158,33 @@ func (p Page) mark() string {
 }
 
 // errorTarget is the id of the element an error about the named input links
-// to: a date's first box, the first tick of kinds, an error's own input
-// otherwise.
+// to: a date's first box, the period that an amount lacks, the first tick of kinds, an
+// error's own input otherwise.
 func errorTarget(section *form.Section, name string) string {
 	target := name
 	if name == form.HasInput {
 		return section.Groups[0].Kind()
 	}
 	section.Walk(func(path string, f form.Field) {
-		if path == name && f.Kind == form.KindDate {
+		switch {
+		case path != name:
+		case f.Kind == form.KindDate:
 			target = name + ".day"
+		case f.LacksPeriod():
+			target = lacking(f, name)
 		}
 	})
 	return target
+}
+
+// lacking is the id of the first period that the amounts of the field at the path lack.
+func lacking(f form.Field, path string) string {
+	for _, a := range (question{Field: f, Path: path}).amounts() {
+		if a.lacksPeriod() {
+			return a.Path + ".period"
+		}
+	}
+	return path
 }
 
 // fieldID is the id of the element on a section's page that leads to the answer

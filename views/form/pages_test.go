@@ -127,8 +127,26 @@ func odd(t *testing.T) *statement.Statement {
 	s.Liabilities.Other = []*statement.OtherLiability{{Description: "Finance for the boat", Balance: 700_000, MonthlyRepayment: 30_000}}
 	s.Assets.Vehicles = append(s.Assets.Vehicles, &statement.Vehicle{Description: "Tinny"})
 	s.Liabilities.Other = append(s.Liabilities.Other, &statement.OtherLiability{Description: "Finance for Tinny", Balance: 1, MonthlyRepayment: 10_000})
-	s.Expenses.Housing.MortgageRent = 1_500_000
-	s.Liabilities.Mortgages[0].MonthlyRepayment = 1_600_000
+	s.Expenses.Housing.MortgageRent = 3_500_000
+	s.Liabilities.Mortgages[0].MonthlyRepayment = 3_600_000
+	s.Liabilities.CreditCards[0].Balance = 1_300_000
+	s.Income.Employment = statement.EmploymentIncome{GrossSalary: 1_000_000, Bonuses: 2_000_000}
+	s.Income.Other.Business = 20_000_000
+	s.Expenses.Living.Groceries = 90_000_000
+	return s
+}
+
+// tooMuch are incomes that are probably those of a year.
+func tooMuch(t *testing.T) *statement.Statement {
+	t.Helper()
+	s := example(t)
+	var entries form.Entries
+	for _, period := range form.Periods {
+		entries = append(entries, form.Entry{Amount: 900_000_00, Period: period})
+	}
+	s.Entered = map[string]map[string]form.Entries{statement.IncomeSection: {"employment_income.gross_salary": entries}}
+	s.Expenses.Housing.MortgageRent, s.Assets.RealProperty, s.Liabilities.Mortgages = 0, nil, nil
+	s.Expenses.Living.Children = 300_000
 	return s
 }
 
@@ -157,17 +175,28 @@ func pages(t *testing.T) map[string]templ.Component {
 	collidedList.Stored, collidedList.Collisions = collidedList.Section, []string{"vehicles", "real_property.0.current_value"}
 
 	waiting := hub(view.Completed, view.ToFinish, view.InProgress)
-	waiting.Tasks[2].Gaps = []form.Gap{{Input: "real_property.0.mortgage_owing", Label: "Mortgage owing", Item: "property", Number: 1}, {Input: "investments", Label: "Investments"}}
+	waiting.Tasks[2].Gaps = []form.Gap{{Input: "real_property.0.mortgage_owing", Label: "Mortgage owing", Item: "property", Number: 1}, {Input: "investments", Label: "Investments", Wrong: true}, {Input: "vehicles.0.value", Label: "Value", Item: "vehicle", Number: 1, Left: true}}
 	unsigned := checkPage(s)
 	doubtful := checkPage(odd(t))
 	doubtful.Doubts = odd(t).Doubts(now)
 	doubtful.Confirmed, doubtful.Unconfirmed = []string{doubtful.Doubts[0].Key()}, doubtful.Doubts[1:]
 	doubtful.Changed = true
+	rich := checkPage(tooMuch(t))
+	rich.Doubts = tooMuch(t).Doubts(now)
+	spendsNothing := example(t)
+	spendsNothing.Expenses = statement.Expenses{}
+	frugal := checkPage(spendsNothing)
+	frugal.Doubts = spendsNothing.Doubts(now)
 	poor := checkPage(new(statement.Statement))
 	poor.Doubts = new(statement.Statement).Doubts(now)
 	forgotten := sectionPage((&statement.Statement{Assets: s.Assets}).Section(statement.LiabilitiesSection, now))
 	signed := checkPage(example(t))
 	signed.Errors = signed.Declaration.Decode(url.Values{})
+	signer := example(t)
+	signer.Declaration.FullName = "Donald Duck"
+	another := checkPage(signer)
+	another.Doubts = signer.Doubts(now)
+	another.Unconfirmed = another.Doubts
 	unfinished := checkPage(new(statement.Statement))
 	unfinished.Unfinished = waiting.Tasks[:6]
 
@@ -203,7 +232,10 @@ func pages(t *testing.T) map[string]templ.Component {
 		"check":               view.Check(unsigned),
 		"check-doubts":        view.Check(doubtful),
 		"check-no-income":     view.Check(poor),
+		"check-odd-amounts":   view.Check(rich),
+		"check-low":           view.Check(frugal),
 		"liabilities-offered": view.Section(forgotten),
+		"check-another-name":  view.Check(another),
 		"check-errors":        view.Check(signed),
 		"check-unfinished":    view.Check(unfinished),
 		"confirmation":        view.Confirmation(view.ConfirmationPage{Page: page(), Reference: "LOAN-2026-00417", Submitted: now, Until: now.AddDate(0, 0, 30), CopyURL: "/copy", CopyReady: true}),

@@ -76,10 +76,12 @@ func longAnswer(f form.Field, part string) string {
 		return longWord
 	case form.KindPhone:
 		return "+61 (0) 412 345 678"
-	case form.KindDigits:
+	case form.KindPostcode:
 		return "2034"
 	case form.KindPercent:
 		return "100"
+	case form.KindNumber:
+		return "20"
 	case form.KindChoice:
 		return slices.MaxFunc(f.Options, func(a, b form.Option) int { return len(a.Label) - len(b.Label) }).Code
 	case form.KindCheckbox:

@@ -16,19 +16,20 @@ import (
 	"candor/internal/domain"
 	"candor/internal/form"
 	"candor/internal/statement"
+	"candor/views/email"
 	view "candor/views/form"
 	"candor/views/i18n"
 )
 
 // bad are inputs that break each rule of some kind of field.
 var bad = []string{
-	"", "x", "1,5", "-1", "1.234", "9999999999999", "101", "0412 345 678" + strings.Repeat(" ", 30) + "9", "\x01", "\xff", strings.Repeat("x", 600),
+	"", "x", "1,5", "-1", "1.234", "9999999999999", "101", "0412 345 678" + strings.Repeat(" ", 30) + "9", "\x01", "\xff", "🦊", strings.Repeat("x", 600),
 }
 
 // badDates are a day, a month and a year.
 var badDates = [][3]string{
 	{"1", "", ""}, {"", "1", ""}, {"", "", "1990"}, {"1", "1", ""}, {"1", "", "1990"}, {"", "1", "1990"},
-	{"31", "2", "1990"}, {"1", "1", "90"}, {"1", "1", "190"}, {"1", "1", "2190"}, {"1", "1", "1800"}, {"x", "1", "1990"},
+	{"31", "2", "1990"}, {"1", "1", "90"}, {"1", "1", "190"}, {"1", "1", "2190"}, {"1", "1", "1800"}, {"x", "1", "1990"}, {"1", "1", "2020"}, {"1", "1", "1905"},
 }
 
 // wrongly are a section's inputs that leave its fields in all kinds of
@@ -64,7 +65,8 @@ func wrongly(name string) []url.Values {
 		}
 		out = append(out, values)
 	}
-	return append(out, url.Values{}, onlyTicked(name), untickedAnswers(name), tooMany(name), inPeriods(name, "999,999,999,999", "week"), inPeriods(name, "1", "quarter"))
+	abroad := url.Values{"address.country": {"NZ"}, "address.postcode": {strings.Repeat("1", 21)}, "phone": {"1"}}
+	return append(out, url.Values{"address.postcode": {"0100"}}, url.Values{}, abroad, onlyTicked(name), untickedAnswers(name), tooMany(name), inPeriods(name, "999,999,999,999", "week"), inPeriods(name, "1", "quarter"))
 }
 
 // onlyTicked ticks each kind and answers nothing.
@@ -141,9 +143,16 @@ func everyText(t *testing.T) []templ.Component {
 				continue
 			}
 			p := sectionPage(s.Section(name, now))
+			p.Section.FromPage = true
 			p.Errors = p.Section.Decode(values)
 			all = append(all, view.Section(p))
 		}
+	}
+	for _, values := range append(wrongly(statement.ExpensesSection), url.Values{"share": {"60"}, "housing.mortgage_rent": {"600"}}) {
+		s := &statement.Statement{Personal: statement.PersonalDetails{Household: statement.Household{Type: "couple"}}}
+		p := sectionPage(s.Section(statement.ExpensesSection, now))
+		p.Errors = p.Section.Decode(values)
+		all = append(all, view.Section(p), view.Check(checkPage(s)), view.Hub(view.HubPage{Page: page(), Couple: true}))
 	}
 	for _, problem := range []string{
 		statement.NoFile, statement.NoCategory, statement.TooManyFiles, statement.FileEmpty, statement.FileTooLarge,
@@ -154,6 +163,11 @@ func everyText(t *testing.T) []templ.Component {
 	}
 	all = append(all, view.Landing(), view.Hub(hub(view.Completed, view.Completed, view.Completed, view.Completed, view.Completed, view.Completed, view.Completed)),
 		view.Documents(view.DocumentsPage{Page: page(), Documents: slices.Repeat(documents, statement.MaxDocuments/2)}))
+	unnamed := []statement.Document{{ID: "doc_1", FileName: "payslip.pdf"}, {ID: "doc_2", FileName: "a.pdf"}, {ID: "doc_3", FileName: "b.pdf"}}
+	all = append(all, view.Documents(view.DocumentsPage{Page: page(), Documents: unnamed}))
+	for _, other := range []bool{false, true} {
+		all = append(all, view.Documents(view.DocumentsPage{Page: page(), Documents: documents, Again: documents[0].ID, OtherCategory: other}))
+	}
 	for _, category := range statement.DocumentCategories {
 		c := checkPage(example(t))
 		c.Documents = []statement.Document{{Category: statement.DocumentCategory(category.Code), FileName: "a.pdf"}}
@@ -176,6 +190,8 @@ func notices(ctx context.Context, _ io.Writer) error {
 	view.PrefilledNotice(ctx, "Harbour")
 	view.SuggestedNotice(ctx)
 	view.RepaymentsNotice(ctx)
+	email.Received(ctx, &domain.Account{Name: "Harbour"}, &domain.Session{CompletedAt: &now})
+	view.HouseholdNotice(ctx)
 	return nil
 }
 

@@ -77,11 +77,11 @@ func notInOrder(tree, want []string) string {
 }
 
 func hubOutline() []string {
-	out := []string{"banner", "link Harbour Lending", "main", "heading 1 ", "heading 2 ", "list"}
+	out := []string{"banner", "link Harbour Lending", "main", "heading 1 ", "link Continue", "heading 2 ", "list"}
 	for _, name := range statement.SectionNames {
 		out = append(out, "link "+statement.Title(name))
 	}
-	return append(out, "link ", "complementary ", "heading 2 ", "contentinfo", "heading 2 ", "link help@")
+	return append(out, "complementary ", "heading 2 ", "contentinfo", "heading 2 ", "link help@")
 }
 
 func sectionOutline(section *form.Section) []string {
@@ -97,6 +97,9 @@ func sectionOutline(section *form.Section) []string {
 			out = append(out, "group ", "heading 3 ", "button ")
 			for _, f := range g.List.Item(i) {
 				out = append(out, controls(f)...)
+				if f.CanWait() {
+					out = append(out, "checkbox I don’t know yet "+form.InSentence(f.Label))
+				}
 			}
 		}
 		if g.List != nil && g.List.Len() > 0 {

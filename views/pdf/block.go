@@ -62,8 +62,8 @@ func (d *document) drawHeading(h heading) {
 	l := d.fit(h.text, true, h.size, contentWidth)
 	baseline := d.y + h.size*1.05
 	if h.section {
-		d.text(marginX, baseline, l, h.size, accent)
-		d.rule(marginX, pageWidth-marginX, d.y+h.size*leading+3, 0.9, accent)
+		d.text(marginX, baseline, l, h.size, d.accent)
+		d.rule(marginX, pageWidth-marginX, d.y+h.size*leading+3, 0.9, d.accent)
 	} else {
 		d.text(marginX, baseline, l, h.size, ink)
 	}
@@ -133,7 +133,7 @@ func (d *document) summary(figures []figure) {
 		d.pdf.SetFillColor(panel[0], panel[1], panel[2])
 		d.pdf.Rect(marginX, d.y, contentWidth, height, "F")
 	}
-	d.pdf.SetFillColor(accent[0], accent[1], accent[2])
+	d.pdf.SetFillColor(d.accent[0], d.accent[1], d.accent[2])
 	d.pdf.Rect(marginX, d.y, 2.4, height, "F")
 	column := (contentWidth - padding*2) / perRow
 	for i, f := range figures {
@@ -154,7 +154,7 @@ func (d *document) drawFigure(f figure, x, y, width float64) {
 	case f.negative:
 		c = warning
 	case f.strong:
-		c = accent
+		c = d.accent
 	}
 	value := d.phrase(f.value, true)
 	size := 13.5

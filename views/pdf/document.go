@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/go-pdf/fpdf"
+
+	"candor/views/ui"
 )
 
 // Sizes in points. A4 is 210 mm by 297 mm.
@@ -31,7 +33,7 @@ const (
 // A colour is red, green, blue.
 type colour [3]int
 
-// One accent colour. Everything else is ink and greys that a photocopier
+// One accent colour, the partner's if it has one. Everything else is ink and greys that a photocopier
 // keeps.
 var (
 	ink       = colour{28, 34, 43}
@@ -52,6 +54,7 @@ type properties struct {
 	headRight     string
 	mark          string // a word across each page, "" for none
 	test          bool   // the head says "Test mode"
+	brand         string // six hex digits; "" for Candor's accent
 }
 
 // A document is an A4 document that is drawn from top to bottom.
@@ -61,11 +64,14 @@ type document struct {
 	about properties
 
 	used      map[*face]*runeSet // faces that fpdf knows
+	codes     codes
+	accent    colour
 	uncovered map[rune]bool
 	font      *face // as last selected on this page
 	size      float64
 	y         float64 // top of the next block
 	pending   []heading
+	attached  attachment
 }
 
 // newDocument returns a document with an open first page. It is deterministic:
@@ -86,6 +92,10 @@ func newDocument(fonts *Fonts, about properties) *document {
 	p.SetLang(language)
 	p.SetXmpMetadata(about.xmp())
 	d := &document{pdf: p, fonts: fonts, about: about, used: map[*face]*runeSet{}, uncovered: map[rune]bool{}}
+	d.accent = accent
+	if r, g, b, ok := ui.BrandOnPaper(about.brand); ok {
+		d.accent = colour{r, g, b}
+	}
 	d.newPage()
 	return d
 }
@@ -154,24 +164,22 @@ func (d *document) text(x, y float64, l line, size float64, c colour) {
 // encode returns a run's text in the fonts' encoding, and notes its runes.
 func (d *document) encode(r run) string {
 	used := d.used[r.face]
+	b := make([]byte, 0, 128)
 	for _, c := range r.text {
-		used.add(c)
+		code := d.codes.of(c)
+		used.add(code)
+		b = append(b, byte(code>>8), byte(code))
 	}
-	return string(appendUTF16(make([]byte, 0, 128), r.text))
-}
-
-// appendUTF16 appends a text that has only runes of the basic multilingual plane.
-func appendUTF16(b []byte, s string) []byte {
-	for _, c := range s {
-		b = append(b, byte(c>>8), byte(c))
-	}
-	return b
+	return string(b)
 }
 
 // bookmark adds an entry to the document's outline.
 func (d *document) bookmark(title string, y float64) {
-	const bigEndian = "\xFE\xFF"
-	d.pdf.Bookmark(string(appendUTF16([]byte(bigEndian), plainText(title))), 0, y)
+	b := []byte("\xFE\xFF") // big-endian
+	for _, r := range plainText(title) {
+		b = append(b, byte(r>>8), byte(r))
+	}
+	d.pdf.Bookmark(string(b), 0, y)
 }
 
 // textRight draws one line that ends at x.
@@ -231,7 +239,7 @@ func (d *document) finish() (Result, error) {
 	if err := d.pdf.Output(&file); err != nil {
 		return Result{}, fmt.Errorf("write pdf: %w", err)
 	}
-	content, err := repack(file.Bytes(), d.used)
+	content, err := repack(file.Bytes(), d.used, d.codes, d.attached)
 	if err != nil {
 		return Result{}, fmt.Errorf("write pdf: %w", err)
 	}
@@ -246,7 +254,7 @@ func (d *document) drawHead() {
 		head = "Test mode  ·  " + head
 	}
 	left := d.fit(head, true, smallSize, contentWidth-right.points(smallSize)-24)
-	d.text(marginX, headBaseline, left, smallSize, accent)
+	d.text(marginX, headBaseline, left, smallSize, d.accent)
 	d.rule(marginX, pageWidth-marginX, headBaseline+8, hairline, rule)
 }
 

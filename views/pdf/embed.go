@@ -2,12 +2,31 @@ package pdf
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
+	"unicode/utf16"
 )
 
-// toUnicode says that a text's characters are those of UTF-16.
-const toUnicode = `/CIDInit /ProcSet findresource begin
+// toUnicode says which rune each code is: itself, but for those beyond the basic plane.
+// A block has 100 entries at most.
+func (c codes) toUnicode() []byte {
+	var list []byte
+	for block := range slices.Chunk(c, 100) {
+		list = fmt.Appendf(list, "%d beginbfchar\n", len(block))
+		for _, r := range block {
+			high, low := utf16.EncodeRune(r)
+			list = fmt.Appendf(list, "<%04X> <%04X%04X>\n", c.of(r), high, low)
+		}
+		list = append(list, "endbfchar\n"...)
+	}
+	return []byte(strings.Replace(identity, "endcmap", string(list)+"endcmap", 1))
+}
+
+// identity is the map of a text whose characters are those of UTF-16.
+const identity = `/CIDInit /ProcSet findresource begin
 12 dict begin
 begincmap
 /CIDSystemInfo
@@ -41,26 +60,27 @@ func (r *repacked) font(number int, family string) error {
 }
 
 func (r *repacked) embed(number int, f *face, used *runeSet) {
-	program, glyphs := f.subset(used)
+	program, glyphs := f.subset(used, r.codes)
 	name := r.subsetName(f)
 	file, runes, unicode, descriptor, descendant := r.number(), r.number(), r.number(), r.number(), r.number()
 	r.stream(file, fmt.Sprintf(" /Length1 %d", len(program)), program)
 	r.stream(runes, "", glyphs)
-	r.stream(unicode, "", []byte(toUnicode))
-	const symbolic, nonsymbolic = 4, 32
+	r.stream(unicode, "", r.codes.toUnicode())
+	const symbolic = 4
 	d := f.describe()
-	r.write(descriptor, fmt.Appendf(nil, `<</Type /FontDescriptor /FontName /%s /Flags %d /FontBBox [%d %d %d %d] /ItalicAngle %d
+	missing := binary.BigEndian.Uint16(f.metrics(0))
+	width := int(missing) * 1000 / int(f.font.UnitsPerEm())
+	r.write(descriptor, fmt.Appendf(nil, `<</Type /FontDescriptor /FontName /%s /Flags %d /FontBBox [%d %d %d %d] /ItalicAngle 0
 /Ascent %d /Descent %d /CapHeight %d /StemV %d /MissingWidth %d /FontFile2 %d 0 R>>`,
-		name, d.Flags|symbolic&^nonsymbolic, d.FontBBox.Xmin, d.FontBBox.Ymin, d.FontBBox.Xmax, d.FontBBox.Ymax, d.ItalicAngle,
-		d.Ascent, d.Descent, d.CapHeight, d.StemV, d.MissingWidth, file))
+		name, symbolic, d.box[0], d.box[1], d.box[2], d.box[3], d.ascent, d.descent, d.capHeight, d.stem, width, file))
 	r.write(descendant, fmt.Appendf(nil, `<</Type /Font /Subtype /CIDFontType2 /BaseFont /%s /CIDSystemInfo <</Registry (Adobe) /Ordering (UCS) /Supplement 0>>
-/FontDescriptor %d 0 R /DW %d /W [%s] /CIDToGIDMap %d 0 R>>`, name, descriptor, d.MissingWidth, f.widths(used), runes))
+/FontDescriptor %d 0 R /DW %d /W [%s] /CIDToGIDMap %d 0 R>>`, name, descriptor, width, f.widths(used, r.codes), runes))
 	r.write(number, fmt.Appendf(nil, `<</Type /Font /Subtype /Type0 /BaseFont /%s /Encoding /Identity-H /DescendantFonts [%d 0 R] /ToUnicode %d 0 R>>`,
 		name, descendant, unicode))
 }
 
-// widths lists the advances of runes, each row of them after its first.
-func (f *face) widths(used *runeSet) (list []byte) {
+// widths lists the advances of codes, each row of them after its first.
+func (f *face) widths(used *runeSet, of codes) (list []byte) {
 	next := rune(-1)
 	for c := range used.all() {
 		if c != next {
@@ -71,7 +91,7 @@ func (f *face) widths(used *runeSet) (list []byte) {
 		} else {
 			list = append(list, ' ')
 		}
-		width, _ := f.advance(c)
+		width, _ := f.advance(of.rune(c))
 		list = strconv.AppendInt(list, int64(width), 10)
 		next = c + 1
 	}

@@ -1,11 +1,13 @@
 package pdf
 
 import (
-	"bytes"
+	"embed"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -16,11 +18,18 @@ import (
 	"golang.org/x/image/math/fixed"
 )
 
-// planeSize is the number of runes fpdf can write: the basic multilingual plane.
+// planeSize is the number of runes of the basic multilingual plane, whose widths a
+// face keeps.
 const planeSize = 1 << 16
 
-// replacement is drawn in place of a rune that no face covers.
-const replacement = '\uFFFD'
+// built has the typefaces that static/build.mjs cuts. go:embed needs one file before
+// the first build.
+//
+//go:embed all:fonts
+var built embed.FS
+
+// ErrNotBuilt is returned if the program was compiled before the front end.
+var ErrNotBuilt = errors.New("views/pdf/fonts has no typefaces: run `make build`")
 
 // A Fonts is the set of faces for documents. A process loads it once with
 // LoadFonts and shares it: it is safe for concurrent use.
@@ -30,27 +39,36 @@ type Fonts struct {
 	regular, bold []*face
 }
 
-// LoadFonts returns DejaVu Sans (Latin, Vietnamese, Greek, Cyrillic, Hebrew,
-// Arabic) and, if fallbackPath isn't empty, the TrueType font in that file for
-// runes that DejaVu lacks. It fails if the file can't be read, or if fpdf
-// can't embed the font: a collection, CFF outlines, a licence that forbids it.
-func LoadFonts(fallbackPath string) (*Fonts, error) {
-	regular := newFace("DejaVuSansCondensed", "a", dejavusanscondensed.TTF)
-	bold := newFace("DejaVuSansCondensed-Bold", "b", dejavusanscondensedbold.TTF)
-	fonts := &Fonts{regular: []*face{regular}, bold: []*face{bold, regular}}
-	if fallbackPath == "" {
+// LoadFonts returns Inter, Noto Sans SC for Chinese, DejaVu Sans for other alphabets
+// such as Hebrew and Arabic (D80), and, if addition isn't empty, the TrueType font in
+// that file for runes that these lack. It fails if the file can't be read or embedded:
+// a collection, CFF outlines, a licence that forbids it.
+func LoadFonts(addition string) (*Fonts, error) {
+	load := func(name, family, file string) *face {
+		ttf, _ := built.ReadFile("fonts/" + file) // nil: not built
+		return newFace(name, family, ttf)
+	}
+	inter, semibold := load("Inter", "a", "inter-400.ttf"), load("Inter-SemiBold", "b", "inter-600.ttf")
+	chinese := load("NotoSansSC", "c", "noto-sans-sc.ttf")
+	if inter.tables["glyf"] == nil || semibold.tables["glyf"] == nil || chinese.tables["glyf"] == nil {
+		return nil, ErrNotBuilt
+	}
+	others := newFace("DejaVuSansCondensed", "d", dejavusanscondensed.TTF)
+	othersBold := newFace("DejaVuSansCondensed-Bold", "e", dejavusanscondensedbold.TTF)
+	fonts := &Fonts{regular: []*face{inter, chinese, others}, bold: []*face{semibold, chinese, othersBold, others}}
+	if addition == "" {
 		return fonts, nil
 	}
-	ttf, err := os.ReadFile(fallbackPath)
+	ttf, err := os.ReadFile(addition)
 	if err != nil {
-		return nil, fmt.Errorf("fallback font: %w", err)
+		return nil, fmt.Errorf("font: %w", err)
 	}
-	fallback := newFace("Fallback", "c", ttf)
-	if err := fallback.check(); err != nil {
-		return nil, fmt.Errorf("fallback font %s: %w", fallbackPath, err)
+	added := newFace("Fallback", "f", ttf)
+	if err := added.check(); err != nil {
+		return nil, fmt.Errorf("font %s: %w", addition, err)
 	}
-	fonts.regular = append(fonts.regular, fallback)
-	fonts.bold = append(fonts.bold, fallback)
+	fonts.regular = append(fonts.regular, added)
+	fonts.bold = append(fonts.bold, added)
 	return fonts, nil
 }
 
@@ -72,9 +90,6 @@ type face struct {
 	font   *sfnt.Font        // nil if ttf can't be read
 	table  [planeSize]int16  // advance in 1/1000 em, -1 without a glyph
 	glyphs [planeSize]uint16 // index in the font, 0 without a glyph
-
-	described  sync.Once
-	descriptor fpdf.FontDescType
 }
 
 func newFace(name, family string, ttf []byte) *face {
@@ -85,10 +100,24 @@ func newFace(name, family string, ttf []byte) *face {
 // glyph for r.
 func (f *face) advance(r rune) (width int, ok bool) {
 	f.once.Do(f.measure)
-	if r < 0 || r >= planeSize || f.table[r] < 0 {
+	switch {
+	case r < 0 || f.font == nil:
 		return 0, false
+	case r >= planeSize: // rare
+		width, glyph := f.look(new(sfnt.Buffer), r)
+		return width, glyph != 0
 	}
-	return int(f.table[r]), true
+	return int(f.table[r]), f.table[r] >= 0
+}
+
+// glyph returns the index of r's glyph, 0 without one.
+func (f *face) glyph(r rune) uint16 {
+	f.once.Do(f.measure)
+	if r < planeSize {
+		return f.glyphs[r]
+	}
+	_, glyph := f.look(new(sfnt.Buffer), r)
+	return glyph
 }
 
 func (f *face) measure() {
@@ -101,18 +130,49 @@ func (f *face) measure() {
 	}
 	f.font = font
 	var buf sfnt.Buffer
-	em := int(font.UnitsPerEm())
-	// In fpdf U+FFFF means "no width" and U+0000 "no rune".
 	for r := rune(1); r < planeSize-1; r++ {
-		glyph, err := font.GlyphIndex(&buf, r)
-		if err != nil || glyph == 0 {
-			continue
+		if width, glyph := f.look(&buf, r); glyph != 0 {
+			f.table[r], f.glyphs[r] = int16(width), glyph
 		}
-		advance, err := font.GlyphAdvance(&buf, glyph, fixed.I(em), 0)
+	}
+	f.alignFigures(&buf)
+}
+
+// look reads the glyph of r and its advance in 1/1000 em.
+func (f *face) look(buf *sfnt.Buffer, r rune) (width int, glyph uint16) {
+	index, err := f.font.GlyphIndex(buf, r)
+	if err != nil || index == 0 {
+		return 0, 0
+	}
+	width, err = f.width(buf, index)
+	if err != nil {
+		return 0, 0
+	}
+	return width, uint16(index)
+}
+
+func (f *face) width(buf *sfnt.Buffer, index sfnt.GlyphIndex) (int, error) {
+	em := int(f.font.UnitsPerEm())
+	advance, err := f.font.GlyphAdvance(buf, index, fixed.I(em), 0)
+	return (advance.Round()*1000 + em/2) / em, err
+}
+
+// alignFigures draws figures with Inter's glyphs of equal width, or amounts of a
+// column wouldn't be aligned. Nothing shapes the text, so they take the place of the
+// usual ones.
+func (f *face) alignFigures(buf *sfnt.Buffer) {
+	figures := map[string]rune{"zero.tf": '0', "one.tf": '1', "two.tf": '2', "three.tf": '3', "four.tf": '4',
+		"five.tf": '5', "six.tf": '6', "seven.tf": '7', "eight.tf": '8', "nine.tf": '9'}
+	for i := range f.font.NumGlyphs() {
+		name, err := f.font.GlyphName(buf, sfnt.GlyphIndex(i))
 		if err != nil {
-			continue
+			return
 		}
-		f.table[r], f.glyphs[r] = int16((advance.Round()*1000+em/2)/em), uint16(glyph)
+		if r, ok := figures[name]; ok {
+			if width, err := f.width(buf, sfnt.GlyphIndex(i)); err == nil {
+				f.table[r], f.glyphs[r] = int16(width), uint16(i)
+			}
+		}
 	}
 }
 
@@ -123,18 +183,30 @@ func (f *face) register(p *fpdf.Fpdf) {
 	p.AddFontFromBytes(f.family, "", []byte(`{"Tp":"Core","Name":"`+f.family+`"}`), nil)
 }
 
-// describe returns the font's metrics as fpdf reads them.
-func (f *face) describe() fpdf.FontDescType {
-	f.described.Do(func() {
-		p := fpdf.New("P", "pt", "A4", "")
-		p.AddUTF8FontFromBytes(f.family, "", bytes.Clone(f.ttf)) // it appends to the bytes
-		f.descriptor = p.GetFontDesc(f.family, "")
-	})
-	return f.descriptor
+// A descriptor is the font's metrics, in 1/1000 em.
+type descriptor struct {
+	box                        [4]int
+	ascent, descent, capHeight int
+	stem                       int // width of an upright, about
 }
 
-// check returns why the face can't be embedded. fpdf would panic, or print to
-// standard output.
+func (f *face) describe() descriptor {
+	head, hhea, os2 := f.tables["head"], f.tables["hhea"], f.tables["OS/2"]
+	em := int(binary.BigEndian.Uint16(head[18:]))
+	at := func(table []byte, offset int) int {
+		return int(int16(binary.BigEndian.Uint16(table[offset:]))) * 1000 / em
+	}
+	d := descriptor{box: [4]int{at(head, 36), at(head, 38), at(head, 40), at(head, 42)}, ascent: at(hhea, 4), descent: at(hhea, 6)}
+	d.capHeight = d.ascent
+	if len(os2) >= 90 {
+		d.capHeight = at(os2, 88)
+	}
+	weight := int(binary.BigEndian.Uint16(os2[4:]))
+	d.stem = 50 + weight*weight/(65*65) // as fpdf and others estimate it
+	return d
+}
+
+// check returns why the face can't be embedded.
 func (f *face) check() (err error) {
 	if len(f.ttf) < 12 {
 		return errors.New("file is too short")
@@ -152,12 +224,11 @@ func (f *face) check() (err error) {
 			err = fmt.Errorf("can't be embedded: %v", p)
 		}
 	}()
-	f.describe()
 	for r := rune(' '); r < planeSize; r++ {
 		if _, ok := f.advance(r); ok {
 			var used runeSet
 			used.add(r)
-			_, glyphs := f.subset(&used)
+			_, glyphs := f.subset(&used, nil)
 			if binary.BigEndian.Uint16(glyphs[2*r:]) == 0 {
 				return fmt.Errorf("has no glyph of %q", r)
 			}
@@ -167,23 +238,24 @@ func (f *face) check() (err error) {
 	return errors.New("covers no character")
 }
 
+// checkTables looks for the tables that describe, subset and sfnt read.
 func (f *face) checkTables() error {
-	tables := f.tables
-	for _, name := range []string{"name", "head", "hhea", "hmtx", "maxp", "cmap", "loca", "glyf", "post", "OS/2"} {
-		if tables[name] == nil {
+	least := map[string]int{"head": 54, "hhea": 36, "hmtx": 4, "maxp": 6, "cmap": 4, "loca": 4, "glyf": 1, "OS/2": 10}
+	for _, name := range slices.Sorted(maps.Keys(least)) {
+		if len(f.tables[name]) < least[name] {
 			return fmt.Errorf("has no readable table %s", strconv.Quote(name))
 		}
 	}
-	if t := tables["name"]; len(t) < 2 || binary.BigEndian.Uint16(t) != 0 {
-		return errors.New("name table isn't of format 0")
-	}
-	if t := tables["OS/2"]; len(t) < 10 || embeddingForbidden(binary.BigEndian.Uint16(t[8:])) {
+	if embeddingForbidden(binary.BigEndian.Uint16(f.tables["OS/2"][8:])) {
 		return errors.New("its licence forbids embedding")
+	}
+	if binary.BigEndian.Uint16(f.tables["head"][18:]) == 0 {
+		return errors.New("has no units")
 	}
 	return nil
 }
 
-// embeddingForbidden reads OS/2 fsType as fpdf does.
+// embeddingForbidden reads OS/2 fsType.
 func embeddingForbidden(fsType uint16) bool { return fsType == 0x0002 || fsType&0x0300 != 0 }
 
 // sfntTables returns the tables of a font file that are completely inside it.

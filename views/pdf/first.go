@@ -47,12 +47,12 @@ func (d *document) firstPage(in Statement) {
 // masthead draws the top of the first page.
 func (d *document) masthead(in Statement) {
 	left := d.logo(in.Logo)
-	d.text(left, headBaseline, d.fit(in.AccountName, true, 9.5, marginX+contentWidth*0.7-left), 9.5, accent)
+	d.text(left, headBaseline, d.fit(in.AccountName, true, 9.5, marginX+contentWidth*0.7-left), 9.5, d.accent)
 	if !in.Livemode {
 		mode := d.phrase("Test mode: not a real statement", true)
 		d.textRight(pageWidth-marginX, headBaseline, mode.line(0, len(mode.glyphs)), 8, warning)
 	}
-	d.rule(marginX, pageWidth-marginX, headBaseline+9, 0.9, accent)
+	d.rule(marginX, pageWidth-marginX, headBaseline+9, 0.9, d.accent)
 	const titleSize, nameSize = 21.0, 12.5
 	title := d.phrase("Financial statement", true)
 	d.text(marginX, headBaseline+42, title.line(0, len(title.glyphs)), titleSize, ink)
@@ -135,7 +135,7 @@ func figures(s *statement.Statement) []figure {
 		amount("Total assets", sum.TotalAssets, false),
 		amount("Total liabilities", sum.TotalLiabilities, false),
 		amount("Net worth", sum.NetWorth, true),
-		amount("Monthly income, before tax", sum.TotalMonthlyIncome, false),
+		amount("Monthly income before tax", sum.TotalMonthlyIncome, false),
 		amount("Monthly expenses", sum.TotalMonthlyExpenses, false),
 		amount("Monthly surplus", sum.MonthlySurplus, true),
 		amount("Monthly repayments", sum.TotalMonthlyRepayments, false),

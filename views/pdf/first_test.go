@@ -146,6 +146,24 @@ func TestRenderDaysOnTheCustomersClock(t *testing.T) {
 	}
 }
 
+// TestRenderOtherSignature prints that the signature is in another name, asked about or not.
+func TestRenderOtherSignature(t *testing.T) {
+	t.Parallel()
+	const other = "The signature is in another name."
+	in := full()
+	if text := squash(textOf(t, render(t, in).Bytes)); strings.Contains(text, squash(other)) {
+		t.Error("the name with an initial is another's")
+	}
+	in.Answers.Declaration.FullName = "Donald Duck"
+	if text := squash(textOf(t, render(t, in).Bytes)); !strings.Contains(text, squash("Customer’s full name Margaret Anne O'Connell. "+other)) || strings.Contains(text, squash("Confirmed when asked")) {
+		t.Error("the document doesn't say that another signed, or says that it was confirmed")
+	}
+	in.Answers.Declaration.Confirmations = []statement.Confirmation{{Code: statement.SignatureName, Path: "declaration.full_name"}}
+	if text := squash(textOf(t, render(t, in).Bytes)); !strings.Contains(text, squash("Confirmed when asked You are signing as Donald Duck. The statement is for Margaret Anne O'Connell.")) {
+		t.Error("the document doesn't say that it was confirmed")
+	}
+}
+
 // TestRenderConfirmations checks that odd answers that were confirmed are
 // printed, and others aren't.
 func TestRenderConfirmations(t *testing.T) {

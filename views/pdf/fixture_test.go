@@ -21,12 +21,13 @@ func full() Statement {
 	return Statement{
 		AccountName: "Harbour Lending Pty Ltd", Livemode: true,
 		SessionID: "sess_01jd2m8x7fe4rsvk0w3zq9ny5t", ReferenceID: "HL-2026-00417",
-		CustomerName: "Margaret O'Connell", CreatedAt: created, SubmittedAt: submitted,
+		CreatedAt: created, SubmittedAt: submitted,
 		Answers: &statement.Statement{
 			Personal: statement.PersonalDetails{
-				FullName: "Margaret Anne O'Connell", DateOfBirth: time.Date(1985, 3, 27, 0, 0, 0, 0, time.UTC),
+				Household: statement.Household{Type: "single", Dependants: new(int)},
+				FullName:  "Margaret Anne O'Connell", DateOfBirth: time.Date(1985, 3, 27, 0, 0, 0, 0, time.UTC),
 				Occupation: "Registered nurse", Employer: "Royal Prince Alfred Hospital",
-				Address: statement.Address{Street: "14/220 Enmore Road", Suburb: "Newtown", State: "NSW", Postcode: "2042"},
+				Address: statement.Address{Street: "14/220 Enmore Road", Suburb: "Newtown", State: "NSW", Postcode: "2042", Country: "AU"},
 				Phone:   "0412 345 678", Email: "margaret.oconnell@example.com",
 			},
 			Income: statement.Income{
@@ -97,10 +98,10 @@ func fullLiabilities() statement.Liabilities {
 // sparse has only the required answers.
 func sparse() Statement {
 	in := full()
-	in.Livemode, in.ReferenceID, in.CustomerName = false, "", ""
+	in.Livemode, in.ReferenceID = false, ""
 	in.Answers = &statement.Statement{
 		Personal: statement.PersonalDetails{FullName: "Jo Li", DateOfBirth: time.Date(2001, 12, 1, 0, 0, 0, 0, time.UTC),
-			Address: statement.Address{Street: "1 High St", Suburb: "Kew", State: "VIC", Postcode: "3101"}, Phone: "03 9999 1234", Email: "jo@example.com"},
+			Address: statement.Address{Street: "1 High St", Suburb: "Kew", State: "VIC", Postcode: "3101", Country: "AU"}, Phone: "03 9999 1234", Email: "jo@example.com"},
 		Declaration: statement.Declaration{Accepted: true, FullName: "Jo Li", SignedAt: submitted},
 	}
 	in.Answers.Expenses.Living.Groceries = dollars(400)
@@ -113,7 +114,7 @@ const world = "Nguyễn Thị Łukasz Ελένη Сергей محمد 王小明
 func international() Statement {
 	in := full()
 	in.Livemode = false
-	in.AccountName, in.CustomerName = "Crédit Łódź & Søn", world
+	in.AccountName = "Crédit Łódź & Søn"
 	in.Answers.Personal.FullName = world
 	in.Answers.Personal.Employer = "שלום בע״מ (ABC 12)"
 	in.Answers.Personal.Address.Street = "شقة 12، شارع الملك فيصل 45"
@@ -130,7 +131,7 @@ func longest() Statement {
 	address := strings.TrimSpace(strings.Repeat("Unit 14 of the Old Wharf Building, 220 Very Long Esplanade, ", 9))[:500]
 	name := strings.TrimSpace(strings.Repeat("Maximiliana Featherstonehaugh ", 7))[:200]
 	const most = statement.Cents(99_999_999_999_999)
-	in.CustomerName, in.AccountName, in.ReferenceID = name, name, strings.Repeat("R-", 50)
+	in.AccountName, in.ReferenceID = name, strings.Repeat("R-", 50)
 	s := in.Answers
 	s.Personal.FullName, s.Personal.Address.Street, s.Declaration.FullName = name, address, name
 	s.Assets, s.Liabilities = statement.Assets{}, statement.Liabilities{}

@@ -78,14 +78,14 @@ func (in invoice) settled() string {
 
 // invoiceTop draws everything above the figures.
 func (d *document) invoiceTop(in invoice) {
-	d.text(marginX, headBaseline, d.fit(in.IssuedBy().Name, true, 9.5, contentWidth), 9.5, accent)
-	d.rule(marginX, pageWidth-marginX, headBaseline+9, 0.9, accent)
+	d.text(marginX, headBaseline, d.fit(in.IssuedBy().Name, true, 9.5, contentWidth), 9.5, d.accent)
+	d.rule(marginX, pageWidth-marginX, headBaseline+9, 0.9, d.accent)
 	const titleSize = 23.0
 	title := d.phrase(in.Title(), true)
 	d.text(marginX, headBaseline+50, title.line(0, len(title.glyphs)), titleSize, ink)
 	switch in.Status {
 	case domain.InvoicePaid:
-		d.stamp("PAID", headBaseline+50, accent)
+		d.stamp("PAID", headBaseline+50, d.accent)
 	case domain.InvoiceVoid:
 		d.stamp("VOID", headBaseline+50, warning)
 	}
@@ -191,7 +191,7 @@ func (d *document) invoiceLines(in invoice) {
 	const size = 13.5
 	d.rule(marginX, pageWidth-marginX, d.y, 0.6, ink)
 	amount := d.fit(in.Total.String(), true, size, contentWidth/2)
-	d.textRight(pageWidth-marginX, d.y+20, amount, size, accent)
+	d.textRight(pageWidth-marginX, d.y+20, amount, size, d.accent)
 	d.text(marginX, d.y+20, d.fit("Total in "+in.Currency, true, size, contentWidth-amount.points(size)-columnGap), size, ink)
 	d.y += totalHeight
 	for _, note := range notes {

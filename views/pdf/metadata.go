@@ -53,13 +53,16 @@ type repacked struct {
 	packed  bytes.Buffer       // a compressed stream
 	offsets []int              // by the object's number
 	faces   map[*face]*runeSet // with what is drawn
-	digest  [sha256.Size]byte  // of fpdf's file
-	xmp     int                // number of the XMP object
+	codes   codes
+	digest  [sha256.Size]byte // of fpdf's file
+	xmp     int               // number of the XMP object
+	names   []byte            // of the catalogue: the file in it
 }
 
-// repack compresses streams, embeds the fonts, and puts the XMP object into the
-// catalogue, which fpdf forgets. XMP needs version 1.4 of the format.
-func repack(file []byte, faces map[*face]*runeSet) ([]byte, error) {
+// repack compresses streams, embeds the fonts and the attachment, and puts the XMP
+// object into the catalogue, which fpdf forgets. What follows the file, a signature,
+// needs version 1.7 of the format.
+func repack(file []byte, faces map[*face]*runeSet, codes codes, attached attachment) ([]byte, error) {
 	table, trailer, start := bytes.LastIndex(file, []byte("\nxref\n"))+1, bytes.LastIndex(file, []byte("trailer\n")), bytes.LastIndex(file, []byte("startxref\n"))
 	if table == 0 || trailer < table || start < trailer {
 		return nil, errUnknownFile
@@ -75,9 +78,10 @@ func repack(file []byte, faces map[*face]*runeSet) ([]byte, error) {
 	}
 	slices.SortFunc(order, func(a, b int) int { return offsets[a] - offsets[b] })
 
-	out := repacked{offsets: make([]int, len(entries)), faces: faces, digest: sha256.Sum256(file)}
+	out := repacked{offsets: make([]int, len(entries)), faces: faces, codes: codes, digest: sha256.Sum256(file)}
 	out.Grow(len(file))
-	out.WriteString("%PDF-1.4\n")
+	out.WriteString("%PDF-1.7\n")
+	out.attach(attached)
 	for i, number := range order {
 		end := table
 		if i+1 < len(order) {
@@ -127,6 +131,7 @@ func (r *repacked) object(number int, object []byte) error {
 	case bytes.HasPrefix(body, []byte("<< /Type /Metadata ")):
 		r.xmp = number
 	case bytes.Contains(body, []byte(catalog)):
+		body = bytes.Replace(body, []byte(noNames), r.names, 1)
 		body = fmt.Appendf(nil, "%s\n/Metadata %d 0 R%s", bytes.TrimSuffix(body, []byte(dictionaryEnd)), r.xmp, dictionaryEnd)
 	}
 	r.write(number, body)

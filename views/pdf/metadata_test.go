@@ -20,13 +20,13 @@ func TestRenderDescribesItself(t *testing.T) {
 	in.AccountName = `A <b> & "c" ]]> 😀`
 	file := render(t, in).Bytes
 	text := poppler(t, file, "qpdf", "--qdf", "--object-streams=disable", "FILE", "-")
-	for _, s := range []string{"/Lang (en-AU)", "/Metadata ", "<dc:creator><rdf:Seq><rdf:li>A &lt;b&gt; &amp; &#34;c&#34; ]]&gt; \uFFFD</rdf:li>",
+	for _, s := range []string{"/Lang (en-AU)", "/Metadata ", "<dc:creator><rdf:Seq><rdf:li>A &lt;b&gt; &amp; &#34;c&#34; ]]&gt; [U+1F600]</rdf:li>",
 		"<dc:description><rdf:Alt><rdf:li xml:lang=\"x-default\">" + in.SessionID, "<xmp:CreateDate>2026-11-20T03:14:15Z<"} {
 		if !strings.Contains(text, s) {
 			t.Errorf("the file lacks %q", s)
 		}
 	}
-	if !bytes.HasPrefix(file, []byte("%PDF-1.4\n")) { // XMP is of that version
+	if !bytes.HasPrefix(file, []byte("%PDF-1.7\n")) { // signatures are of that version
 		t.Errorf("the file starts with %q", file[:9])
 	}
 	meta := poppler(t, file, "pdfinfo", "-meta", "FILE")
@@ -41,7 +41,7 @@ func TestRenderDescribesItself(t *testing.T) {
 	names := map[string]bool{}
 	for _, font := range fonts {
 		name := strings.Fields(font)[0]
-		if !regexp.MustCompile(`^[A-Z]{6}\+DejaVuSansCondensed(-Bold)?$`).MatchString(name) || !regexp.MustCompile(`yes yes yes`).MatchString(font) || names[name] {
+		if !regexp.MustCompile(`^[A-Z]{6}\+(Inter|Inter-SemiBold|NotoSansSC|DejaVuSansCondensed(-Bold)?)$`).MatchString(name) || !regexp.MustCompile(`yes yes yes`).MatchString(font) || names[name] {
 			t.Errorf("font %q", font)
 		}
 		names[name] = true

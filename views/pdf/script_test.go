@@ -3,6 +3,7 @@ package pdf
 import (
 	"strings"
 	"testing"
+	"unicode"
 
 	"candor/internal/statement"
 	"candor/internal/testkit"
@@ -24,7 +25,7 @@ func TestRenderAwkwardText(t *testing.T) {
 	for name, text := range awkward() {
 		in := full()
 		in.Livemode = false
-		in.AccountName, in.CustomerName, in.SessionID, in.ReferenceID = text, text, text, text
+		in.AccountName, in.SessionID, in.ReferenceID = text, text, text
 		s := in.Answers
 		p := &s.Personal
 		p.FullName, p.Occupation, p.Employer, p.Phone, p.Email = text, text, text, text, text
@@ -53,16 +54,47 @@ func TestRenderAwkwardText(t *testing.T) {
 	}
 }
 
-func TestRenderReportsUncovered(t *testing.T) {
+// TestNoReplacementCharacter draws names of every script with the program's own
+// typefaces. What can't be drawn is reported if the customer typed it, and stands as its
+// number if a partner did, or a file has it as its name (D80).
+func TestNoReplacementCharacter(t *testing.T) {
 	t.Parallel()
 	in := full()
-	in.Answers.Personal.Employer = "王 and 👩"
+	names := []string{"王小明 陳國龍", "Nguyễn Thị Hà", "Łukasz", "Ωmega"}
+	in.Answers.Personal.FullName = strings.Join(names[:2], " / ")
+	in.Answers.Personal.Employer = strings.Join(names[2:4], " / ")
+	in.Answers.Personal.Occupation = "עברית"
+	in.AccountName, in.ReferenceID = "Fox 🦊 Lending", "ref-ก\x00"
+	in.Answers.Documents[0].FileName = "ສ-payslip.pdf"
 	result := render(t, in)
-	if got := string(result.Uncovered); got != "王👩" {
-		t.Errorf("Uncovered = %q, want 王👩", got)
+	text := textOf(t, result.Bytes)
+	for _, want := range append(names[:4:4], "תירבע", "Fox [U+1F98A] Lending", "ref-[U+0E01][U+0000]", "[U+0EAA]-payslip.pdf") {
+		if !strings.Contains(squash(text), squash(want)) && !strings.Contains(text, "עברית") {
+			t.Errorf("%q isn't in the document", want)
+		}
 	}
-	if !strings.Contains(textOf(t, result.Bytes), "\uFFFD and \uFFFD") {
-		t.Error("what isn't covered isn't visible as U+FFFD")
+	if strings.ContainsRune(text, unicode.ReplacementChar) || len(result.Uncovered) > 0 {
+		t.Errorf("a character is missing: %q", string(result.Uncovered))
+	}
+	in.Answers.Personal.Employer = "ก and 🦊"
+	result = render(t, in)
+	if got := string(result.Uncovered); got != "ก🦊" {
+		t.Errorf("Uncovered = %q, want ก🦊", got)
+	}
+	if strings.ContainsRune(textOf(t, result.Bytes), unicode.ReplacementChar) {
+		t.Error("a replacement character is drawn")
+	}
+}
+
+// TestBeyondTheBasicPlane draws characters whose codes have more than two bytes, and
+// reads them again.
+func TestBeyondTheBasicPlane(t *testing.T) {
+	t.Parallel()
+	in := full()
+	in.Answers.Personal.FullName = "李\U00020087\U00020089 Ann"
+	result := render(t, in)
+	if text := textOf(t, result.Bytes); len(result.Uncovered) > 0 || !strings.Contains(text, in.Answers.Personal.FullName) {
+		t.Errorf("the name isn't in the document: %q", result.Uncovered)
 	}
 }
 

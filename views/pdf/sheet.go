@@ -102,7 +102,7 @@ func (d *document) sheets(sheets ...laidSheet) {
 
 func (d *document) drawSheet(l laidSheet, x float64) {
 	right := x + l.width
-	title := accent
+	title := d.accent
 	if l.money {
 		title = ink
 	}

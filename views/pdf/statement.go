@@ -13,26 +13,27 @@ import (
 	"candor/internal/form"
 	"candor/internal/statement"
 	"candor/views/i18n"
+	"candor/views/ui"
 )
 
 // A Statement is a submitted statement with what a document shows about it.
 type Statement struct {
-	AccountName  string // the partner's
-	Logo         []byte // the partner's, PNG or JPEG; nil for none
-	Livemode     bool   // false: drawn with a TEST watermark (D9)
-	SessionID    string // public, sess_…
-	ReferenceID  string // the partner's own; can be ""
-	CustomerName string // from the partner; "" for the name in the answers
-	CreatedAt    time.Time
-	SubmittedAt  time.Time
-	Answers      *statement.Statement // with documents and declaration
+	AccountName string // the partner's
+	Brand       string // the partner’s colour, six hex digits; "" for none
+	Logo        []byte // the partner's, PNG or JPEG; nil for none
+	Livemode    bool   // false: drawn with a TEST watermark (D9)
+	SessionID   string // public, sess_…
+	ReferenceID string // the partner's own; can be ""
+	CreatedAt   time.Time
+	SubmittedAt time.Time
+	Answers     *statement.Statement // with documents and declaration
 }
 
 // A Result is a finished document.
 type Result struct {
 	Bytes     []byte
 	Pages     int
-	Uncovered []rune // runes drawn as U+FFFD because no face has them, sorted
+	Uncovered []rune // of the answers: runes that no face has, sorted; the document isn't to be used (D80)
 }
 
 // Render draws the statement. The same input gives the same bytes. A text that
@@ -47,6 +48,7 @@ func Render(in Statement, fonts *Fonts) (result Result, err error) {
 			result, err = Result{}, fmt.Errorf("render statement %s: %v", in.SessionID, p)
 		}
 	}()
+	in.AccountName, in.ReferenceID = fonts.drawable(in.AccountName), fonts.drawable(in.ReferenceID)
 	d := newDocument(fonts, in.properties())
 	d.firstPage(in)
 	for _, name := range statement.SectionNames[1:] {
@@ -66,12 +68,8 @@ func Render(in Statement, fonts *Fonts) (result Result, err error) {
 	return d.finish()
 }
 
-func (in Statement) customer() string {
-	if in.CustomerName != "" {
-		return in.CustomerName
-	}
-	return in.Answers.Personal.FullName
-}
+// customer is who the answers name, who is who signs (D80).
+func (in Statement) customer() string { return in.Answers.Personal.FullName }
 
 func (in Statement) properties() properties {
 	p := properties{
@@ -83,6 +81,7 @@ func (in Statement) properties() properties {
 		headRight: in.customer(),
 		foot:      in.SessionID + "  ·  Submitted " + in.localDate(in.SubmittedAt),
 		test:      !in.Livemode,
+		brand:     in.Brand,
 	}
 	if p.test {
 		p.mark = "TEST"
@@ -107,6 +106,7 @@ func (d *document) answers(s *form.Section) []part {
 			parts = append(parts, d.ledgers(waiting)...)
 			parts = append(append(parts, d.nothing(none)...), d.sums(totals))
 			waiting, none = nil, nil
+		case !asks(g):
 		case isEmpty(g):
 			none = append(none, form.InSentence(g.Title))
 		case isLedger(g):
@@ -120,6 +120,9 @@ func (d *document) answers(s *form.Section) []part {
 	}
 	return append(append(parts, d.ledgers(waiting)...), d.nothing(none)...)
 }
+
+// asks reports whether the group has a question, which depends on other answers.
+func asks(g form.Group) bool { return g.List != nil || slices.ContainsFunc(g.Fields, form.Field.Asked) }
 
 // isEmpty reports whether a list has no item, or all amounts of a ledger are
 // zero.
@@ -149,7 +152,7 @@ func sectionTotals(g form.Group) []total {
 		if f.Kind != form.KindOutput || !isNumber(f) {
 			return nil
 		}
-		totals = append(totals, total{titled(f), f.Value.Display(), isNegative(f)})
+		totals = append(totals, total{f.Label, f.Value.Display(), isNegative(f)})
 	}
 	return totals
 }
@@ -240,7 +243,7 @@ func (d *document) documents(documents []statement.Document) []part {
 	t := table{columns: []column{{title: "What it proves"}, {title: "File name"}, {title: "Size", right: true}, {title: "SHA-256", width: 176}}}
 	for _, doc := range documents {
 		t.rows = append(t.rows, []cell{
-			{text: doc.Category.Label()}, {text: doc.FileName}, {text: fileSize(doc.SizeBytes)}, {text: halves(doc.SHA256), muted: true},
+			{text: doc.Category.Label()}, {text: d.fonts.drawable(doc.FileName)}, {text: ui.FileSize(doc.SizeBytes)}, {text: halves(doc.SHA256), muted: true},
 		})
 	}
 	return []part{d.rows(t)}
@@ -253,13 +256,17 @@ func (d *document) declaration(in Statement) ([]part, error) {
 	if err != nil {
 		return nil, err
 	}
+	d.attachData(in, data)
 	s := in.Answers.Section(statement.DeclarationSection, in.SubmittedAt)
 	var rows [][]cell
 	for _, g := range s.Groups {
 		rows = append(rows, pairs(g.Fields, true)...)
 	}
+	if in.Answers.SignedByAnother() {
+		rows = append(rows, stated("Customer’s full name", in.Answers.Personal.FullName+". The signature is in another name.")) // D79
+	}
 	for _, doubt := range in.Answers.Confirmed() {
-		rows = append(rows, stated("Confirmed when asked", i18n.T(context.Background(), doubt.Text, doubt.Args...)))
+		rows = append(rows, stated("Confirmed when asked", doubt.Say(english)))
 	}
 	rows = append(rows,
 		stated(in.localTime(in.Answers.Declaration.SignedAt, "2 January 2006, 3:04:05 pm")),
@@ -268,9 +275,11 @@ func (d *document) declaration(in Statement) ([]part, error) {
 		d.prose(statement.DeclarationText, 4, bodySize+1, ink),
 		d.titled("").after(),
 		d.rows(table{columns: []column{{width: 168}, {}}, rows: rows}).after(),
-		d.line("The data are the member “data” of the JSON that Candor answers, byte for byte. They have the SHA-256 of each document.", 4).after(),
 	}, nil
 }
+
+// english replaces a text's {names}.
+func english(text string, args ...string) string { return i18n.T(context.Background(), text, args...) }
 
 // answer returns a field's cell.
 func answer(f form.Field) cell {
@@ -332,14 +341,4 @@ func longTime(t time.Time) string { return t.UTC().Format(dateLayout + ", 15:04 
 func halves(digest string) string {
 	middle := len(digest) / 2
 	return digest[:middle] + " " + digest[middle:]
-}
-
-// fileSize rounds up to whole kilobytes, or to tenths of a megabyte.
-func fileSize(bytes int64) string {
-	const kb, mb = 1 << 10, 1 << 20
-	if bytes < mb {
-		return strconv.FormatInt((bytes+kb-1)/kb, 10) + " KB"
-	}
-	tenths := (bytes*10 + mb - 1) / mb
-	return fmt.Sprintf("%d.%d MB", tenths/10, tenths%10)
 }

@@ -7,12 +7,46 @@ import (
 	"slices"
 )
 
-// A runeSet is the runes that a document draws in one face.
+// A runeSet is the characters that a document draws in one face, as codes of it.
 type runeSet [planeSize / 64]uint64
 
 func (s *runeSet) add(r rune) { s[r/64] |= 1 << (r % 64) }
 
-// all yields the runes in order.
+// firstBeyond is the code of a document's first rune beyond the basic multilingual
+// plane. A code has two bytes, and no text has the codes from here on: they are
+// UTF-16's surrogates.
+const firstBeyond, lastBeyond = 0xD800, 0xDFFF
+
+// codes are a document's runes beyond the basic multilingual plane, by their codes from
+// firstBeyond. Other runes are their own codes.
+type codes []rune
+
+// of returns the code of r, which it gets at its first use. A document of more than
+// 2,048 such runes can't be drawn.
+func (c *codes) of(r rune) rune {
+	if r < planeSize {
+		return r
+	}
+	i := slices.Index(*c, r)
+	if i < 0 {
+		i = len(*c)
+		*c = append(*c, r)
+	}
+	if firstBeyond+i > lastBeyond {
+		panic("too many characters beyond the basic plane")
+	}
+	return rune(firstBeyond + i)
+}
+
+// rune returns the rune of a code.
+func (c codes) rune(code rune) rune {
+	if i := int(code) - firstBeyond; i >= 0 && i < len(c) {
+		return c[i]
+	}
+	return code
+}
+
+// all yields the codes in order.
 func (s *runeSet) all() iter.Seq[rune] {
 	return func(yield func(rune) bool) {
 		for i, word := range s {
@@ -34,15 +68,15 @@ type subset struct {
 	glyf, loca, hmtx []byte
 }
 
-// subset returns the font that draws the runes, and the glyph of each rune up to
+// subset returns the font that draws the codes' runes, and the glyph of each code up to
 // the last, two bytes each. The font has the tables that a PDF's fonts need; a
 // character map isn't one of them.
-func (f *face) subset(used *runeSet) (program, glyphs []byte) {
+func (f *face) subset(used *runeSet, of codes) (program, glyphs []byte) {
 	s := subset{face: f, numbers: map[uint16]uint16{}}
 	s.number(0)
-	for r := range used.all() {
-		glyphs = append(glyphs, make([]byte, 2*int(r)-len(glyphs))...)
-		glyphs = binary.BigEndian.AppendUint16(glyphs, s.number(f.glyphs[r]))
+	for code := range used.all() {
+		glyphs = append(glyphs, make([]byte, 2*int(code)-len(glyphs))...)
+		glyphs = binary.BigEndian.AppendUint16(glyphs, s.number(f.glyph(of.rune(code))))
 	}
 	for i := 0; i < len(s.glyphs); i++ { // grows by the parts of composed glyphs
 		s.draw(s.glyphs[i])

@@ -17,7 +17,7 @@ func TestSubset(t *testing.T) {
 		for _, r := range world + "Ầǻ½ fi\u00a0\u2212\ufffd ﻻ" { // composed letters, and parts of parts
 			used.add(r)
 		}
-		program, glyphs := whole.subset(&used)
+		program, glyphs := whole.subset(&used, nil)
 		if sum := checksum(program); sum != 0xB1B0AFBA {
 			t.Errorf("%s: the file's checksum is %#x", whole.name, sum)
 		}

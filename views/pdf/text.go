@@ -1,6 +1,7 @@
 package pdf
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -38,9 +39,9 @@ type run struct {
 	width int
 }
 
-// phrase turns any string into glyphs. What can't be drawn becomes a visible
-// U+FFFD and is listed as uncovered: a rune that no face has or that fpdf
-// can't write, a control character, a byte that isn't UTF-8.
+// phrase turns any string into glyphs. What can't be drawn is listed as uncovered and
+// stands as its number, "[U+1F98A]": a rune that no face has, a control character, a
+// byte that isn't UTF-8 (D80).
 func (f *Fonts) phrase(s string, bold bool) phrase {
 	chain := f.chain(bold)
 	p := phrase{base: bidi.LeftToRight}
@@ -52,7 +53,7 @@ func (f *Fonts) phrase(s string, bold bool) phrase {
 		}
 		return p
 	}
-	text := []rune(norm.NFC.String(strings.ToValidUTF8(s, string(replacement))))
+	text := []rune(norm.NFC.String(strings.ToValidUTF8(s, string(utf8.RuneError))))
 	if slices.ContainsFunc(text, isArabicLetter) {
 		text = joinArabic(text)
 	}
@@ -62,13 +63,37 @@ func (f *Fonts) phrase(s string, bold bool) phrase {
 		if isInvisible(r) {
 			continue
 		}
-		g, ok := pick(chain, r)
-		if !ok {
-			p.uncovered = append(p.uncovered, r)
+		if g, ok := pick(chain, r); ok {
+			p.glyphs = append(p.glyphs, g)
+			continue
 		}
-		p.glyphs = append(p.glyphs, g)
+		p.uncovered = append(p.uncovered, r)
+		for _, c := range numbered(r) {
+			g, _ := pick(chain, c)
+			p.glyphs = append(p.glyphs, g)
+		}
 	}
 	return p
+}
+
+// numbered is what stands for a rune that can't be drawn.
+func numbered(r rune) string { return fmt.Sprintf("[%U]", r) }
+
+// drawable returns a text that can hold any rune, such as a file's name, with numbers in
+// place of those that can't be drawn: a document with it isn't held up.
+func (f *Fonts) drawable(s string) string {
+	if isPrintableASCII(s) {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range norm.NFC.String(strings.ToValidUTF8(s, string(utf8.RuneError))) {
+		if len(f.phrase(string(r), false).uncovered) > 0 {
+			b.WriteString(numbered(r))
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }
 
 func isPrintableASCII(s string) bool {
@@ -88,18 +113,20 @@ func isInvisible(r rune) bool {
 	return unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Variation_Selector, r)
 }
 
-// pick finds the face for r; ok is false if r was replaced.
+// pick finds the face for r; ok is false without one.
 func pick(chain []*face, r rune) (g glyph, ok bool) {
 	if unicode.IsSpace(r) && r != '\u00A0' {
 		r = ' '
 	}
+	if r == utf8.RuneError || unicode.IsControl(r) {
+		return glyph{}, false
+	}
 	for _, f := range chain {
-		if width, ok := f.advance(r); ok && r != replacement && !unicode.IsControl(r) {
+		if width, ok := f.advance(r); ok {
 			return glyph{r, f, width}, true
 		}
 	}
-	width, _ := chain[0].advance(replacement)
-	return glyph{replacement, chain[0], width}, false
+	return glyph{}, false
 }
 
 // direction reports whether any rune is right-to-left, and the paragraph's
@@ -274,14 +301,16 @@ func newLine(glyphs []glyph) line {
 // plainText returns s for the document's properties, where fpdf writes two
 // bytes a rune and panics if s isn't UTF-8.
 func plainText(s string) string {
-	s = norm.NFC.String(strings.ToValidUTF8(s, string(replacement)))
-	return strings.Map(func(r rune) rune {
+	var b strings.Builder
+	for _, r := range norm.NFC.String(strings.ToValidUTF8(s, string(utf8.RuneError))) {
 		switch {
 		case unicode.IsSpace(r):
-			return ' '
+			b.WriteByte(' ')
 		case r >= planeSize-1, unicode.IsControl(r), r == utf8.RuneError:
-			return replacement
+			b.WriteString(numbered(r))
+		default:
+			b.WriteRune(r)
 		}
-		return r
-	}, s)
+	}
+	return b.String()
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode"
 
 	"codeberg.org/go-fonts/dejavu/dejavusanscondensed"
 	"codeberg.org/go-fonts/dejavu/dejavusansmono"
@@ -37,9 +38,10 @@ func TestVisualOrder(t *testing.T) {
 		{"brackets turn", "אב (גד)", "(דג) בא"},
 		{"direction override is dropped", "a\u202Egnp", "agnp"},
 		{"decomposed letter", "e\u0301", "é"},
-		{"controls", "a\x00b\tc", "a\uFFFDb c"},
-		{"invalid", "a\xffb", "a\uFFFDb"},
-		{"beyond the plane", "a😀", "a\uFFFD"},
+		{"controls", "a\x00b\tc", "a[U+0000]b c"},
+		{"invalid", "a\xffb", "a[U+FFFD]b"},
+		{"beyond the plane", "a😀", "a😀"},
+		{"not in any font", "a🦊ก", "a[U+1F98A][U+0E01]"},
 		{"zero-width joiner", "a\u200Db\uFE0F", "ab"},
 	} {
 		p := fonts.phrase(c.in, false)
@@ -123,7 +125,7 @@ func FuzzWrap(f *testing.F) {
 					if c != ' ' {
 						got++
 					}
-					if c >= planeSize {
+					if c == unicode.ReplacementChar {
 						t.Fatalf("%q: a line holds %U", s, c)
 					}
 				}
@@ -148,14 +150,18 @@ func otherFont(t *testing.T, change func(ttf []byte) []byte) string {
 func TestLoadFontsFallback(t *testing.T) {
 	t.Parallel()
 	fonts := loadFonts(t, otherFont(t, func(ttf []byte) []byte { return ttf }))
-	first, second := fonts.regular[0], fonts.regular[1]
-	first.once.Do(first.measure)
-	first.table['ж'] = -1 // as if DejaVu had no Cyrillic zhe
+	first, second := fonts.regular[0], fonts.regular[len(fonts.regular)-1]
+	for _, f := range fonts.regular[:len(fonts.regular)-1] {
+		f.once.Do(f.measure)
+		f.table['ж'] = -1 // as if no typeface had Cyrillic zhe
+	}
 	p := fonts.phrase("дж", false)
 	if p.glyphs[0].face != first || p.glyphs[1].face != second || len(p.uncovered) != 0 {
 		t.Errorf("zhe isn't drawn in the fallback: %+v", p)
 	}
-	result, err := Render(Statement{AccountName: "дж", CustomerName: "дж", SubmittedAt: submitted, Answers: full().Answers}, fonts)
+	answers := full().Answers
+	answers.Personal.Employer = "дж"
+	result, err := Render(Statement{AccountName: "дж", SubmittedAt: submitted, Answers: answers}, fonts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,9 +182,10 @@ func TestLoadFontsFallback(t *testing.T) {
 func TestRenderLeavesFontsAlone(t *testing.T) {
 	t.Parallel()
 	fonts := loadFonts(t, otherFont(t, func([]byte) []byte { return dejavusansmono.TTF }))
-	fallback := fonts.regular[1]
+	last := len(fonts.regular) - 1
+	fallback := fonts.regular[last]
 	before := bytes.Clone(fallback.ttf)
-	for _, f := range fonts.regular[:1] {
+	for _, f := range fonts.regular[:last] {
 		f.once.Do(f.measure)
 		for r := range f.table {
 			f.table[r] = -1

@@ -30,14 +30,32 @@ var (
 // anything else. The colour is darkened on light pages and lightened on dark
 // ones until text in it can be read.
 func BrandSheet(colour string) (string, bool) {
-	n, err := strconv.ParseUint(colour, 16, 32)
-	if err != nil || len(colour) != 6 {
+	own, ok := parseColour(colour)
+	if !ok {
 		return "", false
 	}
-	own := rgb{float64(n >> 16), float64(n >> 8 & 0xff), float64(n & 0xff)}
 	light, dark := own.until(lightCanvas, black), own.until(darkSurface, white)
 	return fmt.Sprintf(":root{--brand:light-dark(%s,%s);--brand-ink:light-dark(%s,%s);--brand-soft:light-dark(%s,%s)}\n",
 		light, dark, light.ink(), dark.ink(), light.mix(white, 0.89), dark.mix(darkSurface, 0.8)), true
+}
+
+// BrandOnPaper is a colour, six hex digits, darkened until text in it can be read on
+// paper; false for anything else.
+func BrandOnPaper(colour string) (r, g, b int, ok bool) {
+	own, ok := parseColour(colour)
+	if !ok {
+		return 0, 0, 0, false
+	}
+	dark := own.until(white, black)
+	return int(math.Round(dark[0])), int(math.Round(dark[1])), int(math.Round(dark[2])), true
+}
+
+func parseColour(colour string) (rgb, bool) {
+	n, err := strconv.ParseUint(colour, 16, 32)
+	if err != nil || len(colour) != 6 {
+		return rgb{}, false
+	}
+	return rgb{float64(n >> 16), float64(n >> 8 & 0xff), float64(n & 0xff)}, true
 }
 
 // rgb is a colour, each part from 0 to 255.

@@ -13,6 +13,7 @@ import (
 	"candor/internal/demo"
 	"candor/internal/domain"
 	"candor/internal/platform/blob"
+	"candor/internal/platform/pdfsign"
 	"candor/internal/service/accounts"
 	"candor/internal/service/billing"
 	"candor/internal/service/sealing"
@@ -52,8 +53,9 @@ type App struct {
 	// Demo opens the use cases with the clock of the demo partner.
 	Demo func(domain.Clock) *Demo
 
-	PDFFont string // CANDOR_PDF_FONT, "" for an installed one
-	Close   func()
+	PDFFont    string                          // CANDOR_PDF_FONT, "" for none
+	OpenSigner func() (*pdfsign.Signer, error) // of PDFs; it returns nil if they aren't signed
+	Close      func()
 }
 
 // operator is who runs the commands, for the audit log.

@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,12 +37,21 @@ func (c commands) demoSeed(ctx context.Context, args []string) error {
 	if !app.Policy.Development {
 		return errSeedProduction
 	}
-	fonts, err := pdf.LoadFonts(cmp.Or(app.PDFFont, pdf.InstalledFont()))
+	fonts, err := pdf.LoadFonts(app.PDFFont)
 	if err != nil {
 		return err
 	}
+	signer, err := app.OpenSigner()
+	if err != nil {
+		return err
+	}
+	services := func(clock domain.Clock) *demo.Services {
+		s := app.Demo(clock)
+		s.Signer = signer
+		return s
+	}
 	fmt.Fprintf(c.Out, "Creating %d sessions …\n", *sessions)
-	made, err := demo.Fill(ctx, app.Demo, fonts, domain.SystemClock.Now(), *sessions)
+	made, err := demo.Fill(ctx, services, fonts, domain.SystemClock.Now(), *sessions)
 	if errors.Is(err, demo.ErrSeeded) {
 		return errSeeded
 	}

@@ -43,6 +43,8 @@ type Config struct {
 	SweepInterval   time.Duration
 	RescueAfter     time.Duration
 	PDFFont         string
+	PDFCert         string // PEM file of who signs PDFs; "" with PDFKey: they aren't signed
+	PDFKey          string // PEM file of its key
 	SMTPURL         string // "": development stores emails in DataDir, production can't send them
 	MailFrom        string
 	Terms           billing.Terms
@@ -96,7 +98,9 @@ func (c *Config) Variables() []Variable {
 		{"CANDOR_REDIS_URL", "", "Redis or Valkey in which processes share their rate limits: redis://user:password@host:6379, rediss://… with TLS", c.setRedisURL},
 		{"CANDOR_SWEEP_INTERVAL", "10s", "time between sweeps for expired sessions and lost jobs", setDuration(&c.SweepInterval)},
 		{"CANDOR_RESCUE_AFTER", "2m", "age at which a job of a dead process is started again", setDuration(&c.RescueAfter)},
-		{"CANDOR_PDF_FONT", "", "TrueType file for characters that DejaVu lacks, such as Chinese; an installed one by default", setText(&c.PDFFont)},
+		{"CANDOR_PDF_FONT", "", "TrueType file for characters that the program's typefaces lack", setText(&c.PDFFont)},
+		{"CANDOR_PDF_CERT", "", "PEM file of the certificate that signs statements as PDF, and of those that issued it; without it they aren't signed", setText(&c.PDFCert)},
+		{"CANDOR_PDF_KEY", "", "PEM file of that certificate's private key, without a passphrase; only workers read it", setText(&c.PDFKey)},
 		{"CANDOR_SMTP_URL", "", "mail server for emails to staff: smtp://user:password@host:587 or smtps://…:465", setText(&c.SMTPURL)},
 		{"CANDOR_MAIL_FROM", "", "sender of these emails, such as Candor <no-reply@example.com>", setText(&c.MailFrom)},
 		{"CANDOR_GST_PERCENT", "10", "GST included in invoices, at most two decimals; 0 for none", c.setGST},
@@ -180,6 +184,12 @@ func (c *Config) settle(invalid func(name string) bool) (errs []string) {
 	if c.DirectURL != "" && c.DatabaseURL == "" && !invalid("DATABASE_URL") {
 		errs = append(errs, "CANDOR_DATABASE_DIRECT_URL is set without DATABASE_URL: set DATABASE_URL to the pooler, or unset this")
 	}
+	if c.PDFCert != "" && c.PDFKey == "" {
+		errs = append(errs, "CANDOR_PDF_CERT is set without CANDOR_PDF_KEY: set both to sign PDFs, or neither")
+	}
+	if c.PDFKey != "" && c.PDFCert == "" {
+		errs = append(errs, "CANDOR_PDF_KEY is set without CANDOR_PDF_CERT: set both to sign PDFs, or neither")
+	}
 	errs = append(errs, c.settleBilling()...)
 	errs = append(errs, c.settleBlobs(invalid)...)
 	errs = append(errs, c.checkRemote()...)
@@ -253,7 +263,7 @@ func (c Config) LogValue() slog.Value {
 		slog.Int("rate_per_minute", c.RatePerMinute), slog.Int("rate_burst", c.RateBurst), slog.String("redis", redis),
 		slog.Duration("sweep_interval", c.SweepInterval), slog.Duration("rescue_after", c.RescueAfter),
 		slog.Int("gst_basis_points", c.Terms.GSTBasisPoints), slog.Int("invoice_due_days", c.Terms.DueDays), slog.String("payments", c.paymentMethod()),
-		slog.String("pdf_font", c.PDFFont), slog.String("mail_server", mailServer), slog.String("mail_from", c.MailFrom), slog.Int("db_connections", c.DBConnections), slog.Int("max_connections", c.MaxConnections),
+		slog.String("pdf_font", c.PDFFont), slog.String("pdf_cert", c.PDFCert), slog.String("mail_server", mailServer), slog.String("mail_from", c.MailFrom), slog.Int("db_connections", c.DBConnections), slog.Int("max_connections", c.MaxConnections),
 		slog.Duration("shutdown_delay", c.ShutdownDelay), slog.Duration("shutdown_timeout", c.ShutdownTimeout), slog.String("log_level", c.LogLevel.String()), slog.Any("traces", c.Traces),
 	)
 }

@@ -114,6 +114,22 @@ func TestConfigurationPrintsNoSecret(t *testing.T) {
 	}
 }
 
+// A certificate without its key signs nothing, and the other way round.
+func TestCertificateAndKeyBelongTogether(t *testing.T) {
+	t.Parallel()
+	for name, other := range map[string]string{"CANDOR_PDF_CERT": "CANDOR_PDF_KEY", "CANDOR_PDF_KEY": "CANDOR_PDF_CERT"} {
+		env := map[string]string{name: "/etc/candor/some.pem"}
+		_, err := Read(func(name string) (string, bool) { v, ok := env[name]; return v, ok })
+		if want := name + " is set without " + other + ": set both to sign PDFs, or neither"; err == nil || err.Error() != want {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	c := read(t, map[string]string{"CANDOR_PDF_CERT": "/etc/candor/cert.pem", "CANDOR_PDF_KEY": "/etc/candor/hidden.pem"})
+	if text := fmt.Sprint(c.LogValue()); !strings.Contains(text, "pdf_cert=/etc/candor/cert.pem") || strings.Contains(text, "hidden") {
+		t.Errorf("the configuration prints %s", text)
+	}
+}
+
 func TestMailServer(t *testing.T) {
 	t.Parallel()
 	for name, env := range map[string]map[string]string{

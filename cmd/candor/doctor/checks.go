@@ -282,9 +282,24 @@ func (e *examination) fonts(context.Context) (string, error) {
 		return "", err
 	}
 	if e.PDFFont == "" {
-		return "", warning("PDFs show \uFFFD for Chinese", "install the package fonts-droid-fallback (google-droid-sans-fonts on Fedora), or set CANDOR_PDF_FONT to a TrueType font that has it")
+		return "those of the program", nil
 	}
-	return e.PDFFont, nil
+	return "those of the program, and " + e.PDFFont, nil
+}
+
+func (e *examination) signature(context.Context) (string, error) {
+	signer, err := e.Signer()
+	if err != nil {
+		return "", err
+	}
+	if signer == nil {
+		return "PDFs aren't signed", nil
+	}
+	text := fmt.Sprintf("PDFs are signed by %s (certificate of %s) until %s", signer.Subject(), signer.Issuer(), signer.Expires().Format("2 January 2006"))
+	if signer.ExpiresSoon(e.Clock.Now()) {
+		return "", warning(text, "get a new certificate, set CANDOR_PDF_CERT and CANDOR_PDF_KEY and restart; once it has expired, no PDF is made")
+	}
+	return text, nil
 }
 
 func (e *examination) email(ctx context.Context) (string, error) {

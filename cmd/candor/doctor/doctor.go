@@ -17,6 +17,7 @@ import (
 	"candor/internal/platform/blob"
 	"candor/internal/platform/keyring"
 	"candor/internal/platform/mail"
+	"candor/internal/platform/pdfsign"
 	"candor/internal/webhook"
 )
 
@@ -104,7 +105,8 @@ type Config struct {
 
 	RedisURL string // "" if each process counts requests by itself
 
-	PDFFont string // a TrueType file, "" for none
+	PDFFont string                          // a TrueType file, "" for none
+	Signer  func() (*pdfsign.Signer, error) // of PDFs; it returns nil if they aren't signed
 	Mail    mail.Sender
 	Client  *webhook.Client
 	URL     string // to reach as webhooks do, "" for none
@@ -150,6 +152,7 @@ func Examine(ctx context.Context, c Config) Report {
 		{"documents", "let the service's user write in CANDOR_DATA_DIR, on a disk that has space; with a bucket, check the variables CANDOR_S3_…", e.documents},
 		{"limits", "check that Redis or Valkey runs and that CANDOR_REDIS_URL is right; until then each process counts requests by itself", e.limits},
 		{"fonts", "set CANDOR_PDF_FONT to a TrueType file", e.fonts},
+		{"signature", "correct CANDOR_PDF_CERT and CANDOR_PDF_KEY: until then workers don't start", e.signature},
 		{"email", "check CANDOR_SMTP_URL", e.email},
 		{"webhooks", "let this machine look up names and open connections to port 443", e.webhooks},
 		{"workers", "start candor worker, or look at its log", e.inSchema(e.workers)},

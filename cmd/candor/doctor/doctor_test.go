@@ -3,6 +3,7 @@ package doctor_test
 import (
 	"bufio"
 	"context"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,10 +23,11 @@ import (
 	"candor/internal/platform/blob"
 	"candor/internal/platform/keyring"
 	"candor/internal/platform/mail"
+	"candor/internal/platform/pdfsign"
 	"candor/internal/testkit/dbtest"
 	"candor/internal/testkit/servicetest"
+	"candor/internal/testkit/signtest"
 	"candor/internal/webhook"
-	"candor/views/pdf"
 )
 
 // patient is a service in development that lacks nothing, with an account and a
@@ -55,8 +57,8 @@ func newPatient(t *testing.T) *patient {
 	}))
 	t.Cleanup(reached.Close)
 	p.Config = doctor.Config{
-		Version: "v1", Development: true, Connections: 5, DB: f.DB, Ring: f.Ring, Blobs: files, PDFFont: pdf.InstalledFont(), Mail: sender,
-		Client: webhook.NewClient(webhook.Policy{Development: true}), URL: reached.URL + "/hidden", Clock: domain.SystemClock, Timeout: time.Minute,
+		Version: "v1", Development: true, Connections: 5, DB: f.DB, Ring: f.Ring, Blobs: files, Mail: sender,
+		Client: webhook.NewClient(webhook.Policy{Development: true}), URL: reached.URL + "/hidden", Clock: domain.SystemClock, Signer: signer(t, 31), Timeout: time.Minute,
 	}
 	p.Ready = func(ctx context.Context) error {
 		pending, err := db.MigrationsPending(ctx, p.DB)
@@ -90,6 +92,13 @@ func (p *patient) connect(parameter string) {
 		separator = "&"
 	}
 	p.DB = dbtest.Open(p.T, p.dsn+separator+parameter)
+}
+
+// signer signs PDFs for that many days.
+func signer(t *testing.T, days int) func() (*pdfsign.Signer, error) {
+	t.Helper()
+	files := signtest.New(t, signtest.ECDSA(t), func(c *x509.Certificate) { c.NotAfter = time.Now().AddDate(0, 0, days) })
+	return func() (*pdfsign.Signer, error) { return files.Signer(t), nil }
 }
 
 // mailServer answers a sign-in with reply.
@@ -244,8 +253,11 @@ func TestBroken(t *testing.T) {
 			p.Blobs = brokenStore{Store: p.Blobs, put: func() error { <-hangs; return nil }}
 		}, "not finished in time", "CANDOR_DATA_DIR"},
 		"no Redis":                   {"limits", doctor.Failed, func(p *patient) { p.RedisURL = "redis://:hidden@127.0.0.1:1" }, "connection refused", "CANDOR_REDIS_URL"},
-		"no font":                    {"fonts", doctor.Warning, func(p *patient) { p.PDFFont = "" }, "Chinese", "fonts-droid-fallback"},
 		"a wrong font":               {"fonts", doctor.Failed, func(p *patient) { p.PDFFont = "/nowhere.ttf" }, "nowhere.ttf", "CANDOR_PDF_FONT"},
+		"a certificate of two weeks": {"signature", doctor.Warning, func(p *patient) { p.Signer = signer(p.T, 14) }, "PDFs are signed by " + signtest.Subject, "get a new certificate"},
+		"a wrong certificate": {"signature", doctor.Failed, func(p *patient) {
+			p.Signer = func() (*pdfsign.Signer, error) { return nil, errors.New("CANDOR_PDF_CERT can't be read") }
+		}, "CANDOR_PDF_CERT can't be read", "workers don't start"},
 		"no mail server":             {"email", doctor.Warning, func(p *patient) { p.Mail = mail.Nowhere{} }, "no mail server", "CANDOR_SMTP_URL"},
 		"a mail server that is down": {"email", doctor.Failed, func(p *patient) { p.Mail = smtp(p.T, "127.0.0.1:1") }, "refuses the connection", "CANDOR_SMTP_URL"},
 		"a wrong password": {"email", doctor.Failed, func(p *patient) { p.Mail = smtp(p.T, mailServer(p.T, "535 user is unknown")) },

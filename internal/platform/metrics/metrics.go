@@ -39,6 +39,7 @@ type Metrics struct {
 	delivered prometheus.Histogram
 	repairs   *prometheus.CounterVec
 	drifts    prometheus.Counter
+	undrawn   prometheus.Counter
 	worked    *prometheus.CounterVec
 	requests  *prometheus.HistogramVec
 	unlogged  *prometheus.CounterVec
@@ -46,6 +47,7 @@ type Metrics struct {
 	forbidden *prometheus.CounterVec
 	shared    *prometheus.GaugeVec
 	alone     *prometheus.CounterVec
+	expiry    *prometheus.GaugeVec
 }
 
 // The upper bounds of the histograms' buckets, in seconds. Requests take
@@ -78,6 +80,9 @@ func New(source Source) *Metrics {
 		drifts: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "candor_usage_drifts_total", Help: "Accounts whose used sessions were counted wrongly, at each daily recount again. Never expected.",
 		}),
+		undrawn: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "candor_pdfs_undrawn_total", Help: "Tries to draw a statement that has a character without a font, each ten minutes again.",
+		}),
 		repairs: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "candor_repairs_total", Help: "Finished sessions that lacked their event or its delivery. Never expected.",
 		}, []string{"lacked"}),
@@ -104,6 +109,9 @@ func New(source Source) *Metrics {
 			Name: "candor_rate_limits_alone_total", Help: "Requests that this process counted by itself because Redis didn't answer.",
 		}, nil),
 	}
+	m.expiry = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "candor_pdf_certificate_expiry_timestamp_seconds", Help: "When the certificate that signs PDFs expires, in Unix seconds. Absent if none is configured.",
+	}, nil)
 	for _, outcome := range domain.AttemptOutcomes {
 		m.signIns.WithLabelValues(string(outcome))
 	}
@@ -124,7 +132,7 @@ func New(source Source) *Metrics {
 	})
 	build.Set(1)
 	m.registry.MustRegister(
-		m.events, m.attempts, m.duration, m.first, m.delivered, m.repairs, m.drifts, m.worked, m.requests, m.unlogged, m.signIns, m.forbidden, m.shared, m.alone, build,
+		m.events, m.attempts, m.duration, m.first, m.delivered, m.repairs, m.drifts, m.undrawn, m.worked, m.requests, m.unlogged, m.signIns, m.forbidden, m.shared, m.alone, m.expiry, build,
 		newBacklog(source), newPool(source.Pool),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
@@ -134,6 +142,11 @@ func New(source Source) *Metrics {
 // Handler answers a scrape.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: m.registry, Timeout: scrapeTimeout + time.Second})
+}
+
+// CertificateExpires says until when PDFs can be signed (D81).
+func (m *Metrics) CertificateExpires(at time.Time) {
+	m.expiry.WithLabelValues().Set(float64(at.Unix()))
 }
 
 // EventRecorded counts an event that has committed.
@@ -160,6 +173,9 @@ func (m *Metrics) UsageRecounted(drifts int) { m.drifts.Add(float64(drifts)) }
 
 // Repaired counts a repair.
 func (m *Metrics) Repaired(what string) { m.repairs.WithLabelValues(what).Inc() }
+
+// Undrawn counts a try of a statement that waits for a font.
+func (m *Metrics) Undrawn() { m.undrawn.Inc() }
 
 // Worked counts a job.
 func (m *Metrics) Worked(kind string, failed bool) {

@@ -58,6 +58,7 @@ func TestMetrics(t *testing.T) {
 	m.Attempted("timeout", 15*time.Second)
 	m.FirstAttempted(3 * time.Millisecond)
 	m.Delivered(2 * time.Minute)
+	m.Undrawn()
 	m.Worked("pdf", false)
 	m.Worked("pdf", true)
 	m.Answered("GET", "/v1/sessions/:id", 404, time.Millisecond)
@@ -73,7 +74,7 @@ func TestMetrics(t *testing.T) {
 		`candor_events_total{type="session.completed"} 1`, `candor_events_total{type="session.expired"} 0`,
 		`candor_webhook_attempts_total{outcome="delivered"} 1`, `candor_webhook_attempts_total{outcome="timeout"} 1`,
 		`candor_webhook_first_attempt_delay_seconds_bucket{le="0.005"} 1`, `candor_webhook_delivery_delay_seconds_bucket{le="60"} 0`,
-		`candor_webhook_delivery_delay_seconds_bucket{le="300"} 1`, `candor_repairs_total{lacked="event"} 0`,
+		`candor_webhook_delivery_delay_seconds_bucket{le="300"} 1`, `candor_repairs_total{lacked="event"} 0`, `candor_pdfs_undrawn_total 1`,
 		`candor_jobs_total{kind="pdf",result="done"} 1`, `candor_jobs_total{kind="pdf",result="failed"} 1`,
 		`candor_http_request_duration_seconds_count{method="GET",route="/v1/sessions/:id",status="4xx"} 1`,
 		`candor_http_request_duration_seconds_count{method="other",route="none",status="4xx"} 1`,

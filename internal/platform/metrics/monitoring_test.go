@@ -105,6 +105,7 @@ func scraped(t *testing.T) (names, labels map[string]bool) {
 	m.Answered("GET", "/v1/sessions", 200, time.Second)
 	m.Forbidden(domain.ActorKey)
 	m.LimitsShared(true)
+	m.CertificateExpires(time.Now())
 	_, families := scrape(t, m)
 	names, labels = map[string]bool{}, map[string]bool{"le": true, "job": true, "instance": true}
 	for name, f := range families {

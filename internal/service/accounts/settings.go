@@ -20,6 +20,8 @@ type Settings struct {
 	HelpPhone    string
 	MoneyHelp    string // free help with money trouble; "" for the National Debt Helpline
 	MoneyHelpURL string // what MoneyHelp links to; "" for nothing
+	NextSteps    string // what customers read after submission; "" for our sentence (D83)
+	ReceiptEmail bool   // customers get an email that a live statement arrived
 	BrandColour  string // six hex digits, with or without #; "" for ours
 }
 
@@ -34,7 +36,7 @@ var (
 )
 
 // ChangeSettings stores an account's settings. Error: validation_error by
-// field name, help_email, help_phone, money_help, money_help_url or brand_colour.
+// field name, help_email, help_phone, money_help, money_help_url, next_steps or brand_colour.
 func (s *Service) ChangeSettings(ctx context.Context, id domain.AccountID, by domain.Actor, params Settings) error {
 	name, brokenName := domain.CleanName(params.Name, form.Rule{Code: "account_name"}, "name")
 	email, number := strings.TrimSpace(params.HelpEmail), strings.TrimSpace(params.HelpPhone)
@@ -50,7 +52,8 @@ func (s *Service) ChangeSettings(ctx context.Context, id domain.AccountID, by do
 		brokenColour = form.Rule{Code: "colour"}
 	}
 	help, brokenHelp, link, brokenLink := cleanMoneyHelp(params)
-	err := domain.Invalid(form.Error{Field: "money_help", Rule: brokenHelp}, form.Error{Field: "money_help_url", Rule: brokenLink}, form.Error{Field: "name", Rule: brokenName}, form.Error{Field: "help_email", Rule: brokenEmail}, form.Error{Field: "help_phone", Rule: brokenPhone}, form.Error{Field: "brand_colour", Rule: brokenColour})
+	next, brokenNext := domain.CleanWords(strings.Join(strings.Fields(params.NextSteps), " "), maxNextSteps)
+	err := domain.Invalid(form.Error{Field: "next_steps", Rule: brokenNext}, form.Error{Field: "money_help", Rule: brokenHelp}, form.Error{Field: "money_help_url", Rule: brokenLink}, form.Error{Field: "name", Rule: brokenName}, form.Error{Field: "help_email", Rule: brokenEmail}, form.Error{Field: "help_phone", Rule: brokenPhone}, form.Error{Field: "brand_colour", Rule: brokenColour})
 	if err != nil {
 		return err
 	}
@@ -62,6 +65,7 @@ func (s *Service) ChangeSettings(ctx context.Context, id domain.AccountID, by do
 		before := settingsState(account)
 		account.Name, account.HelpEmail, account.HelpPhone, account.BrandColour = name, optional(email), optional(number), optional(colour)
 		account.MoneyHelp, account.MoneyHelpURL = optional(help), optional(link)
+		account.NextSteps, account.ReceiptEmail = optional(next), params.ReceiptEmail
 		return s.updateAccount(ctx, tx, account, by, before, settingsState(account))
 	})
 }
@@ -69,6 +73,7 @@ func (s *Service) ChangeSettings(ctx context.Context, id domain.AccountID, by do
 const (
 	maxMoneyHelp    = 100
 	maxMoneyHelpURL = 500
+	maxNextSteps    = 500
 )
 
 // cleanMoneyHelp returns where customers get free help, and the rules that it
@@ -182,5 +187,5 @@ func optional(s string) *string {
 }
 
 func settingsState(a *domain.Account) map[string]any {
-	return map[string]any{"name": a.Name, "help_email": a.HelpEmail, "help_phone": a.HelpPhone, "money_help": a.MoneyHelp, "money_help_url": a.MoneyHelpURL, "brand_colour": a.BrandColour}
+	return map[string]any{"name": a.Name, "help_email": a.HelpEmail, "help_phone": a.HelpPhone, "money_help": a.MoneyHelp, "money_help_url": a.MoneyHelpURL, "brand_colour": a.BrandColour, "next_steps": a.NextSteps, "receipt_email": a.ReceiptEmail}
 }

@@ -2,6 +2,7 @@ package forms
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -47,8 +48,8 @@ var ErrUploadsBusy = &domain.Error{
 // is saved at once. No byte is stored if the session is closed or full, or has
 // used up statement.MaxUploadedBytes. What is refused later is deleted before
 // AddDocument returns. The category can be left out until CompleteDocuments.
-// Errors: validation_error on file or category, service_unavailable, those of a
-// session that isn't open, and those of reading Content and Rest.
+// Errors: AlreadyAdded, validation_error on file or category, service_unavailable,
+// those of a session that isn't open, and those of reading Content and Rest.
 func (s *Service) AddDocument(ctx context.Context, session *domain.Session, upload Upload) error {
 	if upload.Rest == nil {
 		category := upload.Category
@@ -73,35 +74,78 @@ func (s *Service) AddDocument(ctx context.Context, session *domain.Session, uplo
 	err = s.receive(ctx, document, upload, content)
 	perhaps := false
 	if err == nil {
-		err = s.change(ctx, session, func(tx *db.Tx, _ *domain.Session, _ time.Time) error {
-			if err := roomForOne(ctx, tx, session.ID); err != nil {
-				return err
-			}
-			return s.Vault.InsertDocument(ctx, tx, document)
-		})
-		perhaps = err != nil && !errors.As(err, new(*domain.Error))
+		err = s.insert(ctx, session, document)
+		perhaps = err != nil && !errors.As(err, new(*domain.Error)) && !errors.As(err, new(*AlreadyAdded))
 	}
 	s.settleUpload(ctx, document, err, perhaps)
 	return err
 }
 
-// roomForOne is an error if the session has as many documents as it can.
-func roomForOne(ctx context.Context, tx *db.Tx, id domain.SessionID) error {
-	existing, err := tx.Documents(ctx, id)
-	if err == nil && len(existing) >= statement.MaxDocuments {
-		err = fileError("file", statement.TooManyFiles)
+// AlreadyAdded says that a session has the bytes of an upload in a document (D84). That
+// one keeps its name, and its category if it has one.
+type AlreadyAdded struct {
+	Document domain.DocumentID
+	// Category is the document's, if the upload came with another one; else "".
+	Category string
+}
+
+// Error is for logs. The form words it.
+func (*AlreadyAdded) Error() string { return "the file was added before" }
+
+// insert stores the row of a received document. The session's lock decides between two
+// uploads of the same bytes: a unique constraint would fail on what earlier releases
+// stored twice, and make the previous release answer a second upload with an error (D75).
+func (s *Service) insert(ctx context.Context, session *domain.Session, document *domain.Document) error {
+	var already *AlreadyAdded
+	err := s.change(ctx, session, func(tx *db.Tx, _ *domain.Session, _ time.Time) error {
+		existing, err := tx.Documents(ctx, session.ID)
+		if err != nil {
+			return err
+		}
+		for _, d := range existing {
+			if !bytes.Equal(d.SHA256, document.SHA256) {
+				continue
+			}
+			already = &AlreadyAdded{Document: d.ID}
+			switch {
+			case d.Category == "":
+				return tx.DescribeDocument(ctx, session.ID, d.ID, document.Category)
+			case document.Category != "" && document.Category != d.Category:
+				already.Category = d.Category
+			}
+			return nil
+		}
+		if err := roomFor(existing); err != nil {
+			return err
+		}
+		return s.Vault.InsertDocument(ctx, tx, document)
+	})
+	if err == nil && already != nil {
+		return already
 	}
 	return err
+}
+
+// roomFor is an error if a session with these documents can have no other one.
+func roomFor(existing []domain.Document) error {
+	if len(existing) >= statement.MaxDocuments {
+		return fileError("file", statement.TooManyFiles)
+	}
+	return nil
 }
 
 // reserveUpload takes room for the largest file from an open session's budget
 // of uploads. settleUpload gives back what the file did not need.
 func (s *Service) reserveUpload(ctx context.Context, session *domain.Session) error {
 	return s.change(ctx, session, func(tx *db.Tx, _ *domain.Session, _ time.Time) error {
-		if err := roomForOne(ctx, tx, session.ID); err != nil {
+		existing, err := tx.Documents(ctx, session.ID)
+		if err == nil {
+			err = roomFor(existing)
+		}
+		if err != nil {
 			return err
 		}
-		err := tx.ReserveUpload(ctx, session.ID, statement.MaxDocumentBytes, statement.MaxUploadedBytes)
+		err = tx.ReserveUpload(ctx, session.ID, statement.MaxDocumentBytes, statement.MaxUploadedBytes)
 		if errors.Is(err, db.ErrState) {
 			return fileError("file", statement.TooMuchUploaded)
 		}
@@ -110,13 +154,17 @@ func (s *Service) reserveUpload(ctx context.Context, session *domain.Session) er
 }
 
 // settleUpload counts what was received of a document, and deletes its bytes
-// if the upload failed. It works after the customer has gone, too. If it fails,
+// if the upload failed. A file that was added before costs nothing (D84). It works after the customer has gone, too. If it fails,
 // the upkeep job deletes the bytes. If the document is perhaps stored, because its
 // commit wasn't answered, the bytes stay: the upkeep job knows whether it is.
 func (s *Service) settleUpload(ctx context.Context, document *domain.Document, failed error, perhaps bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
 	defer cancel()
-	err := s.DB.SettleUpload(ctx, document.SessionID, statement.MaxDocumentBytes-document.SizeBytes)
+	received := document.SizeBytes
+	if errors.As(failed, new(*AlreadyAdded)) {
+		received = 0
+	}
+	err := s.DB.SettleUpload(ctx, document.SessionID, statement.MaxDocumentBytes-received)
 	if failed != nil && !perhaps {
 		deleting := s.Blobs.Delete(ctx, document.ID.String())
 		// What a bucket didn't confirm can still arrive there: the upkeep job deletes it

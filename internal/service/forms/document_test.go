@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"image"
 	"image/jpeg"
 	"image/png"
@@ -97,15 +98,15 @@ func TestTwentyDocuments(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
 	id := b.Opened().ID
-	for range 15 {
-		b.OK(b.upload(id, "other", "a.pdf", "%PDF-"))
+	for i := range 15 {
+		b.OK(b.upload(id, "other", "a.pdf", fmt.Sprintf("%%PDF-%02d", i)))
 	}
 	var wg sync.WaitGroup
 	var taken, refused atomic.Int32
-	for range 15 {
+	for i := range 15 {
 		process := servicetest.New(b.Config)
 		wg.Go(func() {
-			err := process.Forms.AddDocument(b.Ctx, &domain.Session{ID: id}, forms.Upload{Category: "other", Content: strings.NewReader("%PDF-")})
+			err := process.Forms.AddDocument(b.Ctx, &domain.Session{ID: id}, forms.Upload{Category: "other", Content: strings.NewReader(fmt.Sprintf("%%PDF-%02d", 20+i))})
 			switch {
 			case err == nil:
 				taken.Add(1)
@@ -124,11 +125,70 @@ func TestTwentyDocuments(t *testing.T) {
 	if n := b.Count("SELECT count(*) FROM blob_garbage"); n != 0 {
 		t.Errorf("%d blobs of refused uploads are left", n)
 	}
-	if n := b.Count("SELECT uploaded_bytes FROM session WHERE id = $1", id); n < 20*5 || n > 30*5 {
-		t.Errorf("%d bytes are counted for 20 documents of 5 bytes and up to 10 refused ones", n)
+	if n := b.Count("SELECT uploaded_bytes FROM session WHERE id = $1", id); n < 20*7 || n > 30*7 {
+		t.Errorf("%d bytes are counted for 20 documents of 7 bytes and up to 10 refused ones", n)
 	}
 	b.OK(b.Forms.RemoveDocument(b.Ctx, &domain.Session{ID: id}, docs[0].ID))
 	b.OK(b.upload(id, "other", "a.pdf", "%PDF-"))
+}
+
+// TestTheSameBytesAreOneDocument sends one file by several processes at once, and again
+// later (D84). What an earlier release stored twice stays.
+func TestTheSameBytesAreOneDocument(t *testing.T) {
+	t.Parallel()
+	store := &watchedStore{}
+	b := newFixture(t, func(c *servicetest.Config) { store.Store, c.Blobs = c.Blobs, store })
+	id := b.Opened().ID
+	var wg sync.WaitGroup
+	var stored, again atomic.Int32
+	for range 6 {
+		process := servicetest.New(b.Config)
+		wg.Go(func() {
+			err := process.Forms.AddDocument(b.Ctx, &domain.Session{ID: id}, forms.Upload{FileName: "payslip.pdf", Content: strings.NewReader("%PDF-same")})
+			switch {
+			case err == nil:
+				stored.Add(1)
+			case errors.As(err, new(*forms.AlreadyAdded)):
+				again.Add(1)
+			default:
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if stored.Load() != 1 || again.Load() != 5 || store.count() != 1 {
+		t.Fatalf("stored %d times, said %d times, %d blobs; want 1, 5, 1", stored.Load(), again.Load(), store.count())
+	}
+	send := func(category, name string) *forms.AlreadyAdded {
+		t.Helper()
+		var already *forms.AlreadyAdded
+		if err := b.upload(id, category, name, "%PDF-same"); !errors.As(err, &already) {
+			t.Fatalf("the same bytes again: %v", err)
+		}
+		return already
+	}
+	if said := send("bank_statement", "copy.pdf"); said.Category != "" {
+		t.Errorf("a document without a category took one and kept %q", said.Category)
+	}
+	if said := send("tax_return", "copy.pdf"); said.Category != "bank_statement" {
+		t.Errorf("the category that is kept is %q, want bank_statement", said.Category)
+	}
+	documents, err := b.Vault.Documents(b.Ctx, b.DB, id)
+	b.OK(err)
+	if len(documents) != 1 || documents[0].FileName != "payslip.pdf" || documents[0].Category != "bank_statement" {
+		t.Errorf("documents = %+v, want the first with its name and the first category", documents)
+	}
+	if n := b.Count("SELECT uploaded_bytes FROM session WHERE id = $1", id); n != len("%PDF-same") {
+		t.Errorf("%d bytes are counted, want those of one file", n)
+	}
+	if n := b.Count("SELECT count(*) FROM blob_garbage"); n != 0 || store.count() != 1 {
+		t.Errorf("%d notes of garbage, %d blobs; want 0 and 1", n, store.count())
+	}
+	_, err = b.DB.Raw().ExecContext(b.Ctx, `INSERT INTO document SELECT gen_random_uuid(), session_id, category, file_name, content_type, size_bytes, sha256, uploaded_at FROM document`)
+	b.OK(err)
+	send("", "third.pdf")
+	b.OK(b.upload(b.Opened().ID, "other", "payslip.pdf", "%PDF-same")) // another session's
+	b.OK(b.Forms.RemoveDocument(b.Ctx, &domain.Session{ID: id}, documents[0].ID))
 }
 
 // watchedStore counts what is stored and not deleted.
@@ -243,7 +303,7 @@ func TestUploadsAtOnce(t *testing.T) {
 	}
 	b.OK(b.upload(second, "other", "a.pdf", "%PDF-"))
 	finish()
-	b.OK(b.upload(first, "other", "a.pdf", "%PDF-"))
+	b.OK(b.upload(first, "other", "a.pdf", "%PDF-2"))
 
 	many := make([]domain.SessionID, 32)
 	for i := range many {
@@ -254,7 +314,7 @@ func TestUploadsAtOnce(t *testing.T) {
 		t.Errorf("upload 33 of the process: %v, want service_unavailable", err)
 	}
 	finish()
-	b.OK(b.upload(first, "other", "a.pdf", "%PDF-"))
+	b.OK(b.upload(first, "other", "a.pdf", "%PDF-3"))
 }
 
 // A session's uploads are bounded for its life, removed and refused ones
@@ -272,7 +332,7 @@ func TestUploadBudget(t *testing.T) {
 	used(statement.MaxUploadedBytes - statement.MaxDocumentBytes)
 	b.OK(b.upload(id, "other", "a.pdf", "%PDF-"))
 	var refusal *domain.Error
-	if err := b.upload(id, "other", "a.pdf", "%PDF-"); !errors.As(err, &refusal) || refusal.Message != statement.TooMuchUploaded {
+	if err := b.upload(id, "other", "b.pdf", "%PDF-2"); !errors.As(err, &refusal) || refusal.Message != statement.TooMuchUploaded {
 		t.Errorf("an upload beyond the budget: %v, want %q", err, statement.TooMuchUploaded)
 	}
 	if got := b.Count("SELECT uploaded_bytes FROM session WHERE id = $1", id); got != statement.MaxUploadedBytes-statement.MaxDocumentBytes+5 {

@@ -243,6 +243,9 @@ func (f *State) Empty(name string) *form.Section {
 	if name != statement.AssetsSection {
 		blank.Assets = f.Statement.Assets // for what the section offers
 	}
+	if name == statement.ExpensesSection { // for what the section asks
+		blank.Personal.Household, blank.Liabilities = f.Statement.Personal.Household, f.Statement.Liabilities
+	}
 	section := blank.Section(name, f.now)
 	if section != nil {
 		section.Suggestions = f.Statement.Suggestions(name)
@@ -253,18 +256,30 @@ func (f *State) Empty(name string) *form.Section {
 // Gaps lists what keeps a section that was begun from being complete.
 func (f *State) Gaps(name string) []form.Gap {
 	section, own := f.Empty(name), f.Sections[name]
-	if section == nil || own.Draft == nil {
+	switch {
+	case section == nil:
+		return nil
+	case own.Draft != nil:
+		section.Read(own.Draft)
+	case f.outdated(name):
+		section.Read(f.Section(name).Inputs())
+	default:
 		return nil
 	}
-	section.Read(own.Draft)
 	return section.Gaps()
 }
 
+// outdated reports whether a section was completed before answers changed on which its
+// questions depend (D78).
+func (f *State) outdated(name string) bool {
+	return name == statement.ExpensesSection && f.Statement.ExpensesOutdated
+}
+
 // Finished reports whether a section can be signed for: it was completed, its
-// answers are still valid, and every document has a category.
+// answers are still valid and fit the other sections, and every document has a category.
 func (f *State) Finished(name string) bool {
 	own := f.Sections[name]
-	return own.Completed && own.Draft == nil && (name != statement.DocumentsSection || f.Statement.DocumentsDescribed())
+	return own.Completed && own.Draft == nil && !f.outdated(name) && (name != statement.DocumentsSection || f.Statement.DocumentsDescribed())
 }
 
 // Unfinished lists the sections before the declaration that can't be signed

@@ -1,6 +1,7 @@
 package forms
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -18,6 +19,7 @@ import (
 // A Signature is what a customer signs with.
 type Signature struct {
 	Declaration statement.Declaration // the caller has validated its section
+	Language    domain.Language       // of the page that is signed; "" for English
 	Browser     string                // which browser signs, for SignedBy; "" if that isn't known
 	// Shown is the State.Digest of the answers that the page showed, "" for a script, which
 	// is shown nothing (D76).
@@ -70,16 +72,17 @@ func (s *Service) Submit(ctx context.Context, seen *domain.Session, signature Si
 		if err != nil {
 			return err
 		}
-		if err := unfinished(stored.Sections, stored.Documents); err != nil {
+		answers, err := stored.Statement()
+		if err != nil {
+			return err
+		}
+		if err := unfinished(stored.Sections, answers); err != nil {
 			return err
 		}
 		if signature.Shown != "" && signature.Shown != stored.Digest() {
 			return domain.Invalid(form.Error{Field: "shown", Rule: form.Rule{Code: "unfinished"}})
 		}
-		answers, err := stored.Statement()
-		if err != nil {
-			return err
-		}
+		answers.Declaration = signature.Declaration // whose name can be odd, too
 		doubts := answers.Doubts(now)
 		if len(signature.Unconfirmed(doubts)) > 0 {
 			return domain.Invalid(form.Error{Field: "confirmations", Rule: form.Rule{Code: "unfinished"}})
@@ -93,18 +96,18 @@ func (s *Service) Submit(ctx context.Context, seen *domain.Session, signature Si
 		if _, err := s.Vault.SaveSection(ctx, tx, session.ID, stored, statement.DeclarationSection, declaration, now); err != nil {
 			return err
 		}
-		if err := s.complete(ctx, tx, session, answers, now); err != nil || signature.Browser == "" {
+		if err := s.complete(ctx, tx, session, answers, now); err != nil {
+			return err
+		}
+		if err := s.tellCustomer(ctx, tx, session, signature.Language); err != nil || signature.Browser == "" {
 			return err
 		}
 		return s.Idempotency.Mark(ctx, tx, signatureKey(session, signature.Browser))
 	})
 }
 
-func unfinished(stored []db.Section, documents []domain.Document) error {
-	state := State{Sections: map[string]SectionState{}, Statement: &statement.Statement{}}
-	for _, d := range documents {
-		state.Statement.Documents = append(state.Statement.Documents, statement.Document{Category: statement.DocumentCategory(d.Category)})
-	}
+func unfinished(stored []db.Section, answers *statement.Statement) error {
+	state := State{Sections: map[string]SectionState{}, Statement: answers}
 	for _, section := range stored {
 		own := SectionState{Completed: section.CompletedAt != nil}
 		if section.Draft != nil {
@@ -131,6 +134,21 @@ func (s *Service) complete(ctx context.Context, tx *db.Tx, session *domain.Sessi
 		return err
 	}
 	return s.Outbox.PDF(ctx, tx, session.ID)
+}
+
+// tellCustomer asks for the email that the statement arrived, if the partner wants it. It
+// goes to the address that the partner gave, never to one that was typed into the form,
+// and in live mode only, which an operator has opened: so neither who has a link nor who
+// signs up for an account can send email to strangers (D83).
+func (s *Service) tellCustomer(ctx context.Context, tx *db.Tx, session *domain.Session, language domain.Language) error {
+	if !session.Livemode {
+		return nil
+	}
+	account, err := tx.Account(ctx, session.AccountID)
+	if err != nil || !account.ReceiptEmail {
+		return err
+	}
+	return s.Outbox.ReceiptToCustomer(ctx, tx, session.ID, cmp.Or(language, domain.English))
 }
 
 // signatureKey is the idempotency key under which the signing of a session is stored:

@@ -96,7 +96,7 @@ func TestDataPDFAndDocuments(t *testing.T) {
 	expect("of the other mode", read(b.Live()), unknown, unknown, unknown)
 	expect("before the PDF", read(b.Test()), "", domain.CodePDFNotReady, "")
 	b.OK(b.DB.InTx(b.Ctx, func(tx *db.Tx) error {
-		_, err := b.Vault.InsertPDF(b.Ctx, tx, session.ID, []byte("%PDF"), 1, servicetest.Start)
+		_, err := b.Vault.InsertPDF(b.Ctx, tx, session.ID, domain.PDF{Content: []byte("%PDF"), Pages: 1}, servicetest.Start)
 		return err
 	}))
 	expect("with the PDF", read(b.Test()), "", "", "")

@@ -7,6 +7,7 @@ import (
 
 	"candor/internal/domain"
 	"candor/internal/platform/keyring"
+	"candor/internal/statement"
 )
 
 // A Timeline is everything that happened to a session.
@@ -18,9 +19,10 @@ type Timeline struct {
 	LinkUses   []domain.LinkUse    // the latest first
 	Refused    []domain.RefusedRule
 	Documents  []domain.Document
-	Retained   bool       // PDF and documents are still to be had
-	DataUntil  *time.Time // when retention erases what was entered; nil: never, or not known yet
-	DataGone   bool       // what was entered is erased, or as good as that
+	Names      *statement.Names // nil until it is signed, and if it can't be read
+	Retained   bool             // PDF and documents are still to be had
+	DataUntil  *time.Time       // when retention erases what was entered; nil: never, or not known yet
+	DataGone   bool             // what was entered is erased, or as good as that
 }
 
 // maxAudit is how many reads and changes of a session are shown.
@@ -60,6 +62,9 @@ func (s *Service) Timeline(ctx context.Context, scope domain.Scope, id domain.Se
 	if timeline.Refused, err = s.DB.RefusedRules(ctx, id); err != nil {
 		return nil, err
 	}
+	if timeline.Names, err = s.names(ctx, session); err != nil {
+		return nil, err
+	}
 	timeline.Documents, err = s.Vault.Documents(ctx, s.DB, id)
 	if errors.Is(err, keyring.ErrSealed) { // the rest of the page is still of use
 		s.Logger.ErrorContext(ctx, "names of documents can't be opened", "session_id", id, "error", err)
@@ -69,4 +74,22 @@ func (s *Service) Timeline(ctx context.Context, scope domain.Scope, id domain.Se
 		}
 	}
 	return timeline, err
+}
+
+// names are those of a completed session's statement, nil for others. They are compared at
+// each time, so that sessions of any age have them (D79).
+func (s *Service) names(ctx context.Context, session *domain.Session) (*statement.Names, error) {
+	if session.Status != domain.Completed {
+		return nil, nil
+	}
+	answers, err := s.Vault.Statement(ctx, s.DB, session.ID)
+	if errors.Is(err, keyring.ErrSealed) { // the rest of the page is still of use
+		s.Logger.ErrorContext(ctx, "answers can't be opened", "session_id", session.ID, "error", err)
+		return nil, nil
+	}
+	if err != nil || answers.Personal.FullName == "" { // "" if it was erased since
+		return nil, err
+	}
+	names := answers.Names(session.CustomerName)
+	return &names, nil
 }

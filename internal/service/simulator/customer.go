@@ -74,7 +74,7 @@ func (c *customer) answer(state *forms.State, name string, given form.Given) url
 	prefill := state.Statement.Prefill[name]
 	switch {
 	case given != nil && name != statement.PersonalDetailsSection:
-		section = state.Empty(name)
+		section = unshared(state.Empty(name))
 		section.Offer(given)
 	default:
 		section.Offer(prefill)
@@ -96,8 +96,19 @@ func (c *customer) section(state *forms.State, name string) *form.Section {
 		answers = statement.Statement{Assets: state.Statement.Assets}
 		sample.AddDebts(c.random(name), &answers)
 	case statement.ExpensesSection:
-		answers = statement.Statement{Assets: state.Statement.Assets, Liabilities: state.Statement.Liabilities}
+		answers = statement.Statement{Personal: state.Statement.Personal, Income: state.Statement.Income, Assets: state.Statement.Assets, Liabilities: state.Statement.Liabilities}
 		sample.AddExpenses(c.random(name), &answers)
 	}
-	return answers.Section(name, c.now)
+	return unshared(answers.Section(name, c.now))
+}
+
+// unshared answers a couple's question for the share: the amounts of data and of made-up
+// customers are the customer's own (D78).
+func unshared(section *form.Section) *form.Section {
+	section.Walk(func(path string, f form.Field) {
+		if path == statement.ShareInput && f.Asked() {
+			f.Value.Parse(func(string) string { return "100" })
+		}
+	})
+	return section
 }

@@ -55,7 +55,9 @@ func Long() *statement.Statement {
 		}
 		var n int
 		section.Walk(func(_ string, f form.Field) {
-			n++
+			if n++; f.When != nil && !f.When() {
+				return
+			}
 			f.Value.Parse(func(part string) string { return longest(f, part, n) })
 		})
 		if errs := section.Validate(); len(errs) > 0 {
@@ -84,8 +86,8 @@ func longest(f form.Field, part string, n int) string {
 		label := strings.Repeat("d", 61)
 		return strings.Repeat("a", 64) + "@" + label + "." + label + "." + label + ".au"
 	case form.KindPhone:
-		return "+61 (02) 9999 - 9999 - 9 . (9)"
-	case form.KindDigits:
+		return "+61 2 9999 9999"
+	case form.KindPostcode:
 		return "2204"
 	case form.KindMoney:
 		if part != "" {
@@ -94,9 +96,14 @@ func longest(f form.Field, part string, n int) string {
 		return (form.MaxCents - form.Cents(n)).Decimal()
 	case form.KindPercent:
 		return strconv.Itoa(100 - n%50)
+	case form.KindNumber:
+		return "20"
 	case form.KindDate:
 		return map[string]string{"day": "30", "month": "9", "year": "1999"}[part]
 	case form.KindChoice:
+		if f.Preset == statement.Australia {
+			return f.Preset // which has states
+		}
 		return f.Options[n%len(f.Options)].Code
 	case form.KindCheckbox:
 		return "true"

@@ -29,6 +29,8 @@ const (
 	Phone   Device = iota // 390 × 844
 	Desktop               // 1280 × 900
 	Narrow                // 320 × 640: the least width of WCAG 1.4.10
+	Small                 // 360 × 640
+	Wide                  // 1600 × 900
 )
 
 func (d Device) size() (width, height int64) {
@@ -37,6 +39,10 @@ func (d Device) size() (width, height int64) {
 		return 1280, 900
 	case Narrow:
 		return 320, 640
+	case Small:
+		return 360, 640
+	case Wide:
+		return 1600, 900
 	}
 	return 390, 844
 }

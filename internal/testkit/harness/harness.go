@@ -223,7 +223,7 @@ func (h *Harness) Upload(id domain.SessionID, name string) []byte {
 func (h *Harness) StorePDF(id domain.SessionID, content []byte) {
 	h.Helper()
 	h.OK(h.Service.DB.InTx(h.Context(), func(tx *db.Tx) error {
-		_, err := h.Service.Vault.InsertPDF(h.Context(), tx, id, content, 4, h.Clock.Now())
+		_, err := h.Service.Vault.InsertPDF(h.Context(), tx, id, domain.PDF{Content: content, Pages: 4}, h.Clock.Now())
 		return err
 	}))
 }

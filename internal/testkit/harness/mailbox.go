@@ -76,7 +76,7 @@ func (m *Mailbox) Email(to, subject string) mail.Message {
 func (m *Mailbox) Idle() {
 	m.Helper()
 	testkit.Await(m, "some emails are never sent", func() bool {
-		return QueryOne[int](m.Harness, `SELECT count(*) FROM river_job WHERE kind IN ('staff_letter', 'billing_letter') AND state <> 'completed'`) == 0
+		return QueryOne[int](m.Harness, `SELECT count(*) FROM river_job WHERE kind IN ('staff_letter', 'billing_letter', 'customer_receipt') AND state <> 'completed'`) == 0
 	})
 	select {
 	case email := <-m.Sent:

@@ -1,0 +1,184 @@
+package form_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"candor/internal/statement/statementtest"
+	"candor/internal/testkit/harness"
+)
+
+// livesAs posts personal details with who lives on the customer's money.
+func livesAs(c *harness.Customer, kind string) {
+	c.Helper()
+	values := statementtest.Values("personal_details")
+	values.Set("household.type", kind)
+	c.WantRedirect(c.Post("personal_details", values))
+}
+
+// spending is what a couple with 60 and 40 per cent spends; the car loan is the customer's.
+func spending() url.Values {
+	return url.Values{
+		"share": {"60"}, "housing.mortgage_rent": {"600"}, "housing.mortgage_rent.period": {"week"},
+		"living.groceries": {"333.33"}, "living.groceries.period": {"fortnight"}, "living.clothing": {"100"}, "transport.car_loan": {"300"},
+	}
+}
+
+// signed is what the partner reads of a couple's money.
+type signed struct {
+	Personal struct {
+		Household struct {
+			Type       string
+			Dependants *int
+		}
+	} `json:"personal_details"`
+	Expenses struct {
+		Share   *int
+		Housing struct {
+			Rent json.Number `json:"mortgage_rent"`
+		}
+		Living struct{ Groceries, Clothing json.Number }
+		Total  json.Number `json:"total_monthly_expenses"`
+	}
+	Entered map[string]json.RawMessage
+	Summary struct {
+		Surplus json.Number `json:"monthly_surplus"`
+	}
+}
+
+// sign submits the form and reads its data.
+func sign(t *testing.T, c *harness.Customer) signed {
+	c.Helper()
+	c.WantRedirect(c.Post("documents", url.Values{"action": {"continue"}}))
+	c.WantRedirect(c.Sign())
+	data, err := c.Service.Sessions.Data(c.Context(), c.TestScope(), c.ID, harness.Operator)
+	c.OK(err)
+	var out signed
+	c.OK(json.Unmarshal([]byte(toJSON(t, data.Statement)), &out))
+	for path, entry := range out.Entered {
+		var b bytes.Buffer
+		c.OK(json.Compact(&b, entry))
+		out.Entered[path] = b.Bytes()
+	}
+	return out
+}
+
+// A couple gives what the household spends and the customer's share. The contract's fields
+// have the share, rounded once; what was typed is beside it (D78).
+func TestCouplesShare(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t).NewCustomer()
+	livesAs(c, "couple")
+	c.WantRedirect(c.Post("income", url.Values{"employment_income.gross_salary": {"120000"}}))
+	for _, none := range []string{"assets", "liabilities"} {
+		c.WantRedirect(c.Post(none, url.Values{"has": {"none"}}))
+	}
+	without := spending()
+	without.Del("share")
+	c.WantPage(c.Post("expenses", without), http.StatusUnprocessableEntity).Shows("Enter your share of household costs, from 0 to 100")
+	c.WantRedirect(c.Post("expenses", spending()))
+	c.WantPage(c.Get("expenses"), http.StatusOK).WantField("housing.mortgage_rent", "600").WantField("share", "60").
+		Shows("Your part: $1,560.00 a month", "Your part: $60.00 a month")
+	c.WantPage(c.Get("declaration"), http.StatusOK).Shows("× 60%")
+	c.WantPage(c.Get(""), http.StatusOK).Shows("Zoë Margaret O'Brien’s statement", "Your partner makes a statement of their own")
+
+	got := sign(t, c)
+	// 600 × 52 ÷ 12 × 0.6 = 1,560; 333.33 × 26 ÷ 12 × 0.6 = 433.329; 100 × 0.6; 300 is the customer's own.
+	if e := got.Expenses; e.Housing.Rent != "1560" || e.Living.Groceries != "433.33" || e.Living.Clothing != "60" || e.Total != "2353.33" || *e.Share != 60 {
+		t.Errorf("expenses %+v", e)
+	}
+	if got.Summary.Surplus != "7646.67" || got.Personal.Household.Type != "couple" || *got.Personal.Household.Dependants != 2 {
+		t.Errorf("surplus %s of %+v", got.Summary.Surplus, got.Personal.Household)
+	}
+	for path, want := range map[string]string{
+		"expenses.housing.mortgage_rent": `{"amount":600,"period":"week","share":60}`,
+		"expenses.living.clothing":       `{"amount":100,"period":"month","share":60}`,
+		"expenses.transport.car_loan":    ``,
+	} {
+		if entry := string(got.Entered[path]); entry != want {
+			t.Errorf("%s was entered as %s, want %s", path, entry, want)
+		}
+	}
+}
+
+// Expenses that were completed for another household must be looked at again before the
+// signature, and have no old sum (D78).
+func TestHouseholdChanges(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t).NewCustomer()
+	livesAs(c, "couple")
+	c.WantRedirect(c.Post("income", url.Values{"employment_income.gross_salary": {"120000"}}))
+	for _, none := range []string{"assets", "liabilities"} {
+		c.WantRedirect(c.Post(none, url.Values{"has": {"none"}}))
+	}
+	c.WantRedirect(c.Post("expenses", spending()))
+	c.WantRedirect(c.Post("documents", url.Values{"action": {"continue"}}))
+
+	livesAs(c, "single")
+	c.WantPage(c.Get(""), http.StatusOK).Shows("Changes to finish")
+	c.WantPage(c.Sign(), http.StatusUnprocessableEntity)
+	page := c.WantPage(c.Get("expenses"), http.StatusOK).WantField("housing.mortgage_rent", "600")
+	page.Shows("Who pays has changed. Check each amount here.", "= $2,600.00 a month").Hides("share of household costs", "$1,560.00")
+
+	livesAs(c, "couple")
+	c.WantPage(c.Get(""), http.StatusOK).Hides("Changes to finish") // as it was
+	c.WantRedirect(c.Post("liabilities", url.Values{
+		"mortgages.0.lender": {"ANZ"}, "mortgages.0.balance": {"300000"}, "mortgages.0.monthly_repayment": {"1800"},
+	}))
+	c.WantPage(c.Get(""), http.StatusOK).Shows("Changes to finish")
+	c.WantPage(c.Get("expenses"), http.StatusOK).Shows("Your part.", "= $2,600.00 a month", "Who pays has changed")
+	again := spending()
+	again.Set("housing.mortgage_rent", "1800")
+	again.Set("housing.mortgage_rent.period", "month")
+	c.WantRedirect(c.Post("expenses", again))
+	if got := sign(t, c); got.Expenses.Housing.Rent != "1800" || got.Expenses.Living.Clothing != "60" {
+		t.Errorf("with a mortgage of their own: %+v", got.Expenses)
+	}
+}
+
+// A script that knows only the contract has no household and no share. A page asks both.
+func TestScriptHasNoHousehold(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t).NewCustomer()
+	values := statementtest.Values("personal_details")
+	values.Del("household.type")
+	values.Del("household.dependants")
+	c.WantRedirect(c.Post("personal_details", values))
+	page := maps.Clone(values)
+	page.Set("was", values.Encode())
+	c.WantPage(c.Post("personal_details", page), http.StatusUnprocessableEntity).Shows("Select whether you live with a partner", "Enter how many dependants you have, 0 for none")
+	c.WantRedirect(c.Post("personal_details", values))
+	c.WantRedirect(c.Post("income", url.Values{"employment_income.gross_salary": {"120000"}}))
+	for _, none := range []string{"assets", "liabilities"} {
+		c.WantRedirect(c.Post(none, url.Values{"has": {"none"}}))
+	}
+	c.WantRedirect(c.Post("expenses", url.Values{"housing.mortgage_rent": {"2600"}}))
+	got := sign(t, c)
+	if got.Expenses.Housing.Rent != "2600" || got.Expenses.Share != nil || got.Personal.Household.Type != "" || got.Personal.Household.Dependants != nil || len(got.Entered) != 0 {
+		t.Errorf("a script's statement is %+v", got)
+	}
+}
+
+// A car that isn't paid off is a personal loan with a name, which asks for its lender (D20).
+func TestCarLoanIsAPersonalLoan(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t).NewCustomer()
+	c.WantRedirect(c.Post("assets", url.Values{
+		"vehicles.0.description": {"Mazda 3"}, "vehicles.0.value": {"15000"}, "vehicles.0.amount_owing": {"9000"},
+	}))
+	page := c.WantPage(c.Get("liabilities"), http.StatusOK)
+	page.WantField("personal_loans.0.purpose", "Car loan, Mazda 3").WantField("personal_loans.0.balance", "9,000")
+	if !strings.Contains(page.Source, "<h3>Car loan, Mazda 3</h3>") {
+		t.Error("the loan isn't titled by what it is")
+	}
+	loan := url.Values{"personal_loans.0.purpose": {"Car loan, Mazda 3"}, "personal_loans.0.balance": {"9000"}, "personal_loans.0.monthly_repayment": {"310"}}
+	c.WantPage(c.Post("liabilities", loan), http.StatusUnprocessableEntity).Shows("Car loan, Mazda 3: enter the lender")
+	loan.Set("personal_loans.0.lender", "Plenti")
+	c.WantRedirect(c.Post("liabilities", loan))
+	c.WantPage(c.Get("expenses"), http.StatusOK).WantField("transport.car_loan", "310").WantField("commitments.debt_repayments", "")
+}

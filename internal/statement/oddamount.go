@@ -1,0 +1,69 @@
+package statement
+
+import (
+	"time"
+
+	"candor/internal/form"
+)
+
+// The limits of odd amounts (D79); doc/form.md has their sources.
+const (
+	// hugeIncome is a year's. An income above it that was given for a shorter time is
+	// probably that of a year: few people have as much.
+	hugeIncome Cents = 500_000_00
+	// bareMinimum is what a person spends in a month at the least: the lowest basic rate of
+	// JobSeeker Payment from the age of 22, that of each partner of a couple, $712.30 a
+	// fortnight from 20 September 2024 (Services Australia). It is below the poverty lines of
+	// the Melbourne Institute and of ACOSS with UNSW.
+	bareMinimum Cents = 1_543_32
+)
+
+const businessIncome = "income.other_income.business_income"
+
+// yearlyOf are the sentences about an amount by the period in which it was given.
+var yearlyOf = map[form.Period]string{
+	form.Weekly:      "{label}: {amount} a week makes {year} a year.",
+	form.Fortnightly: "{label}: {amount} a fortnight makes {year} a year.",
+	form.Monthly:     "{label}: {amount} a month makes {year} a year.",
+	form.Quarterly:   "{label}: {amount} a quarter makes {year} a year.",
+}
+
+// incomeByPeriod are the incomes of a week to a quarter that make a huge one.
+func incomeByPeriod(s *Statement, _ time.Time) (out []Doubt) {
+	s.Section(IncomeSection, time.Time{}).Walk(func(path string, f form.Field) {
+		for _, e := range f.Entries() {
+			out = append(out, when(e.Period != form.Yearly && e.Yearly() > hugeIncome, Doubt{
+				Path: IncomeSection + "." + path, Text: yearlyOf[e.Period], Label: f.Label, Args: []string{e.Amount.String(), e.Yearly().String()},
+			})...)
+		}
+	})
+	return out
+}
+
+// expensesAboveIncome are the expenses that are above the whole income, except the rent,
+// which has a rule of its own.
+func expensesAboveIncome(s *Statement, _ time.Time) (out []Doubt) {
+	income := s.Income.Monthly()
+	s.Section(ExpensesSection, time.Time{}).Walk(func(path string, f form.Field) {
+		out = append(out, when(f.Asked() && path != "housing.mortgage_rent" && income > 0 && f.Amount() > income, Doubt{
+			Path: ExpensesSection + "." + path, Text: "{label}: {expense} a month. Your income is {income} a month.", Label: f.Label, Args: []string{f.Amount().String(), income.String()},
+		})...)
+	})
+	return out
+}
+
+// paysNoRent reports whether the customer lives for nothing in a home that isn't theirs.
+func (s *Statement) paysNoRent() bool {
+	return s.Expenses.Housing.MortgageRent == 0 && len(s.Assets.RealProperty)+len(s.Liabilities.Mortgages) == 0
+}
+
+// lowExpenses are all expenses together if they are too low to live on. Rent that is missing
+// explains them, so it is asked about in one.
+func lowExpenses(s *Statement, _ time.Time) []Doubt {
+	text := "You spend {expenses} a month in total."
+	if s.paysNoRent() {
+		text = "You spend {expenses} a month in total. You pay no rent."
+	}
+	total := s.Expenses.Total()
+	return when(total < bareMinimum, Doubt{Path: "expenses.total_monthly_expenses", Text: text, Args: []string{total.String()}})
+}

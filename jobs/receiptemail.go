@@ -1,0 +1,86 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"candor/db"
+	"candor/internal/domain"
+	"candor/internal/platform/mail"
+	"candor/internal/vault"
+	"candor/views/email"
+	"candor/views/i18n"
+)
+
+// receiptEmailArgs tells a session's customer that the statement arrived (D83).
+type receiptEmailArgs struct {
+	SessionID domain.SessionID `json:"session_id" river:"unique"`
+	Language  domain.Language  `json:"language"` // of the page that was signed
+}
+
+// Kind names the job.
+func (receiptEmailArgs) Kind() string { return "customer_receipt" }
+
+// InsertOpts puts it into the queue of all emails.
+func (receiptEmailArgs) InsertOpts() river.InsertOpts {
+	return river.InsertOpts{Queue: queueMail, MaxAttempts: emailRuns, UniqueOpts: river.UniqueOpts{ByArgs: true}}
+}
+
+// ReceiptToCustomer tells a session's customer that the statement arrived.
+func (i *Inserter) ReceiptToCustomer(ctx context.Context, tx *db.Tx, id domain.SessionID, language domain.Language) error {
+	return i.insert(ctx, tx, receiptEmailArgs{SessionID: id, Language: language})
+}
+
+type receiptEmailWorker struct {
+	river.WorkerDefaults[receiptEmailArgs]
+	db     *db.DB
+	vault  *vault.Vault
+	sender mail.Sender
+	clock  domain.Clock
+}
+
+// Timeout bounds one run.
+func (w *receiptEmailWorker) Timeout(*river.Job[receiptEmailArgs]) time.Duration {
+	return emailTimeout
+}
+
+// NextRetry spaces failed runs: ten within a day.
+func (w *receiptEmailWorker) NextRetry(job *river.Job[receiptEmailArgs]) time.Time {
+	return time.Now().Add(time.Duration(job.Attempt*job.Attempt) * 4 * time.Minute)
+}
+
+// Work sends the email, unless it was sent, the partner has switched it off, or the
+// answers or the customer are erased. The row that says it was sent commits after the
+// mail server took it: only a run that is cut off in between is repeated.
+func (w *receiptEmailWorker) Work(ctx context.Context, job *river.Job[receiptEmailArgs]) error {
+	session, err := w.db.SessionByID(ctx, job.Args.SessionID)
+	if errors.Is(err, db.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	account, err := w.db.Account(ctx, session.AccountID)
+	if err != nil {
+		return err
+	}
+	if !account.ReceiptEmail || !session.Livemode || session.Status != domain.Completed || session.ErasedAt != nil || session.CustomerErasedAt != nil || session.DataErasedAt != nil {
+		return nil
+	}
+	answers, err := w.vault.Statement(ctx, w.db, session.ID)
+	if err != nil {
+		return err
+	}
+	zone, _ := answers.Personal.Address.Zone() // the customer's clock, as on the PDF
+	return w.db.InTx(ctx, func(tx *db.Tx) error {
+		first, err := tx.InsertCustomerReceipt(ctx, session.ID, w.clock.Now())
+		if err != nil || !first {
+			return err
+		}
+		in := i18n.At(i18n.In(ctx, job.Args.Language), zone)
+		return sendEmail(ctx, w.sender, session.CustomerEmail, email.Received(in, account, session))
+	})
+}
