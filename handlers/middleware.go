@@ -114,6 +114,7 @@ func (s *server) secureHeaders(next echo.HandlerFunc) echo.HandlerFunc {
 		"Cross-Origin-Resource-Policy": "same-origin",
 		"Content-Security-Policy":      web.PagePolicy,
 		"Cache-Control":                "no-store",
+		"Permissions-Policy":           web.PermissionsPolicy,
 	} {
 		ofPages.Set(name, value)
 	}

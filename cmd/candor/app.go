@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"path/filepath"
+	"strings"
 
 	"candor/cmd/candor/config"
 	"candor/db"
@@ -44,12 +46,25 @@ type app struct {
 	stripe   billing.CardProvider // nil if invoices are paid by bank transfer
 }
 
+// targets is what webhooks may call. In development receivers share the service's name,
+// localhost.
+func targets(c config.Config) webhook.Policy {
+	if c.Development {
+		return webhook.Policy{Development: true}
+	}
+	own, err := url.Parse(c.PublicURL())
+	if err != nil {
+		return webhook.Policy{} // the configuration was read: it is one
+	}
+	return webhook.Policy{OwnHost: strings.ToLower(own.Hostname())}
+}
+
 // openApp opens keys, database and stores, and the use cases on top of them. In
 // development it migrates. In production the schema must be up to date, because a
 // release migrates once, before its processes start.
 func openApp(ctx context.Context, c config.Config, logger *slog.Logger) (_ *app, err error) {
 	a := &app{Config: service.Config{
-		Policy: webhook.Policy{Development: c.Development}, BaseURL: c.PublicURL(), Clock: domain.SystemClock, Logger: logger, Terms: c.Terms,
+		Policy: targets(c), BaseURL: c.PublicURL(), Clock: domain.SystemClock, Logger: logger, Terms: c.Terms,
 	}}
 	defer func() {
 		if err == nil {

@@ -33,7 +33,7 @@ func (p *process) examine(ctx context.Context, url string) doctor.Report {
 	}
 	var a app
 	defer a.close()
-	client := webhook.NewClient(webhook.Policy{Development: c.Development})
+	client := webhook.NewClient(targets(c))
 	defer client.Close()
 	d := doctor.Config{
 		Version: readVersion().Version, Development: c.Development, Connections: c.DBConnections, PDFFont: c.PDFFont,

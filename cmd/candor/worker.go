@@ -27,7 +27,7 @@ func startWorker(ctx context.Context, c config.Config, a *app, logger *slog.Logg
 	if signer != nil {
 		a.metrics.CertificateExpires(signer.Expires())
 	}
-	client := webhook.NewClient(webhook.Policy{Development: c.Development})
+	client := webhook.NewClient(targets(c))
 	dispatcher := delivery.New(delivery.Config{
 		DB: a.DB, Ring: a.Ring, Client: client, Schedule: c.Schedule, Clock: domain.SystemClock, Logger: logger, Observer: a.metrics, Tracer: a.tracer,
 		PollEvery: c.SweepInterval, RescueAfter: c.RescueAfter,

@@ -245,7 +245,10 @@ func TestIdempotencyInProgress(t *testing.T) {
 	done := make(chan harness.Answer)
 	go func() { done <- h.PostOnce("slow", harness.ValidBody) }()
 	h.WaitForLock()
-	h.PostOnce("slow", harness.ValidBody).WantError(http.StatusConflict, "idempotency_in_progress", "")
+	refused := h.PostOnce("slow", harness.ValidBody).WantError(http.StatusConflict, "idempotency_in_progress", "")
+	if got := refused.Header().Get("Retry-After"); got != "1" {
+		t.Errorf("Retry-After is %q, want 1", got)
+	}
 	h.PostOnce("slow", with(`"customer_name": "Jo"`)).WantError(http.StatusConflict, "idempotency_in_progress", "")
 	h.OK(blocker.Rollback())
 	first := <-done

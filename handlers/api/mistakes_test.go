@@ -149,6 +149,8 @@ func typicalMistakes(h *harness.Harness) []typicalMistake {
 		{"Curly quotes", create, "{“form_type”: “financial_statement”}", nil},
 		{"Names without quotes", create, "{form_type: \"financial_statement\"}", nil},
 		{"A comma at the end", create, "{\n  \"form_type\": \"financial_statement\",\n}", nil},
+		{"A member twice", create, `{"form_type": "financial_statement", "customer_email": "a@customer.example", "customer_\u0065mail": "b@customer.example"}`, nil},
+		{"A member twice within another", create, `{"form_type": "financial_statement", "customer_email": "a@customer.example", "prefill": {"income": {"salary_wages": 1, "salary_wages": 2}}}`, nil},
 		{"A comma missing", create, "{\n  \"form_type\": \"financial_statement\"\n  \"customer_email\": \"jo@customer.example\"\n}", nil},
 		{"Cut off", create, `{"form_type": "financial_sta`, nil},
 		{"A comment", create, "{\n  // the form\n  \"form_type\": \"financial_statement\"\n}", nil},

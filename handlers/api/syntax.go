@@ -18,9 +18,38 @@ func parseObject(body []byte) (map[string]json.RawMessage, error) {
 	var members map[string]json.RawMessage
 	err := json.Unmarshal(body, &members)
 	if err == nil && members != nil && utf8.Valid(body) {
+		if name, is := memberTwice(json.NewDecoder(bytes.NewReader(body))); is {
+			return nil, domain.Errorf(domain.CodeInvalidRequest, "The request body has the member %.40q twice in one object. Send it once.", name)
+		}
 		return members, nil
 	}
 	return nil, &domain.Error{Code: domain.CodeInvalidRequest, Message: whyNoObject(body, err), Cause: err}
+}
+
+// memberTwice returns the first name that an object of a valid JSON value has twice:
+// programs differ in which of the two they read.
+func memberTwice(value *json.Decoder) (name string, is bool) {
+	token, _ := value.Token()
+	opened, _ := token.(json.Delim)
+	if opened == 0 {
+		return "", false
+	}
+	names := map[string]bool{}
+	for value.More() {
+		if opened == '{' {
+			token, _ := value.Token()
+			name, _ := token.(string)
+			if names[name] {
+				return name, true
+			}
+			names[name] = true
+		}
+		if name, is := memberTwice(value); is {
+			return name, true
+		}
+	}
+	_, _ = value.Token()
+	return "", false
 }
 
 const (

@@ -109,7 +109,6 @@ func (s *Server) draw(ctx context.Context, draw page, mine *view.Mine) ([]byte, 
 func (s *Server) ShowPage(c echo.Context) error {
 	path := c.Path()
 	h := c.Response().Header()
-	h.Set("Permissions-Policy", web.PermissionsPolicy)
 	h.Set("Vary", "Cookie")
 	mine, err := s.mine(c)
 	if err != nil {

@@ -39,7 +39,6 @@ func Render(c echo.Context, status int, page templ.Component) error {
 		return err
 	}
 	c.Response().Header().Set("X-Robots-Tag", "noindex, nofollow")
-	c.Response().Header().Set("Permissions-Policy", PermissionsPolicy)
 	return c.HTMLBlob(status, b.Bytes())
 }
 

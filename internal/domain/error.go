@@ -88,7 +88,7 @@ var CodeTable = []CodeInfo{
 	{Code: CodeUnsupportedMediaType, Status: 415, Meaning: "The body isn’t application/json.", Remedy: "Send the header `Content-Type: application/json`, and a body without Content-Encoding."},
 	{Code: CodeRangeNotSatisfiable, Status: 416, Meaning: "The part that Range asks for begins after the end of the file.", Remedy: "Ask for a range within the file’s size, or for the whole file: leave `Range` out."},
 	{Code: CodeIdempotencyKeyReused, Status: 422, Meaning: "The Idempotency-Key was used with another body.", Remedy: "Use a new key for a new request. To repeat a request, send the very same body."},
-	{Code: CodeIdempotencyInProgress, Status: 409, Meaning: "The first request with this Idempotency-Key is still running.", Remedy: "Wait a second, then send the same request with the same key."},
+	{Code: CodeIdempotencyInProgress, Status: 409, Meaning: "The first request with this Idempotency-Key is still running.", Remedy: "Wait a second, then send the same request with the same key.", Retry: true},
 	{Code: CodeRequestTimeout, Status: 408, Meaning: "The body did not arrive within 30 seconds.", Remedy: "Send the request again, with the same Idempotency-Key."},
 	{Code: CodeServiceUnavailable, Status: 503, Meaning: "This can’t be stored or read now: try again later.", Remedy: "Wait, then send the request again, with the same Idempotency-Key."},
 	{Code: CodeInternal, Status: 500, Meaning: "Something went wrong on our side.", Remedy: "Send the request again, with the same Idempotency-Key. If it persists, tell us the `X-Request-Id`."},
@@ -167,6 +167,7 @@ var (
 	ErrSessionNotFound      = Errorf(CodeSessionNotFound, "There is no session with this id.")
 	ErrSubscriptionNotFound = Errorf(CodeSubscriptionNotFound, "This account has no active subscription.")
 	ErrSignedOut            = Errorf(CodeUnauthorized, "You are signed out.")
+	ErrInProgress           = &Error{Code: CodeIdempotencyInProgress, Message: "A request with this Idempotency-Key is still running. Try again in a moment.", RetryAfter: time.Second}
 	ErrInvalidEmail         = Breaks(CodeValidation, "email", form.Rule{Code: "staff_email"})
 )
 

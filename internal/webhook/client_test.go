@@ -25,7 +25,7 @@ func newTestClient(t *testing.T, policy Policy, opts ...Option) *Client {
 	dial := client.transport.DialContext
 	client.transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		host, _, _ := net.SplitHostPort(address)
-		if ip, err := netip.ParseAddr(host); err == nil && !ip.IsLoopback() || err != nil && !strings.HasSuffix(host, ".test") {
+		if ip, err := netip.ParseAddr(host); err == nil && !ip.IsLoopback() || err != nil && !strings.HasSuffix(host, ".example") {
 			t.Errorf("dials %s", address)
 			return nil, errors.New("not loopback")
 		}
@@ -47,7 +47,7 @@ func wantClass(t *testing.T, result Result, class string) {
 	if (result.Error == "") != (class == "") || result.Delivered() != (class == "") {
 		t.Errorf("class %q with error %q, delivered %t", class, result.Error, result.Delivered())
 	}
-	for _, part := range []string{"127.0.0.1", "token", "rebind", ".test"} {
+	for _, part := range []string{"127.0.0.1", "token", "rebind", ".example"} {
 		if strings.Contains(result.Error, part) && class != ClassRefusedTarget {
 			t.Errorf("error shows %s: %q", part, result.Error)
 		}
@@ -207,7 +207,7 @@ func TestDoDialFailures(t *testing.T) {
 	client := newTestClient(t, development, WithResolver(startDNS(t)))
 	result := do(t, client, "https://"+closed.Addr().String()+"/?token=1")
 	wantClass(t, result, ClassConnect)
-	missing := do(t, client, "https://missing.test/?token=1")
+	missing := do(t, client, "https://missing.example/?token=1")
 	wantClass(t, missing, ClassDNS)
 	if !strings.Contains(missing.Error, "does not exist") {
 		t.Errorf("missing host: %q", missing.Error)

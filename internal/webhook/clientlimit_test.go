@@ -78,7 +78,7 @@ func TestDoBoundsConnecting(t *testing.T) {
 	client := newTestClient(t, development, WithResolver(resolverAt(silent.LocalAddr())), WithTimeouts(200*time.Millisecond, 30*time.Second))
 	url, _ := startRaw(t, func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) })
 	for hook, class := range map[string]string{
-		"https://silent.test/":                     ClassDNS,
+		"https://silent.example/":                  ClassDNS,
 		strings.Replace(url, "http:", "https:", 1): ClassTimeout,
 	} {
 		result := do(t, client, hook)

@@ -15,7 +15,7 @@ func TestDoRefusesTargets(t *testing.T) {
 	for name, hook := range map[string]string{
 		"http":             url,
 		"literal":          "https://127.0.0.1" + port,
-		"name of loopback": "https://rebind.test" + port,
+		"name of loopback": "https://rebind.example" + port,
 	} {
 		result := do(t, newTestClient(t, Policy{}, WithResolver(startDNS(t, "127.0.0.1"))), hook)
 		wantClass(t, result, ClassRefusedTarget)
@@ -30,7 +30,7 @@ func TestDoRefusesTargets(t *testing.T) {
 func TestDoRefusesWhatNamesResolveTo(t *testing.T) {
 	t.Parallel()
 	url, accepted := startRaw(t, readRequest)
-	hook := "https://rebind.test" + url[strings.LastIndex(url, ":"):]
+	hook := "https://rebind.example" + url[strings.LastIndex(url, ":"):]
 	for _, address := range []string{"127.0.0.1", "127.255.255.254", "0.0.0.0", "::1", "::", "::ffff:127.0.0.1"} {
 		client := newTestClient(t, Policy{}, WithResolver(startDNS(t, address)))
 		for range 2 {
@@ -47,12 +47,12 @@ func TestDoWithstandsRebinding(t *testing.T) {
 	t.Parallel()
 	url, accepted := startRaw(t, readRequest)
 	resolver := startDNS(t, "93.184.216.34", "127.0.0.1")
-	hook := "https://rebind.test" + url[strings.LastIndex(url, ":"):]
+	hook := "https://rebind.example" + url[strings.LastIndex(url, ":"):]
 	policy := Policy{}
 	if err := policy.CheckURL(hook); err != nil {
 		t.Fatal(err)
 	}
-	addresses, err := resolver.LookupNetIP(t.Context(), "ip4", "rebind.test")
+	addresses, err := resolver.LookupNetIP(t.Context(), "ip4", "rebind.example")
 	if err != nil || len(addresses) != 1 {
 		t.Fatalf("first look-up: %v, %v", addresses, err)
 	}

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"golang.org/x/net/publicsuffix"
 )
 
 const (
@@ -22,6 +24,8 @@ type Policy struct {
 	// Development also permits loopback addresses, and plain http to
 	// localhost, 127.0.0.1 and [::1].
 	Development bool
+	// OwnHost is the service's own name, which is no target. "" refuses none.
+	OwnHost string
 }
 
 // TargetError says why a target is refused.
@@ -161,8 +165,19 @@ func (p Policy) checkName(host string, labels []string) error {
 		return refuse("The URL points to localhost. Use a host that can be reached from the public internet.")
 	case len(labels) == 1 || local == "localdomain":
 		return refuse("The host in the URL is a local name. Use a full domain name such as example.com.")
+	case host == p.OwnHost:
+		return refuse("The URL points to Candor itself. Use the address of your own server.")
+	case !p.Development && local != "example" && !hasPublicSuffix(host):
+		return refuse("The host in the URL ends in a name that doesn’t exist on the public internet. Use a domain name such as example.com.")
 	}
 	return nil
+}
+
+// hasPublicSuffix reports whether a name ends as names on the public internet do: the
+// list knows each top-level domain.
+func hasPublicSuffix(host string) bool {
+	suffix, icann := publicsuffix.PublicSuffix(host)
+	return icann || strings.Contains(suffix, ".")
 }
 
 // validName reports whether host has the form of a domain name (RFC 1123, and the

@@ -26,6 +26,11 @@ func TestCheckURL(t *testing.T) {
 		{"https://123.example.com/", true, true},
 		{"https://0x7f.example.com/", true, true},
 		{"https://localhost.example.com/", true, true},
+		{"https://lender.com.au/", true, true},
+		{"https://lender.github.io/", true, true},
+		{"https://metadata.google.internal/", false, true},
+		{"https://db.corp/", false, true},
+		{"https://api.lan/", false, true},
 
 		{"http://localhost:8080/hook", false, true},
 		{"http://LOCALHOST/hook", false, true},
@@ -44,6 +49,18 @@ func TestCheckURL(t *testing.T) {
 		{"http://127.0.0.1.example.com/", false, false},
 	} {
 		checkBoth(t, test.url, test.production, test.development)
+	}
+}
+
+func TestCheckURLRefusesTheServiceItself(t *testing.T) {
+	t.Parallel()
+	policy := Policy{OwnHost: "candor.example.com"}
+	for url, accepted := range map[string]bool{
+		"https://candor.example.com/v1/sessions": false, "https://CANDOR.example.com:8443/": false, "https://hooks.candor.example.com/": true,
+	} {
+		if err := policy.CheckURL(url); (err == nil) != accepted {
+			t.Errorf("%s: %v, want accepted: %t", url, err, accepted)
+		}
 	}
 }
 

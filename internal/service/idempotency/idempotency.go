@@ -129,7 +129,7 @@ func (s *Store) claim(ctx context.Context, tx *db.Tx, r request) error {
 	case !errors.Is(err, db.ErrNotFound):
 		return err
 	case !locked:
-		return domain.Errorf(domain.CodeIdempotencyInProgress, "A request with this Idempotency-Key is still running. Try again in a moment.")
+		return domain.ErrInProgress
 	default:
 		return nil
 	}
