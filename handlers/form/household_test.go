@@ -83,7 +83,7 @@ func TestCouplesShare(t *testing.T) {
 	c.WantPage(c.Post("expenses", without), http.StatusUnprocessableEntity).Shows("Enter your share of household costs, from 0 to 100")
 	c.WantRedirect(c.Post("expenses", spending()))
 	c.WantPage(c.Get("expenses"), http.StatusOK).WantField("housing.mortgage_rent", "600").WantField("share", "60").
-		Shows("Your part: $1,560.00 a month", "Your part: $60.00 a month")
+		Shows("× 60% = $1,560.00 a month", "× 60% = $60.00 a month")
 	c.WantPage(c.Get("declaration"), http.StatusOK).Shows("× 60%")
 	c.WantPage(c.Get(""), http.StatusOK).Shows("Zoë Margaret O'Brien’s statement", "Your partner makes a statement of their own")
 

@@ -1,6 +1,7 @@
 package form_test
 
 import (
+	"strings"
 	"testing"
 
 	"candor/internal/domain"
@@ -151,6 +152,9 @@ func (k *typist) personalDetails() {
 	}
 	k.to(`input[name="household.type"]`)
 	k.press(" ")
+	if on := k.seen("a choice").ID; !strings.HasPrefix(on, "household.type") {
+		k.Errorf("after a choice by key the focus is on %s", on)
+	}
 	for _, name := range []string{"household.dependants", "address.street", "address.suburb"} {
 		k.enter(name, values.Get(name))
 	}

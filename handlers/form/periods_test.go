@@ -2,12 +2,14 @@ package form_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
+	"math"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -126,6 +128,9 @@ func TestPeriodsInABrowser(t *testing.T) {
 	h, base := harness.Listen(t)
 	c := h.NewCustomer()
 	tab := browsertest.New(t, browsertest.Options{Device: browsertest.Phone})
+	couple := statementtest.Values(statement.PersonalDetailsSection)
+	couple.Set("household.type", "couple")
+	c.WantRedirect(c.Post(statement.PersonalDetailsSection, couple))
 	tab.Open(base + h.Link(c.ID))
 	tab.Open(base + c.Path(statement.ExpensesSection))
 	agreesWithGo(t, tab)
@@ -155,31 +160,53 @@ func TestPeriodsInABrowser(t *testing.T) {
 	tab.NoErrors()
 }
 
-// agreesWithGo types amounts into an expense and compares what the script says at once
-// with what Go computes. The script is asked without a save between.
+// A typedAmount is what is typed into an amount, with its period and a couple's share.
+type typedAmount struct{ Typed, Period, Share string }
+
+// typedAmounts are odd ones, and as many at random.
+func typedAmounts() []typedAmount {
+	out := []typedAmount{
+		{"1000", "year", "100"}, {"1,000.10", "week", "50"}, {"0.06", "year", "100"}, {"0.05", "year", "100"}, {"0.01", "fortnight", "1"}, {"$ 7.5", "quarter", "33"},
+		{"999,999,999", "week", "99"}, {".99", "fortnight", "100"}, {"12 345.67", "quarter", "60%"}, {"500", "month", "100"}, {"500", "month", "50"}, {"500", "month", "0"},
+		{"1,50", "week", "50"}, {"12.345", "week", "50"}, {"2,000 per year", "week", "50"}, {"x", "year", "50"}, {"", "year", "50"}, {"500", "year", ""}, {"500", "year", "101"}, {"500", "year", "half"},
+	}
+	random := rand.New(rand.NewPCG(26, 7))
+	for range 500 {
+		digits := strconv.Itoa(int(math.Pow(10, 9*random.Float64())))
+		if random.IntN(2) == 0 {
+			digits += "." + strconv.Itoa(10+random.IntN(90))
+		}
+		out = append(out, typedAmount{digits, string(form.Periods[random.IntN(len(form.Periods))]), strconv.Itoa(random.IntN(101))})
+	}
+	return out
+}
+
+// agreesWithGo types amounts into a couple's expense and compares what the script says at
+// once with what Go computes. The script is asked without a save between.
 func agreesWithGo(t *testing.T, tab *browsertest.Tab) {
 	t.Helper()
-	for _, tt := range []struct{ typed, period string }{
-		{"1000", "year"}, {"1,000.10", "week"}, {"0.06", "year"}, {"0.05", "year"}, {"0.01", "fortnight"}, {"$ 7.5", "quarter"},
-		{"999,999,999", "week"}, {".99", "fortnight"}, {"12 345.67", "quarter"}, {"500", "month"}, {"1,50", "week"}, {"12.345", "week"},
-		{"2,000 per year", "week"}, {"x", "year"}, {"", "year"},
-	} {
-		got := browsertest.Eval[string](tab, fmt.Sprintf(`(() => {
-			const amount = document.getElementById("commitments.debt_repayments");
-			const period = document.getElementById("commitments.debt_repayments.period");
-			[amount.value, period.value] = [%q, %q];
-			period.dispatchEvent(new Event("change", { bubbles: true }));
-			return document.getElementById("commitments.debt_repayments-conversion").textContent.trim();
-		})()`, tt.typed, tt.period))
+	all := typedAmounts()
+	got := browsertest.Eval[[]string](tab, toJSON(t, all)+`.map(({ Typed, Period, Share }) => {
+		const [share, amount, period] = ["share", "housing.utilities", "housing.utilities.period"].map((id) => document.getElementById(id));
+		[share.value, amount.value, period.value] = [Share, Typed, Period];
+		period.dispatchEvent(new Event("change", { bubbles: true }));
+		return document.getElementById("housing.utilities-conversion").textContent.trim();
+	})`)
+	for i, tt := range all {
 		var cents form.Cents
-		field := form.Money(&cents, "f", "F", form.Monthly)
-		field.Value.Parse(func(part string) string { return map[string]string{"": tt.typed, "period": tt.period}[part] })
+		percent, err := strconv.Atoi(strings.TrimSuffix(tt.Share, "%"))
+		known := err == nil && percent <= 100
+		field := form.Money(&cents, "f", "F", form.Monthly).Shared(func() (int, bool) { return percent, known }, "share")
+		field.Value.Parse(func(part string) string { return map[string]string{"": tt.Typed, "period": tt.Period}[part] })
 		want := ""
-		if field.Entries() != nil && tt.typed != "2,000 per year" { // which the server says after a save
+		if field.Entries() != nil && known && tt.Typed != "2,000 per year" { // which the server says after a save
 			want = "= " + cents.String() + " a month"
+			if percent != 100 {
+				want = "× " + strconv.Itoa(percent) + "% " + want
+			}
 		}
-		if got != want {
-			t.Errorf("%s a %s: the script says %q, Go %q", tt.typed, tt.period, got, want)
+		if got[i] != want {
+			t.Errorf("%s a %s, %q: the script says %q, Go %q", tt.Typed, tt.Period, tt.Share, got[i], want)
 		}
 	}
 }

@@ -311,7 +311,7 @@ func (w *household) coupleOwes() {
 	w.suggestion("credit_cards.0.issuer", "A", "ANZ")
 	w.answer("credit_cards.0.limit", fact{text: "8000"})
 	w.answer("credit_cards.0.balance", fact{text: "2300"})
-	w.suggestion("personal_loans.0.lender", "Toy", "Toyota Finance Australia")
+	w.answer("personal_loans.0.lender", fact{text: "Toyota Finance"})
 	w.answer("personal_loans.0.monthly_repayment", fact{"234", "fortnight"})
 }
 

@@ -113,11 +113,11 @@ const ShareInput = "share"
 func (s *Statement) expensesSection() *form.Section {
 	section := s.Expenses.section()
 	share := form.PercentOrNull(&s.Expenses.Share, ShareInput, "Your share of household costs").
-		Asks("Enter your share of household costs, from 0 to 100").Hints("Half is 50.")
+		Asks("Enter your share of household costs, from 0 to 100")
 	share.When = s.Personal.Household.Couple
 	section.Groups = append([]form.Group{{Fields: []form.Field{share}}}, section.Groups...)
 	if s.Personal.Household.Couple() {
-		section.Intro = "Tick what your household pays. Enter the whole amounts."
+		section.Intro = "Tick what your household pays. Enter whole amounts."
 	}
 	for _, group := range section.Groups {
 		for i, f := range group.Fields {
@@ -159,9 +159,9 @@ func (e *Expenses) section() *form.Section {
 		Groups: []form.Group{
 			{Name: "housing", Title: "Housing", Fields: []form.Field{
 				expense(&h.MortgageRent, mortgageRent, "Mortgage or rent"),
-				expense(&h.Utilities, "housing.utilities", "Utilities").Hints("Power, gas and water."),
+				expense(&h.Utilities, "housing.utilities", "Utilities").Hints("Power, gas, water."),
 				expense(&h.Insurance, "housing.insurance", "Home insurance"),
-				expense(&h.Rates, "housing.rates", "Rates").Hints("Council and body corporate."),
+				expense(&h.Rates, "housing.rates", "Rates").Hints("Council, body corporate."),
 			}},
 			{Name: "transport", Title: "Transport", Fields: []form.Field{
 				expense(&t.CarLoan, carLoan, "Car loan"),
@@ -174,7 +174,7 @@ func (e *Expenses) section() *form.Section {
 				expense(&l.Medical, "living.medical", "Medical costs"),
 				expense(&l.HealthInsurance, "living.health_insurance", "Health insurance"),
 				expense(&l.PhoneInternet, "living.phone_internet", "Phone and internet"),
-				expense(&l.Children, "living.children", "Children").Hints("Childcare and school."),
+				expense(&l.Children, "living.children", "Children").Hints("Childcare, school."),
 				expense(&l.Entertainment, "living.entertainment", "Entertainment").Hints("Eating out, streaming, sport."),
 			}},
 			{Name: "commitments", Title: "Other costs", Fields: []form.Field{

@@ -41,8 +41,8 @@ function converted(line) {
   const share = shareOf(line);
   if (share === null || (differs < 2 && (share === 100n || !differs))) return "";
   const times = timesAYear[unit] * 100n;
-  const text = share === 100n ? line.dataset.text : line.dataset.part;
-  return text.replace("{amount}", display((2n * yearly * share + times) / (2n * times)));
+  const part = share === 100n ? "" : `× ${share}% `;
+  return part + line.dataset.text.replace("{amount}", display((2n * yearly * share + times) / (2n * times)));
 }
 
 // convert brings the line up to date, and reports whether it could.

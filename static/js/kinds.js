@@ -28,8 +28,13 @@ document.addEventListener("change", ({ target }) => {
   entered[0].dispatchEvent(new Event("input", { bubbles: true }));
 });
 
-// The declaration's tick leads to the signature.
+// A choice that is tapped leads to the question after it, if that waits to be typed.
+// Arrow keys choose, too: they show the focus, and stay. The declaration's tick leads to
+// the signature.
 document.addEventListener("change", ({ target }) => {
-  const name = target.matches?.(".declaration #accepted") && target.checked && document.getElementById("full_name");
-  if (name && !name.value) name.focus();
+  const leads = target.id === "accepted" ? target.checked : target.type === "radio" && !target.matches(":focus-visible");
+  if (!leads) return;
+  const fields = [...target.form.querySelectorAll(".field")];
+  const next = fields[fields.indexOf(target.closest(".field")) + 1]?.querySelector("input");
+  if (next?.value === "") next.focus();
 });

@@ -3,6 +3,7 @@ package form
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/a-h/templ"
@@ -66,14 +67,19 @@ func (q question) amounts() []amount {
 	return out
 }
 
-// conversion says what amounts come to in the field's own period.
-func conversion(ctx context.Context, unit form.Period, amount string) string {
-	return i18n.T(ctx, "= {amount} {per}", amount, i18n.T(ctx, unit.Per()))
+// conversion says what amounts come to in the field's own period, and which part of them
+// is the customer's: "× 50% = $65.00 a month". conversion.js says the same.
+func conversion(ctx context.Context, f form.Field) string {
+	text := converted(ctx, f.Period, f.Value.Display())
+	if share, shared := f.Share(); shared {
+		text = "× " + strconv.Itoa(share) + "% " + text
+	}
+	return text
 }
 
-// part says what the customer's share of amounts comes to in the field's own period.
-func part(ctx context.Context, unit form.Period, amount string) string {
-	return i18n.T(ctx, "Your part: {amount}", amount+" "+i18n.T(ctx, unit.Per()))
+// converted is the end of a conversion.
+func converted(ctx context.Context, unit form.Period, amount string) string {
+	return i18n.T(ctx, "= {amount} {per}", amount, i18n.T(ctx, unit.Per()))
 }
 
 // said are the amounts in the page's language.

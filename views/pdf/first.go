@@ -92,7 +92,7 @@ func details(s *form.Section) [][]cell {
 	var rows [][]cell
 	for _, g := range s.Groups {
 		if !isAddress(g.Fields) {
-			rows = append(rows, pairs(g.Fields, true)...)
+			rows = append(rows, pairs(g.Fields)...)
 			continue
 		}
 		var place []string
@@ -137,10 +137,10 @@ func figures(s *statement.Statement) []figure {
 		amount("Net worth", sum.NetWorth, true),
 		amount("Monthly income before tax", sum.TotalMonthlyIncome, false),
 		amount("Monthly expenses", sum.TotalMonthlyExpenses, false),
-		amount("Monthly surplus", sum.MonthlySurplus, true),
+		amount("Left each month (surplus)", sum.MonthlySurplus, true),
 		amount("Monthly repayments", sum.TotalMonthlyRepayments, false),
 		amount("Repayments not in expenses", left, false),
-		amount("Surplus after all repayments", sum.MonthlySurplus-left, true),
+		amount("Left after all repayments", sum.MonthlySurplus-left, true),
 	}
 }
 

@@ -6,7 +6,8 @@ const (
 	sheetUnder = 5.0   // under a sheet's title
 )
 
-// A sheet is a title over labels and values, which stands beside another.
+// A sheet is a title over labels and values, which stands beside another. Between an
+// amount and its label stands how it was given, "" for just so.
 type sheet struct {
 	title string
 	unit  string // of the amounts
@@ -19,15 +20,16 @@ type sheet struct {
 type laidSheet struct {
 	sheet
 	width, label float64
+	given        float64 // from the right edge to where amounts as given begin; 0 without any
 	rows         []sheetRow
 	note         []line
 }
 
 // A sheetRow is the lines of a label and its value.
 type sheetRow struct {
-	cells        []cell
-	label, value []line
-	height       float64
+	cells               []cell
+	label, given, value []line
+	height              float64
 }
 
 // laySheet lays a sheet out in width points.
@@ -42,23 +44,46 @@ func (d *document) laySheet(s sheet, width float64) laidSheet {
 		}
 		l.label = min(l.label+columnGap, width/2)
 	}
+	amounts, given := 0.0, 0.0
+	if s.money {
+		amounts, given = d.widest(s.rows, 2), min(d.widest(s.rows, 1), widestGiven)
+	}
+	if given > 0 {
+		l.given = amounts + columnGap + given
+	}
 	for _, r := range s.rows {
-		label, value := d.phrase(r[0].text, false), d.phrase(r[1].text, false)
+		label, value := d.phrase(r[0].text, false), d.phrase(r[len(r)-1].text, false)
 		row := sheetRow{cells: r}
 		if s.money {
 			row.value = []line{value.line(0, len(value.glyphs))}
-			row.label = label.wrap(units(width-row.value[0].points(bodySize)-columnGap, bodySize))
+			row.label = label.wrap(units(width-max(l.given, amounts)-columnGap, bodySize))
+			row.given = d.phrase(r[1].text, false).wrap(units(given, bodySize))
 		} else {
 			row.value = value.wrap(units(width-l.label, bodySize))
 			row.label = label.wrap(units(l.label-columnGap/2, bodySize))
 		}
-		row.height = float64(max(len(row.label), len(row.value)))*bodySize*leading + padding
+		row.height = float64(max(len(row.label), len(row.given), len(row.value)))*bodySize*leading + padding
 		l.rows = append(l.rows, row)
 	}
 	if s.note != "" {
 		l.note = d.phrase(s.note, false).wrap(units(width, bodySize))
 	}
 	return l
+}
+
+// widestGiven is the room that an amount as given has at most, on one line.
+const widestGiven = 92.0
+
+// widest is the width of a column's widest text, in points.
+func (d *document) widest(rows [][]cell, column int) float64 {
+	most := 0
+	for _, r := range rows {
+		most = max(most, d.phrase(r[column].text, false).width())
+	}
+	if most == 0 {
+		return 0
+	}
+	return float64(most)*bodySize/1000 + 0.1 // rounding breaks no line
 }
 
 // height is that of the whole sheet.
@@ -108,7 +133,11 @@ func (d *document) drawSheet(l laidSheet, x float64) {
 	}
 	unit := d.fit(l.unit, false, smallSize, l.width/2)
 	d.textRight(right, d.y+groupSize*1.05, unit, smallSize, muted)
-	d.text(x, d.y+groupSize*1.05, d.fit(l.title, true, groupSize, l.width-unit.points(smallSize)), groupSize, title)
+	if l.given > 0 {
+		d.text(right-l.given, d.y+groupSize*1.05, d.fit(asGiven, false, smallSize, l.given/2), smallSize, muted)
+	}
+	room := l.width - max(l.given, unit.points(smallSize)) - columnGap/2
+	d.text(x, d.y+groupSize*1.05, d.fit(l.title, true, groupSize, room), groupSize, title)
 	d.y += groupSize * leading
 	d.rule(x, right, d.y+1, 0.6, muted)
 	d.y += sheetUnder
@@ -132,12 +161,15 @@ func (d *document) drawSheetRow(l laidSheet, r sheetRow, x float64) {
 	for i, text := range r.label {
 		d.text(x, top+float64(i)*bodySize*leading, text, bodySize, r.cells[0].colour())
 	}
+	for i, text := range r.given {
+		d.text(right-l.given, top+float64(i)*bodySize*leading, text, bodySize, r.cells[1].colour())
+	}
 	for i, text := range r.value {
 		at := x + l.label
 		if l.money {
 			at = right - text.points(bodySize)
 		}
-		d.text(at, top+float64(i)*bodySize*leading, text, bodySize, r.cells[1].colour())
+		d.text(at, top+float64(i)*bodySize*leading, text, bodySize, r.cells[len(r.cells)-1].colour())
 	}
 	d.y += r.height
 	if l.money {

@@ -99,6 +99,7 @@ func (d *document) answers(s *form.Section) []part {
 	var parts []part
 	var none []string
 	var waiting []laidSheet // a ledger that waits for one beside it
+	zeros := s.TypedZeros()
 	for _, g := range s.Groups {
 		totals := sectionTotals(g)
 		switch {
@@ -110,7 +111,7 @@ func (d *document) answers(s *form.Section) []part {
 		case isEmpty(g):
 			none = append(none, form.InSentence(g.Title))
 		case isLedger(g):
-			if waiting = append(waiting, d.laySheet(ledger(g), (contentWidth-sheetGap)/2)); len(waiting) == 2 {
+			if waiting = append(waiting, d.laySheet(ledger(g, zeros), (contentWidth-sheetGap)/2)); len(waiting) == 2 {
 				parts, waiting = append(parts, d.ledgers(waiting)...), nil
 			}
 		default:
@@ -162,7 +163,7 @@ func (d *document) questions(g form.Group) []part {
 	if g.List != nil {
 		return []part{d.titled(g.Title), d.rows(list(g.List))}
 	}
-	return []part{d.titled(g.Title), d.rows(table{columns: []column{{width: 168}, {}}, rows: pairs(g.Fields, true)})}
+	return []part{d.titled(g.Title), d.rows(table{columns: []column{{width: 168}, {}}, rows: pairs(g.Fields)})}
 }
 
 // isLedger reports whether all of a group's fields are amounts of the same
@@ -176,19 +177,19 @@ func isLedger(g form.Group) bool {
 	return len(g.Fields) > 0
 }
 
-// ledger is the sheet of a group's amounts. Zeros are one line.
-func ledger(g form.Group) sheet {
+// ledger is the sheet of a group's amounts, each as it was given and in the sheet's unit.
+// Zeros are one line, but those that were typed (zeros, by their fields' names).
+func ledger(g form.Group, zeros []string) sheet {
 	s := sheet{title: g.Title, unit: strings.TrimSpace("AUD " + g.Fields[0].Period.Per()), money: true}
-	var given []form.Field
 	var none []string
 	for _, f := range g.Fields {
-		if isZero(f) {
+		entries := f.Entries()
+		if isZero(f) && entries == nil && !slices.Contains(zeros, f.Name) {
 			none = append(none, form.InSentence(f.Label))
-		} else {
-			given = append(given, f)
+			continue
 		}
+		s.rows = append(s.rows, []cell{{text: f.Label}, {text: entries.String(), muted: true}, answer(f)})
 	}
-	s.rows = pairs(given, false)
 	if len(none) > 0 {
 		s.note = "No: " + strings.Join(none, ", ")
 	}
@@ -196,45 +197,46 @@ func ledger(g form.Group) sheet {
 }
 
 // pairs returns a row for each question and its answer.
-func pairs(fields []form.Field, mutedLabels bool) [][]cell {
+func pairs(fields []form.Field) [][]cell {
 	var rows [][]cell
 	for _, f := range fields {
 		if f.Asked() || f.Kind == form.KindOutput {
-			rows = append(rows, []cell{{text: f.Label + entered(f), muted: mutedLabels}, answer(f)})
+			rows = append(rows, []cell{{text: f.Label, muted: true}, answer(f)})
 		}
 	}
 	return rows
 }
 
-// entered is how an amount was given, in brackets; "" if that is the amount
-// itself.
-func entered(f form.Field) string {
-	if entries := f.Entries(); entries != nil {
-		return " (" + entries.String() + ")"
-	}
-	return ""
-}
-
 // stated is a row of what Candor says about the statement.
 func stated(label, value string) []cell { return []cell{{text: label, muted: true}, {text: value}} }
 
-// list is the table of a list's items.
+// list is the table of a list's items. An amount that was given in another form has a
+// column for that.
 func list(l *form.List) table {
-	var t table
-	for _, f := range l.Item(0) {
-		t.columns = append(t.columns, column{title: titled(f), right: isNumber(f)})
-	}
-	for i := range l.Len() {
-		var cells []cell
-		for _, f := range l.Item(i) {
-			c := answer(f)
-			c.text += entered(f)
-			cells = append(cells, c)
+	t := table{rows: make([][]cell, l.Len())}
+	for n, f := range l.Item(0) {
+		given := make([]cell, l.Len())
+		isGiven := false
+		for i := range given {
+			given[i] = cell{text: l.Item(i)[n].Entries().String(), muted: true}
+			isGiven = isGiven || given[i].text != ""
 		}
-		t.rows = append(t.rows, cells)
+		if isGiven {
+			t.columns = append(t.columns, column{title: asGiven})
+		}
+		t.columns = append(t.columns, column{title: titled(f), right: isNumber(f)})
+		for i := range given {
+			if isGiven {
+				t.rows[i] = append(t.rows[i], given[i])
+			}
+			t.rows[i] = append(t.rows[i], answer(l.Item(i)[n]))
+		}
 	}
 	return t
 }
+
+// asGiven is over the amounts as the customer gave them.
+const asGiven = "As given"
 
 func (d *document) documents(documents []statement.Document) []part {
 	if len(documents) == 0 {
@@ -260,7 +262,7 @@ func (d *document) declaration(in Statement) ([]part, error) {
 	s := in.Answers.Section(statement.DeclarationSection, in.SubmittedAt)
 	var rows [][]cell
 	for _, g := range s.Groups {
-		rows = append(rows, pairs(g.Fields, true)...)
+		rows = append(rows, pairs(g.Fields)...)
 	}
 	if in.Answers.SignedByAnother() {
 		rows = append(rows, stated("Customer’s full name", in.Answers.Personal.FullName+". The signature is in another name.")) // D79
@@ -289,9 +291,14 @@ func answer(f form.Field) cell {
 		return cell{text: "Not given", muted: true}
 	case isNumber(f):
 		return cell{text: text, muted: isZero(f), negative: isNegative(f)}
+	case f.Kind == form.KindChoice && contractTerms[text] != "":
+		return cell{text: text + " (" + contractTerms[text] + ")"}
 	}
 	return cell{text: text}
 }
+
+// contractTerms are the contract's words for plainer ones of the form.
+var contractTerms = map[string]string{"Owned in shares": "tenants in common"}
 
 // isNumber reports whether the field's answers are right-aligned.
 func isNumber(f form.Field) bool {

@@ -1,0 +1,125 @@
+package pdf
+
+import (
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"candor/internal/form"
+	"candor/internal/statement"
+)
+
+// given is a couple's statement: amounts in periods of their own, as several, and shared.
+func given() Statement {
+	in := full()
+	half := 50
+	in.Answers.Personal.Household.Type = "couple"
+	in.Answers.Expenses.Share = &half
+	amount := func(cents form.Cents, p form.Period, share *int) form.Entry {
+		return form.Entry{Amount: cents, Period: p, Share: share}
+	}
+	in.Answers.Entered = map[string]map[string]form.Entries{
+		statement.IncomeSection: {"employment_income.gross_salary": {amount(378_656, form.Fortnightly, nil)}},
+		statement.ExpensesSection: {
+			"living.groceries":  {amount(30_000, form.Weekly, &half), amount(12_000, form.Monthly, &half)},
+			"housing.utilities": {amount(187_500, form.Quarterly, &half)},
+			"transport.fuel":    {amount(11_077, form.Weekly, &half)},
+		},
+		statement.LiabilitiesSection: {"mortgages.0.monthly_repayment": {amount(89_077, form.Fortnightly, nil)}},
+	}
+	return in
+}
+
+var (
+	placedWord    = regexp.MustCompile(`<(?:page|word xMin="([\d.]+)" yMin="([\d.]+)" xMax="([\d.]+)" yMax="([\d.]+)">([^<]*)<)`)
+	printedAmount = regexp.MustCompile(`^−?\$[\d,]+\.\d\d$`)
+)
+
+// A placed word is a word of a document, with its place from the top of the first page.
+type placed struct {
+	text               string
+	left, right, y, of float64 // of: its height
+}
+
+func placedWords(t *testing.T, file []byte) (words []placed) {
+	t.Helper()
+	page := -1.0
+	for _, m := range placedWord.FindAllStringSubmatch(poppler(t, file, "pdftotext", "-bbox", "FILE", "-"), -1) {
+		if m[5] == "" {
+			page++
+			continue
+		}
+		var at [4]float64
+		for i := range at {
+			at[i], _ = strconv.ParseFloat(m[i+1], 64)
+		}
+		words = append(words, placed{m[5], at[0], at[2], page*pageHeight + at[1], at[3] - at[1]})
+	}
+	return words
+}
+
+// TestColumnsAddUp adds up the amounts at the right edges of the ledgers of income and
+// expenses, as a person does with a ruler, and compares the sum with the total below.
+func TestColumnsAddUp(t *testing.T) {
+	t.Parallel()
+	const edges = 2 // ledgers side by side
+	for name, in := range map[string]Statement{"in the section's unit": full(), "as given": given(), "many scripts": international()} {
+		words := placedWords(t, render(t, in).Bytes)
+		for _, title := range []string{"Income", "Expenses"} {
+			first := slices.IndexFunc(words, func(w placed) bool { return w.text == title && w.of > sectionSize })
+			if first < 0 {
+				t.Fatalf("%s: no title %s", name, title)
+			}
+			var sum, total statement.Cents
+			var end float64
+			for _, w := range words {
+				if w.text == "Total" && w.left < marginX+1 && w.y > words[first].y && (end == 0 || w.y < end) {
+					end = w.y
+				}
+			}
+			for _, w := range words {
+				width := (contentWidth - sheetGap) / edges
+				atEdge := math.Abs(w.right-(marginX+contentWidth)) < 1 || math.Abs(w.right-(marginX+width)) < 1
+				switch {
+				case !printedAmount.MatchString(w.text) || !atEdge || w.y < words[first].y || w.y > end+3:
+				case w.y > end-3:
+					total = centsOf(t, w.text)
+				default:
+					sum += centsOf(t, w.text)
+				}
+			}
+			if sum != total || total == 0 {
+				t.Errorf("%s: the amounts of %s make %s, the total is %s", name, title, sum, total)
+			}
+		}
+	}
+}
+
+func centsOf(t *testing.T, text string) statement.Cents {
+	t.Helper()
+	n, err := strconv.ParseInt(strings.NewReplacer("$", "", ",", "", ".", "", "−", "-").Replace(text), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return statement.Cents(n)
+}
+
+// TestGivenAmounts prints each amount in both forms.
+func TestGivenAmounts(t *testing.T) {
+	t.Parallel()
+	text := squash(poppler(t, render(t, given()).Bytes, "pdftotext", "-raw", "FILE", "-"))
+	for _, s := range []string{
+		"Gross salary $3,786.56 a fortnight $98,450.50", "Utilities $1,875.00 a quarter × 50% $312.50", "$110.77 a week × 50%",
+		"($300.00 a week + $120.00 a month) × 50%", "$890.77 a fortnight", "As given",
+	} {
+		if !strings.Contains(text, squash(s)) {
+			t.Errorf("the document lacks %q:\n%s", s, text)
+		}
+	}
+	if strings.Contains(squash(textOf(t, render(t, full()).Bytes)), squash("As given")) {
+		t.Error("a column without amounts has a title")
+	}
+}
