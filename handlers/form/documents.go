@@ -235,7 +235,7 @@ func (s *Server) storeUpload(c echo.Context, v *visit, u *web.Upload, name strin
 	if u.Values.Get("category") != "" && !statement.KnownCategory(u.Values.Get("category")) {
 		return domain.FieldError(domain.CodeValidation, "category", statement.NoCategory)
 	}
-	file := forms.Upload{FileName: name, Content: content}
+	file := forms.Upload{FileName: name, Content: content, Approved: v.Account.ApprovedAt != nil, Began: u.Hurry}
 	file.Rest = func() (string, error) {
 		if err := u.ReadRest(); err != nil {
 			return "", err

@@ -13,9 +13,11 @@ import (
 )
 
 const (
-	// uploadRate, in bytes a second, is what an upload must keep up after the
-	// limit: the largest file arrives within 12 minutes, over a slow mobile line.
+	// uploadRate, in bytes a second, is what an upload must keep up: the largest file
+	// arrives within 12 minutes, over a slow mobile line.
 	uploadRate = 16 << 10
+	// crowdedRate is uploadRate if others lack a place (D86).
+	crowdedRate = 128 << 10
 	// answerPart is how many bytes of an answer a client must take within
 	// the limit.
 	answerPart = 64 << 10
@@ -38,8 +40,8 @@ func withDeadlines(c echo.Context, limit time.Duration) echo.Context {
 	control := http.NewResponseController(response.Writer)
 	response.Writer = &timedWriter{response.Writer, control, limit}
 	if r.Body != nil && r.Body != http.NoBody {
-		body := &timedBody{ReadCloser: r.Body, control: control, start: time.Now(), limit: limit}
-		body.extend()
+		body := &timedBody{ReadCloser: r.Body, control: control, limit: limit}
+		body.restart()
 		RequestOf(c).body, r.Body = body, body
 	}
 	return c
@@ -50,29 +52,25 @@ func withDeadlines(c echo.Context, limit time.Duration) echo.Context {
 type timedBody struct {
 	io.ReadCloser
 	control *http.ResponseController
-	start   time.Time
 	limit   time.Duration
-	rate    int64 // bytes that earn a further second, 0 for none
-	got     int64
-}
 
-// extend sets the deadline by the bytes that have arrived.
-func (b *timedBody) extend() {
-	limit := b.limit
-	if b.rate > 0 {
-		limit += time.Duration(b.got) * time.Second / time.Duration(b.rate)
-	}
-	_ = b.control.SetReadDeadline(b.start.Add(limit))
+	// Of an upload:
+	rate func() int64  // bytes that earn a further second; nil for other bodies
+	left time.Duration // that the client may be late, at most limit
 }
 
 // Read fills p. At the body's end the deadline is lifted: net/http keeps
 // reading to see the client go, and would end the request at the deadline.
 func (b *timedBody) Read(p []byte) (int, error) {
-	if b.rate > 0 {
-		b.extend()
+	began := time.Now()
+	if b.rate != nil {
+		_ = b.control.SetReadDeadline(began.Add(b.left))
 	}
 	n, err := b.ReadCloser.Read(p)
-	b.got += int64(n)
+	if b.rate != nil {
+		earned := time.Duration(n) * time.Second / time.Duration(b.rate())
+		b.left = min(b.left-time.Since(began)+earned, b.limit)
+	}
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		err = ErrTooSlow
@@ -82,19 +80,31 @@ func (b *timedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// allowUpload extends the deadline while the body arrives at uploadRate or
-// faster.
+// allowUpload lets the body take as long as it arrives at uploadRate or faster, but
+// for the limit. Only the time counts in which the client is waited for.
 func (b *timedBody) allowUpload() {
 	if b != nil {
-		b.rate = uploadRate
+		b.rate, b.left = func() int64 { return uploadRate }, b.limit
+	}
+}
+
+// hurry is allowUpload with crowdedRate while crowded is true.
+func (b *timedBody) hurry(crowded func() bool) {
+	if b != nil {
+		b.rate = func() int64 {
+			if crowded() {
+				return crowdedRate
+			}
+			return uploadRate
+		}
 	}
 }
 
 // restart gives the rest of the body a new limit.
 func (b *timedBody) restart() {
 	if b != nil {
-		b.start, b.rate = time.Now(), 0
-		b.extend()
+		b.rate = nil
+		_ = b.control.SetReadDeadline(time.Now().Add(b.limit))
 	}
 }
 

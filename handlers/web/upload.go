@@ -40,6 +40,7 @@ type Upload struct {
 	HasFile  bool       // a file was chosen
 	Rejected error      // why the file was not stored, nil if it was
 
+	timed *timedBody
 	parts *multipart.Reader
 	end   error // why there are no more parts: io.EOF after the last one
 }
@@ -62,7 +63,7 @@ func ReadUpload(c echo.Context, most int64, message string, store func(u *Upload
 	timed.allowUpload()
 	body := r.Body
 	r.Body = http.MaxBytesReader(c.Response(), body, most)
-	u := &Upload{Values: url.Values{}}
+	u := &Upload{Values: url.Values{}, timed: timed}
 	if u.parts, err = r.MultipartReader(); err != nil {
 		return nil, Unreadable(err)
 	}
@@ -114,6 +115,9 @@ func (u *Upload) takes(name string) bool {
 	ofDocument := strings.HasPrefix(name, documentFields) && len(name) <= maxDocumentName && len(u.Values) < maxDocumentFields
 	return ofDocument || slices.Contains(uploadFields, name)
 }
+
+// Hurry makes the rest arrive at a higher rate while crowded is true (D86).
+func (u *Upload) Hurry(crowded func() bool) { u.timed.hurry(crowded) }
 
 // ReadRest reads the fields after the first file.
 func (u *Upload) ReadRest() error {

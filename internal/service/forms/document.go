@@ -23,6 +23,10 @@ type Upload struct {
 	Category string // "" for not chosen yet
 	FileName string // as the device named it
 	Content  io.Reader
+	Approved bool // the session's account is, and so has more places (D52, D86)
+	// Began, if not nil, is called once the upload has a place, with whether it should
+	// make haste from then on, because others lack one (D86).
+	Began func(crowded func() bool)
 	// Rest, if not nil, is called after Content was read and returns the
 	// category: a form can send it after the file. Its error drops the file.
 	Rest func() (category string, err error)
@@ -32,13 +36,10 @@ type Upload struct {
 // the memory of the computer that opens it.
 const maxPixels = 200_000_000
 
-// uploadsAtOnce is how many uploads one process receives at the same time.
-const uploadsAtOnce = 32
-
 // cleanupTime is how long the removal of a refused upload may take.
 const cleanupTime = 10 * time.Second
 
-// ErrUploadsBusy says that the process receives as many uploads as it can.
+// ErrUploadsBusy says that an upload found no place in time (D86).
 var ErrUploadsBusy = &domain.Error{
 	Code: domain.CodeServiceUnavailable, Message: "Too many uploads are running.", RetryAfter: time.Minute,
 }
@@ -58,13 +59,13 @@ func (s *Service) AddDocument(ctx context.Context, session *domain.Session, uplo
 			return err
 		}
 	}
-	end, err := s.uploads.begin(session.ID)
+	document := &domain.Document{ID: domain.NewDocumentID(), SessionID: session.ID}
+	content := &limited{r: bufio.NewReaderSize(upload.Content, waitingBytes), n: &document.SizeBytes}
+	end, err := s.uploads.begin(ctx, session, upload, content.r)
 	if err != nil {
 		return err
 	}
 	defer end()
-	document := &domain.Document{ID: domain.NewDocumentID(), SessionID: session.ID}
-	content := &limited{r: bufio.NewReader(upload.Content), n: &document.SizeBytes}
 	if document.ContentType, err = content.sniff(); err != nil {
 		return err
 	}
@@ -247,34 +248,6 @@ func checkPicture() (io.Writer, func() error) {
 		wg.Wait()
 		return problem
 	}
-}
-
-// uploads are what this process is receiving. The zero value is ready.
-type uploads struct {
-	mu   sync.Mutex
-	from map[domain.SessionID]bool
-}
-
-// begin admits an upload of the session until end is called: one of a session,
-// uploadsAtOnce of all. Other processes count their own; what a session stores
-// is bounded in the database.
-func (u *uploads) begin(id domain.SessionID) (end func(), err error) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	switch {
-	case u.from[id]:
-		return nil, fileError("file", statement.UploadRunning)
-	case len(u.from) >= uploadsAtOnce:
-		return nil, ErrUploadsBusy
-	case u.from == nil:
-		u.from = map[domain.SessionID]bool{}
-	}
-	u.from[id] = true
-	return func() {
-		u.mu.Lock()
-		defer u.mu.Unlock()
-		delete(u.from, id)
-	}, nil
 }
 
 // RemoveDocument deletes a document of an open session. A missing document is no

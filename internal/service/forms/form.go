@@ -36,12 +36,12 @@ type Config struct {
 // Service holds the use cases of the form. It is safe for concurrent use.
 type Service struct {
 	Config
-	uploads uploads
+	uploads *uploads
 	tx      *db.Tx // nil: each use case has a transaction of its own
 }
 
 // New returns a Service.
-func New(c Config) *Service { return &Service{Config: c} }
+func New(c Config) *Service { return &Service{Config: c, uploads: newUploads()} }
 
 // In returns the use cases in the caller's transaction: what they change commits
 // with it. Uploads are not among them.

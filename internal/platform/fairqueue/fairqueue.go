@@ -1,0 +1,117 @@
+// Package fairqueue shares places among keys, such as accounts: who has many waits
+// for who has few. It must not know what a key stands for or what is done in a place.
+//
+// After each call, which TestInvariants checks:
+//
+//  1. At most Places are taken, and at most Each by one key.
+//  2. A key took a place only while more were free than it had. So it never takes the
+//     last one unless it has none.
+//  3. No one waits who could have a place.
+//  4. A place went to who came first of those who could have it. By 2 and 3 no key that
+//     waits then had fewer.
+//  5. At most Waiting of a key wait.
+//  6. Who left, or no longer waits, leaves nothing behind.
+package fairqueue
+
+import (
+	"errors"
+	"slices"
+	"sync"
+)
+
+// Limits of a Queue.
+type Limits struct {
+	Places  int // that can be taken at once
+	Each    int // of them by one key
+	Waiting int // of one key, at least 1
+}
+
+// ErrFull says that too many of a key wait.
+var ErrFull = errors.New("fairqueue: too many wait")
+
+// Queue hands out places. It is safe for concurrent use.
+type Queue[K comparable] struct {
+	limits  Limits
+	mu      sync.Mutex
+	free    int
+	taken   map[K]int   // by the keys that have one
+	waiting []*Place[K] // in the order in which they came
+}
+
+// Place is a place, or the wait for one.
+type Place[K comparable] struct {
+	queue   *Queue[K]
+	key     K
+	granted chan struct{}
+}
+
+// New returns a Queue whose places are free.
+func New[K comparable](l Limits) *Queue[K] {
+	return &Queue[K]{limits: l, free: l.Places, taken: map[K]int{}}
+}
+
+// Join asks for a place of key. The caller calls Leave once, whether it was granted or
+// not. Errors: ErrFull.
+func (q *Queue[K]) Join(key K) (*Place[K], error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	waiting := 0
+	for _, p := range q.waiting {
+		if p.key == key {
+			waiting++
+		}
+	}
+	if waiting >= q.limits.Waiting {
+		return nil, ErrFull
+	}
+	p := &Place[K]{q, key, make(chan struct{})}
+	q.waiting = append(q.waiting, p)
+	q.grant()
+	return p, nil
+}
+
+// Granted is closed once the place may be used.
+func (p *Place[K]) Granted() <-chan struct{} { return p.granted }
+
+// Leave gives a place back, or ends the wait for it.
+func (p *Place[K]) Leave() {
+	q := p.queue
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if i := slices.Index(q.waiting, p); i >= 0 {
+		q.waiting = slices.Delete(q.waiting, i, i+1)
+		return
+	}
+	q.free++
+	q.taken[p.key]--
+	if q.taken[p.key] == 0 {
+		delete(q.taken, p.key)
+	}
+	q.grant()
+}
+
+// Crowded reports whether its user should make haste: fewer than a quarter of the places
+// are free, and its key has another one.
+func (p *Place[K]) Crowded() bool {
+	q := p.queue
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.taken[p.key] > 1 && q.free < q.limits.Places/4
+}
+
+// grant gives places to who waits as long as someone may have one.
+func (q *Queue[K]) grant() {
+	for {
+		next := slices.IndexFunc(q.waiting, func(p *Place[K]) bool {
+			return q.taken[p.key] < min(q.limits.Each, q.free)
+		})
+		if next < 0 {
+			return
+		}
+		p := q.waiting[next]
+		q.waiting = slices.Delete(q.waiting, next, next+1)
+		q.free--
+		q.taken[p.key]++
+		close(p.granted)
+	}
+}
