@@ -14,6 +14,7 @@ import (
 
 	"candor/handlers"
 	"candor/internal/statement"
+	"candor/internal/testkit"
 	"candor/internal/testkit/harness"
 )
 
@@ -101,7 +102,8 @@ const uploadStart = "--x\r\nContent-Disposition: form-data; name=\"category\"\r\
 // other requests.
 func TestUploadMayTakeLonger(t *testing.T) {
 	t.Parallel()
-	h := harness.New(t, impatient(200*time.Millisecond))
+	testkit.Slow(t)
+	h := harness.New(t, impatient(2*time.Second))
 	c := h.NewCustomer()
 	server := httptest.NewServer(h.Handler)
 	t.Cleanup(server.Close)
@@ -116,12 +118,24 @@ func TestUploadMayTakeLonger(t *testing.T) {
 	go func() {
 		_ = form.WriteField("category", "other")
 		file, _ := form.CreateFormFile("file", "a.pdf")
-		_, _ = file.Write(harness.PDFOf(1 << 20)) // a minute's worth
+		_, _ = file.Write(harness.PDFOf(100))
 		late := connection(t, server, "POST /dashboard/sign-in HTTP/1.1\r\nHost: candor.example\r\nContent-Length: 9\r\n"+
 			"Content-Type: application/x-www-form-urlencoded\r\n\r\na")
-		_, _ = io.Copy(io.Discard, late) // by its end, the time of a request is over
-		_, _ = file.Write(make([]byte, 1<<20))
-		_ = w.CloseWithError(form.Close())
+		over := make(chan struct{})
+		go func() {
+			defer close(over)
+			_, _ = io.Copy(io.Discard, late) // by its end, the time of a request is over
+		}()
+		for tick := time.NewTicker(20 * time.Millisecond); ; {
+			select {
+			case <-over:
+				tick.Stop()
+				_ = w.CloseWithError(form.Close())
+				return
+			case <-tick.C:
+				_, _ = file.Write(make([]byte, 4<<10))
+			}
+		}
 	}()
 	answer, err := (&http.Transport{}).RoundTrip(request)
 	h.OK(err)

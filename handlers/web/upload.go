@@ -71,6 +71,7 @@ func ReadUpload(c echo.Context, most int64, message string, store func(u *Upload
 		if !u.HasFile {
 			u.HasFile = true
 			u.Rejected = store(u, file.FileName(), file)
+			timed.allowUpload() // what is left holds no place
 		}
 	}
 	var tooLarge *http.MaxBytesError

@@ -34,8 +34,8 @@ type Queue[K comparable] struct {
 	limits  Limits
 	mu      sync.Mutex
 	free    int
-	taken   map[K]int   // by the keys that have one
-	waiting []*Place[K] // in the order in which they came
+	taken   map[K][]*Place[K] // by the keys that have one, oldest first
+	waiting []*Place[K]       // in the order in which they came
 }
 
 // Place is a place, or the wait for one.
@@ -47,7 +47,7 @@ type Place[K comparable] struct {
 
 // New returns a Queue whose places are free.
 func New[K comparable](l Limits) *Queue[K] {
-	return &Queue[K]{limits: l, free: l.Places, taken: map[K]int{}}
+	return &Queue[K]{limits: l, free: l.Places, taken: map[K][]*Place[K]{}}
 }
 
 // Join asks for a place of key. The caller calls Leave once, whether it was granted or
@@ -83,27 +83,27 @@ func (p *Place[K]) Leave() {
 		return
 	}
 	q.free++
-	q.taken[p.key]--
-	if q.taken[p.key] == 0 {
+	q.taken[p.key] = slices.DeleteFunc(q.taken[p.key], func(other *Place[K]) bool { return other == p })
+	if len(q.taken[p.key]) == 0 {
 		delete(q.taken, p.key)
 	}
 	q.grant()
 }
 
 // Crowded reports whether its user should make haste: fewer than a quarter of the places
-// are free, and its key has another one.
+// are free, and its key has an older one.
 func (p *Place[K]) Crowded() bool {
 	q := p.queue
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.taken[p.key] > 1 && q.free < q.limits.Places/4
+	return q.free < q.limits.Places/4 && slices.Index(q.taken[p.key], p) > 0
 }
 
 // grant gives places to who waits as long as someone may have one.
 func (q *Queue[K]) grant() {
 	for {
 		next := slices.IndexFunc(q.waiting, func(p *Place[K]) bool {
-			return q.taken[p.key] < min(q.limits.Each, q.free)
+			return len(q.taken[p.key]) < min(q.limits.Each, q.free)
 		})
 		if next < 0 {
 			return
@@ -111,7 +111,7 @@ func (q *Queue[K]) grant() {
 		p := q.waiting[next]
 		q.waiting = slices.Delete(q.waiting, next, next+1)
 		q.free--
-		q.taken[p.key]++
+		q.taken[p.key] = append(q.taken[p.key], p)
 		close(p.granted)
 	}
 }

@@ -21,7 +21,6 @@ import (
 	"candor/internal/platform/blob"
 	"candor/internal/service/forms"
 	"candor/internal/statement"
-	"candor/internal/testkit"
 	"candor/internal/testkit/servicetest"
 )
 
@@ -269,52 +268,42 @@ func latePhoto(t *testing.T, side uint16) string {
 	return photo[:2] + strings.Repeat(metadata, 32) + photo[2:size] + string(sides) + photo[size+4:]
 }
 
-// One session uploads one file at a time; others aren't kept waiting.
+// One session uploads one file at a time, and others aren't kept waiting. An upload
+// beyond its account's places waits for one.
 func TestUploadsAtOnce(t *testing.T) {
 	t.Parallel()
-	testkit.Slow(t)
 	b := newFixture(t)
-	running := func(ids ...domain.SessionID) (finish func()) {
-		var wg sync.WaitGroup
-		var writers []*io.PipeWriter
-		for _, id := range ids {
-			r, w := io.Pipe()
-			wg.Go(func() {
-				if err := b.Forms.AddDocument(b.Ctx, &domain.Session{ID: id}, forms.Upload{Category: "other", Content: r}); err != nil {
-					t.Error(err)
-				}
-			})
-			_, err := w.Write([]byte("%PDF-1.7 that has begun"))
-			b.OK(err)
-			writers = append(writers, w)
-		}
+	begin := func(id domain.SessionID) (finish func()) {
+		r, w := io.Pipe()
+		stored := make(chan error)
+		go func() {
+			stored <- b.Forms.AddDocument(b.Ctx, &domain.Session{ID: id}, forms.Upload{Category: "other", Content: r})
+		}()
+		_, err := w.Write([]byte("%PDF-1.7 that has begun"))
+		b.OK(err)
 		return func() {
-			for _, w := range writers {
-				b.OK(w.Close())
-			}
-			wg.Wait()
+			b.OK(w.Close())
+			b.OK(<-stored)
 		}
 	}
-	first, second := b.Opened().ID, b.Opened().ID
-	finish := running(first)
+	first, second, third := b.Opened().ID, b.Opened().ID, b.Opened().ID
+	finishFirst := begin(first)
 	var refusal *domain.Error
 	if err := b.upload(first, "other", "a.pdf", "%PDF-"); !errors.As(err, &refusal) || refusal.Message != statement.UploadRunning {
 		t.Errorf("a second upload of the session: %v, want %q", err, statement.UploadRunning)
 	}
 	b.OK(b.upload(second, "other", "a.pdf", "%PDF-"))
-	finish()
+	finishSecond := begin(second)
+	waited := make(chan error)
+	go func() { waited <- b.upload(third, "other", "a.pdf", "%PDF-") }()
+	b.OK(b.Forms.AddDocument(b.Ctx, &domain.Session{ID: b.Opened().ID, AccountID: domain.NewAccountID()}, forms.Upload{Category: "other", Content: strings.NewReader("%PDF-")}))
+	if n := b.Count("SELECT uploaded_bytes FROM session WHERE id = $1", third); n != 0 {
+		t.Errorf("an upload beyond its account's places has reserved %d bytes", n)
+	}
+	finishSecond()
+	b.OK(<-waited)
+	finishFirst()
 	b.OK(b.upload(first, "other", "a.pdf", "%PDF-2"))
-
-	many := make([]domain.SessionID, 32)
-	for i := range many {
-		many[i] = b.Opened().ID
-	}
-	finish = running(many...)
-	if err := b.upload(first, "other", "a.pdf", "%PDF-"); !errors.Is(err, &domain.Error{Code: domain.CodeServiceUnavailable}) {
-		t.Errorf("upload 33 of the process: %v, want service_unavailable", err)
-	}
-	finish()
-	b.OK(b.upload(first, "other", "a.pdf", "%PDF-3"))
 }
 
 // A session's uploads are bounded for its life, removed and refused ones
