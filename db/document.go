@@ -42,14 +42,26 @@ func (tx *Tx) InsertDocument(ctx context.Context, doc *domain.Document) error {
 	return wrap(err, "insert document")
 }
 
-// DeleteDocument deletes a document of a session; its blob becomes garbage.
+// DeleteDocument deletes a document of a session; its blob becomes garbage, which waits.
 // ErrNotFound where there is none.
 func (tx *Tx) DeleteDocument(ctx context.Context, session domain.SessionID, id domain.DocumentID, now time.Time) error {
 	result, err := tx.exec(ctx, `
-		WITH gone AS (DELETE FROM document WHERE id = $2 AND session_id = $1 RETURNING id)
-		INSERT INTO blob_garbage (document_id, created_at) SELECT id, $3 FROM gone`,
+		WITH gone AS (DELETE FROM document WHERE id = $2 AND session_id = $1 RETURNING id, size_bytes)
+		INSERT INTO blob_garbage (document_id, session_id, size_bytes, created_at) SELECT id, $1, size_bytes, $3 FROM gone`,
 		session, id, now)
 	return changedOne(result, err, "delete document")
+}
+
+// ExcessGarbage returns the oldest blobs of a session's deleted documents, without which
+// at most that many bytes wait (D87).
+func (tx *Tx) ExcessGarbage(ctx context.Context, session domain.SessionID, bytes int64) ([]domain.DocumentID, error) {
+	var out []domain.DocumentID
+	err := tx.all(ctx, &out, `
+		SELECT document_id FROM (
+			SELECT document_id, sum(size_bytes) OVER (ORDER BY created_at DESC, document_id DESC) AS up_to
+			FROM blob_garbage WHERE session_id = $1) g
+		WHERE up_to > $2`, session, bytes)
+	return out, wrap(err, "list excess garbage")
 }
 
 // Documents returns a session's documents in the order of their upload.

@@ -353,7 +353,9 @@ CREATE TABLE public.billing_setting (
 
 CREATE TABLE public.blob_garbage (
     document_id uuid NOT NULL,
-    created_at timestamp with time zone NOT NULL
+    created_at timestamp with time zone NOT NULL,
+    session_id uuid,
+    size_bytes bigint DEFAULT 0 NOT NULL
 );
 
 CREATE TABLE public.customer_receipt (
@@ -1064,6 +1066,8 @@ CREATE INDEX audit_log_action_idx ON public.audit_log USING btree (account_id, a
 CREATE INDEX audit_log_actor_idx ON public.audit_log USING btree (account_id, actor_name, at DESC, id DESC);
 
 CREATE INDEX audit_log_target_idx ON public.audit_log USING btree (account_id, target_id, at DESC, id DESC);
+
+CREATE INDEX blob_garbage_removed ON public.blob_garbage USING btree (session_id, created_at) WHERE (session_id IS NOT NULL);
 
 CREATE INDEX delivery_due_idx ON public.delivery USING btree (endpoint_id, next_attempt_at, sequence) WHERE (next_attempt_at IS NOT NULL);
 

@@ -9,10 +9,12 @@ import (
 	"image/jpeg"
 	"image/png"
 	"io"
+	"io/fs"
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -541,4 +543,35 @@ func (e *endless) Read(p []byte) (int, error) {
 	}
 	e.read += int64(n)
 	return n, nil
+}
+
+// TestRemovedFilesTakeLittle adds a file of 9 MB and removes it, again and again over one
+// link (D87). 414 MB once waited for their hour.
+func TestRemovedFilesTakeLittle(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t).NewCustomer()
+	c.Get("")
+	stored := func() (bytes int64) {
+		c.OK(filepath.WalkDir(c.BlobDir, func(_ string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() {
+				return err
+			}
+			info, err := entry.Info()
+			c.OK(err)
+			bytes += info.Size()
+			return nil
+		}))
+		return bytes
+	}
+	for i := range 12 {
+		c.WantRedirect(c.Attach("other", "a.pdf", harness.PDFOf(9<<20), "upload"))
+		document := harness.QueryOne[domain.DocumentID](c.Harness, "SELECT id FROM document WHERE session_id = $1", c.ID)
+		c.WantRedirect(c.Post("documents", url.Values{"action": {"remove:" + document.String()}}))
+		if n := stored(); n > 50<<20 {
+			t.Fatalf("%d MB are stored after %d removals", n>>20, i+1)
+		}
+	}
+	if n := stored(); n < 45<<20 {
+		t.Errorf("%d MB wait, want 45: a backup may name them", n>>20)
+	}
 }

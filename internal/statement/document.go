@@ -13,6 +13,8 @@ const (
 	// MaxUploadedBytes is what a session can upload in total, with rejected
 	// and removed files: twice what it can keep.
 	MaxUploadedBytes = 2 * MaxDocuments * MaxDocumentBytes
+	// MaxRemovedBytes is what of a session's removed files waits to be deleted (D87).
+	MaxRemovedBytes = 5 * MaxDocumentBytes
 )
 
 // The customer's messages for a rejected file.

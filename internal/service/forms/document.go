@@ -251,15 +251,38 @@ func checkPicture() (io.Writer, func() error) {
 }
 
 // RemoveDocument deletes a document of an open session. A missing document is no
-// error.
+// error. Its bytes wait for the upkeep job, for the sake of backups, unless the session
+// has removed more than statement.MaxRemovedBytes lately: then its oldest go (D87).
 func (s *Service) RemoveDocument(ctx context.Context, session *domain.Session, document domain.DocumentID) error {
-	return s.change(ctx, session, func(tx *db.Tx, _ *domain.Session, now time.Time) error {
+	var excess []domain.DocumentID
+	err := s.change(ctx, session, func(tx *db.Tx, _ *domain.Session, now time.Time) error {
 		err := tx.DeleteDocument(ctx, session.ID, document, now)
-		if errors.Is(err, db.ErrNotFound) {
-			return nil
+		if err != nil && !errors.Is(err, db.ErrNotFound) {
+			return err
 		}
+		excess, err = tx.ExcessGarbage(ctx, session.ID, statement.MaxRemovedBytes)
 		return err
 	})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
+	defer cancel()
+	for _, id := range excess { // what stays, the next removal or the upkeep job deletes
+		if err := s.deleteBlob(ctx, id); err != nil {
+			s.Logger.ErrorContext(ctx, "delete a removed document", "document_id", id.String(), "error", err)
+			break
+		}
+	}
+	return nil
+}
+
+// deleteBlob deletes a blob and the note that it is garbage.
+func (s *Service) deleteBlob(ctx context.Context, id domain.DocumentID) error {
+	if err := s.Blobs.Delete(ctx, id.String()); err != nil {
+		return err
+	}
+	return s.DB.ForgetBlob(ctx, id)
 }
 
 // DescribeDocuments stores the categories chosen for stored documents of an open

@@ -195,6 +195,7 @@ type watchedStore struct {
 	blob.Store
 	stored atomic.Int32
 	left   sync.Map
+	keeps  atomic.Bool // fails to delete
 }
 
 func (s *watchedStore) Put(ctx context.Context, id string, r io.Reader) error {
@@ -204,6 +205,9 @@ func (s *watchedStore) Put(ctx context.Context, id string, r io.Reader) error {
 }
 
 func (s *watchedStore) Delete(ctx context.Context, id string) error {
+	if s.keeps.Load() {
+		return errors.New("killed")
+	}
 	s.left.Delete(id)
 	return s.Store.Delete(ctx, id)
 }
@@ -331,6 +335,75 @@ func TestUploadBudget(t *testing.T) {
 		t.Errorf("%d uploads were stored, want 1", store.stored.Load())
 	}
 	b.OK(b.upload(b.Opened().ID, "other", "a.pdf", "%PDF-"))
+}
+
+// removable adds documents to an open session whose rows say that they have 9 MB.
+func (b *fixture) removable(id domain.SessionID, n int) []domain.Document {
+	b.Helper()
+	for i := range n {
+		b.OK(b.upload(id, "other", "a.pdf", fmt.Sprintf("%%PDF-%d", i)))
+	}
+	_, err := b.DB.Raw().ExecContext(b.Ctx, "UPDATE document SET size_bytes = 9 * 1024 * 1024 WHERE session_id = $1", id)
+	b.OK(err)
+	documents, err := b.DB.Documents(b.Ctx, id)
+	b.OK(err)
+	return documents
+}
+
+// TestRemovalsOfTwoTabsLeaveLittle (D87): two tabs remove the same documents by two
+// processes. Five of 9 MB wait, and each blob that is left has its note.
+func TestRemovalsOfTwoTabsLeaveLittle(t *testing.T) {
+	t.Parallel()
+	store := &watchedStore{}
+	b := newFixture(t, func(c *servicetest.Config) { store.Store, c.Blobs = c.Blobs, store })
+	id, other := b.Opened().ID, b.Opened().ID
+	b.OK(b.Forms.RemoveDocument(b.Ctx, &domain.Session{ID: other}, b.removable(other, 1)[0].ID))
+	documents := b.removable(id, 14)
+	var wg sync.WaitGroup
+	for range 2 {
+		process := servicetest.New(b.Config)
+		wg.Go(func() {
+			for _, d := range documents {
+				if err := process.Forms.RemoveDocument(b.Ctx, &domain.Session{ID: id}, d.ID); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if n := b.Count("SELECT count(*) FROM blob_garbage WHERE session_id = $1", id); n != 5 || store.count() != 5+1 {
+		t.Errorf("%d removed documents wait, and %d blobs with the other session's; want 5 and 6", n, store.count())
+	}
+	store.left.Range(func(blob, _ any) bool {
+		left, err := domain.ParseDocumentID(blob.(string))
+		b.OK(err)
+		if b.Count("SELECT count(*) FROM blob_garbage WHERE document_id = $1", left) != 1 {
+			t.Errorf("%s is left without a note", left)
+		}
+		return true
+	})
+}
+
+// TestRemovalsThatAreKilledAreMadeUpFor: a process that ends between row and file leaves
+// what the next removal deletes, and the upkeep job knows.
+func TestRemovalsThatAreKilledAreMadeUpFor(t *testing.T) {
+	t.Parallel()
+	store := &watchedStore{}
+	b := newFixture(t, func(c *servicetest.Config) { store.Store, c.Blobs = c.Blobs, store })
+	id := b.Opened().ID
+	documents := b.removable(id, 9)
+	store.keeps.Store(true)
+	for _, d := range documents[:8] {
+		b.OK(b.Forms.RemoveDocument(b.Ctx, &domain.Session{ID: id}, d.ID))
+	}
+	if garbage, err := b.DB.BlobGarbage(b.Ctx, b.Clock.Now(), 100); err != nil || len(garbage) != 8 || store.count() != 9 {
+		t.Errorf("the upkeep job knows %d of 8, %v; %d blobs", len(garbage), err, store.count())
+	}
+	store.keeps.Store(false)
+	b.OK(b.Forms.RemoveDocument(b.Ctx, &domain.Session{ID: id}, documents[8].ID))
+	if n := b.Count("SELECT count(*) FROM blob_garbage"); n != 5 || store.count() != 5 {
+		t.Errorf("%d notes and %d blobs are left, want 5", n, store.count())
+	}
 }
 
 // dyingStore writes the blob and then fails, as a process that is killed
