@@ -13,12 +13,14 @@ import (
 
 	"candor/internal/statement"
 	"candor/internal/statement/statementtest"
+	"candor/tools/harness"
 )
 
 // browser keeps cookies and follows no redirects.
 type browser struct {
 	http.Client
 	base, network string
+	rate          int // bytes a second of attach; 0 for as many as it can
 }
 
 // answer is a response with its body.
@@ -88,18 +90,26 @@ func (b *browser) attach(ctx context.Context, path, category, name, head string,
 	}
 	before := field(`name="category"`, category+"\r\n") + field(`name="action"`, "upload\r\n") + field(fmt.Sprintf(`name="file"; filename=%q`, name), head)
 	after := "\r\n--" + boundary + "--\r\n"
-	zeros := io.LimitReader(zeroReader{}, size-int64(len(head)))
+	zeros := io.LimitReader(zeroReader{ctx, b.rate}, size-int64(len(head)))
 	return b.send(ctx, http.MethodPost, path, io.MultiReader(strings.NewReader(before), zeros, strings.NewReader(after)), map[string]string{
 		"Content-Type":   "multipart/form-data; boundary=" + boundary,
 		"Content-Length": fmt.Sprint(int64(len(before)) + size - int64(len(head)) + int64(len(after))),
 	})
 }
 
-type zeroReader struct{}
+// zeroReader yields zeros, at most rate bytes a second if that isn't 0.
+type zeroReader struct {
+	ctx  context.Context
+	rate int
+}
 
-func (zeroReader) Read(p []byte) (int, error) {
+func (r zeroReader) Read(p []byte) (int, error) {
+	if r.rate > 0 {
+		p = p[:min(len(p), max(1, r.rate/10))]
+		pause(r.ctx, time.Duration(len(p))*time.Second/time.Duration(r.rate))
+	}
 	clear(p)
-	return len(p), nil
+	return len(p), r.ctx.Err()
 }
 
 // customer is a browser that has opened a session's link.
@@ -112,9 +122,14 @@ func (c *customer) path(section string) string { return "/f/" + c.id + "/" + sec
 
 // newCustomer creates a session of the account under attack and opens its link.
 func (a *attack) newCustomer(ctx context.Context, network string) (*customer, error) {
+	return a.customerOf(ctx, a.Account, network)
+}
+
+// customerOf is newCustomer for another account.
+func (a *attack) customerOf(ctx context.Context, account harness.Account, network string) (*customer, error) {
 	partner := a.newBrowser(victimNetwork)
 	got, err := partner.send(ctx, http.MethodPost, "/v1/sessions", strings.NewReader(`{"form_type":"financial_statement","customer_email":"sam@example.com"}`),
-		map[string]string{"Content-Type": "application/json", "Authorization": "Bearer " + a.Account.TestKey})
+		map[string]string{"Content-Type": "application/json", "Authorization": "Bearer " + account.TestKey})
 	if err != nil {
 		return nil, err
 	}

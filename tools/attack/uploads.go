@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"sync"
 	"time"
 
@@ -26,6 +27,7 @@ const (
 	manyDrafts    = 300
 	mostMemory    = 300 << 20
 	mostLeft      = 20 << 20
+	mostRemoved   = 55 << 20
 	manyUnended   = 1500
 	unendedWithin = 60 * time.Second
 )
@@ -96,6 +98,43 @@ func (a *attack) refusedUploads(ctx context.Context) error {
 		"less than 20 MB is left", "%d MB are left; %s", (after-before)>>20, o)
 	return nil
 }
+
+// removedUploads adds a file and removes it, by one link, until no more is taken.
+func (a *attack) removedUploads(ctx context.Context) error {
+	c, err := a.newCustomer(ctx, "198.51.101.208")
+	if err != nil {
+		return err
+	}
+	before, err := a.stored(ctx)
+	if err != nil {
+		return err
+	}
+	removals := 0
+	for ctx.Err() == nil {
+		got, err := c.attach(ctx, c.path(statement.DocumentsSection), "other", "again.pdf", pdfHead, uploadSize)
+		if err != nil || got.status != http.StatusSeeOther {
+			break
+		}
+		page, err := c.get(ctx, c.path(statement.DocumentsSection))
+		document := removeButton.FindString(page.body)
+		if err != nil || document == "" {
+			return page.unexpected("the page with the document", err)
+		}
+		if got, err := c.post(ctx, c.path(statement.DocumentsSection), url.Values{"action": {document}}); err != nil || got.status != http.StatusSeeOther {
+			return got.unexpected("the removal", err)
+		}
+		removals++
+	}
+	after, err := a.stored(ctx)
+	if err != nil {
+		return err
+	}
+	a.add(removals > 40 && after-before < mostRemoved, fmt.Sprintf("a file of 9 MB added and removed %d times, by one link", removals),
+		"at most 55 MB are left", "%d MB are left", (after-before)>>20)
+	return nil
+}
+
+var removeButton = regexp.MustCompile(`remove:doc_[a-z0-9]+`)
 
 // drafts posts sections with 1 MB of text, which are refused and stored as drafts.
 func (a *attack) drafts(ctx context.Context) error {

@@ -141,7 +141,7 @@ func TestTurns(t *testing.T) {
 	<-again.granted
 }
 
-// TestManyKeysLeaveOne: one key has at most Each, and whoever has none finds a place
+// TestManyKeysLeaveOne: one key has at most Each, and a key that has none finds a place
 // while few keys use all they can.
 func TestManyKeysLeaveOne(t *testing.T) {
 	t.Parallel()
