@@ -32,14 +32,15 @@ func (q *Queries) SettleUpload(ctx context.Context, id domain.SessionID, unused 
 	return wrap(err, "settle upload")
 }
 
-// InsertDocument stores the row of a document whose blob is written.
+// InsertDocument stores the row of a document whose blob is written. ErrNotFound if the
+// session is erased.
 func (tx *Tx) InsertDocument(ctx context.Context, doc *domain.Document) error {
-	_, err := tx.exec(ctx, `
+	result, err := tx.exec(ctx, `
 		WITH kept AS (DELETE FROM blob_garbage WHERE document_id = $1)
 		INSERT INTO document (id, session_id, category, file_name, content_type, size_bytes, sha256, uploaded_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
 		doc.ID, doc.SessionID, doc.Category, []byte(doc.FileName), doc.ContentType, doc.SizeBytes, doc.SHA256, doc.UploadedAt)
-	return wrap(err, "insert document")
+	return changedOne(result, err, "insert document")
 }
 
 // DeleteDocument deletes a document of a session; its blob becomes garbage, which waits.

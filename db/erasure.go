@@ -21,7 +21,8 @@ func (tx *Tx) LockSession(ctx context.Context, scope domain.Scope, id domain.Ses
 // EraseSession takes what a session knows of its customer out of it, stores it
 // with the status it has now, and deletes answers, documents, PDF, webhooks and
 // their attempts; the documents' blobs become garbage. It counts in e what it
-// deleted and returns the documents. The session must be locked.
+// deleted and returns the documents. The session must be locked: what others insert of it
+// waits, and then inserts nothing (D90, leave_erased in the migrations).
 //
 // Webhooks are deleted, not only emptied: what an attempt under way brings back
 // finds no row to be recorded in.
@@ -48,6 +49,8 @@ func (tx *Tx) EraseSession(ctx context.Context, session *domain.Session, e *doma
 	}
 	err = tx.get(ctx, e, `
 		WITH uses AS (DELETE FROM link_use WHERE session_id = $1),
+			receipts AS (DELETE FROM customer_receipt WHERE session_id = $1),
+			unsealed AS (DELETE FROM unsealed_session WHERE session_id = $1),
 			sections AS (DELETE FROM section WHERE session_id = $1 RETURNING answers IS NOT NULL OR draft IS NOT NULL OR prefill IS NOT NULL AS filled),
 			pdfs AS (DELETE FROM statement_pdf WHERE session_id = $1 RETURNING 1),
 			deliveries AS (DELETE FROM delivery WHERE event_id IN (SELECT id FROM event WHERE session_id = $1) RETURNING 1)

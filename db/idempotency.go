@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
@@ -24,9 +25,17 @@ func (k IdempotencyKey) SealOwner() string {
 	return fmt.Sprintf("idempotent answer %s %t %q %q", k.AccountID, k.Livemode, k.Path, k.Key)
 }
 
+// Hidden is the key under which the answer is kept once its customer is erased: the text
+// can be the partner's reference.
+func (k IdempotencyKey) Hidden() IdempotencyKey {
+	k.Key = fmt.Sprintf("erased %x", sha256.Sum256([]byte(k.Key)))
+	return k
+}
+
 // StoredResponse is a remembered POST's request and answer.
 type StoredResponse struct {
-	Fingerprint []byte `db:"fingerprint"` // SHA-256 of the request body
+	Key         string `db:"key"`         // under which it is stored: the request's, or that one hidden
+	Fingerprint []byte `db:"fingerprint"` // SHA-256 of the request body; empty once its customer is erased
 	Status      int    `db:"status"`
 	Response    []byte `db:"response"` // sealed
 }
@@ -58,9 +67,9 @@ func (k IdempotencyKey) lockNumber() int64 {
 func (tx *Tx) StoredResponse(ctx context.Context, k IdempotencyKey, since time.Time) (*StoredResponse, error) {
 	var r StoredResponse
 	err := tx.get(ctx, &r, `
-		SELECT fingerprint, status, response FROM idempotency_key
-		WHERE account_id = $1 AND livemode = $2 AND path = $3 AND key = $4 AND created_at > $5`,
-		k.AccountID, k.Livemode, k.Path, k.Key, since)
+		SELECT key, fingerprint, status, response FROM idempotency_key
+		WHERE account_id = $1 AND livemode = $2 AND path = $3 AND key IN ($4, $5) AND created_at > $6`,
+		k.AccountID, k.Livemode, k.Path, k.Key, k.Hidden().Key, since)
 	return &r, wrap(err, "get stored response")
 }
 
@@ -92,6 +101,14 @@ func (tx *Tx) DeleteStoredResponsesTo(ctx context.Context, scope domain.Scope, p
 	return wrap(err, "delete stored responses")
 }
 
+// DeleteStoredResponse deletes the answer that is kept under the key.
+func (tx *Tx) DeleteStoredResponse(ctx context.Context, k IdempotencyKey) error {
+	_, err := tx.exec(ctx, `
+		DELETE FROM idempotency_key WHERE account_id = $1 AND livemode = $2 AND path = $3 AND key = $4`,
+		k.AccountID, k.Livemode, k.Path, k.Key)
+	return wrap(err, "delete stored response")
+}
+
 // KeptResponse is a remembered answer with what it is kept under.
 type KeptResponse struct {
 	Path     string `db:"path"`
@@ -110,10 +127,14 @@ func (tx *Tx) StoredResponsesOf(ctx context.Context, session *domain.Session, fr
 	return out, wrap(err, "list stored responses")
 }
 
-// ReplaceStoredResponse replaces a stored response.
-func (tx *Tx) ReplaceStoredResponse(ctx context.Context, scope domain.Scope, k *KeptResponse) error {
+// HideStoredResponse replaces a stored response by one that tells nothing of the customer,
+// under the hidden key and without the fingerprint of the request.
+func (tx *Tx) HideStoredResponse(ctx context.Context, k IdempotencyKey, response []byte) error {
+	if err := tx.DeleteStoredResponse(ctx, k.Hidden()); err != nil { // of another day
+		return err
+	}
 	_, err := tx.exec(ctx, `
-		UPDATE idempotency_key SET response = $5 WHERE account_id = $1 AND livemode = $2 AND path = $3 AND key = $4`,
-		scope.AccountID, scope.Livemode, k.Path, k.Key, k.Response)
-	return wrap(err, "replace stored response")
+		UPDATE idempotency_key SET key = $5, fingerprint = '', response = $6 WHERE account_id = $1 AND livemode = $2 AND path = $3 AND key = $4`,
+		k.AccountID, k.Livemode, k.Path, k.Key, k.Hidden().Key, response)
+	return wrap(err, "hide stored response")
 }

@@ -21,7 +21,7 @@ func (tx *Tx) RenewLink(ctx context.Context, scope domain.Scope, id domain.Sessi
 }
 
 // NoteLinkUse notes a use of a session's link. It writes nothing if the session doesn't
-// exist, within LinkUseStep of the use before by the same browser, and beyond
+// exist or is erased, within LinkUseStep of the use before by the same browser, and beyond
 // LinkUseMost and LinkUseBrowsers: neither a flood of openings nor one of wrong links
 // grows the table.
 func (q *Queries) NoteLinkUse(ctx context.Context, id domain.SessionID, u domain.LinkUse) error {

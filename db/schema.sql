@@ -198,6 +198,20 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION public.leave_erased() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    erased timestamptz;
+BEGIN
+    SELECT CASE TG_TABLE_NAME WHEN 'link_use' THEN customer_erased_at ELSE data_erased_at END INTO erased
+    FROM session WHERE id = NEW.session_id FOR KEY SHARE;
+    IF erased IS NULL THEN
+        RETURN NEW;
+    END IF;
+    RETURN NULL;
+END $$;
+
 CREATE FUNCTION public.refuse_change() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -1209,6 +1223,10 @@ CREATE INDEX webhook_setting_previous_idx ON public.webhook_setting USING btree 
 
 CREATE TRIGGER audit_log_is_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.audit_log FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_change();
 
+CREATE TRIGGER customer_receipt_leaves_erased BEFORE INSERT ON public.customer_receipt FOR EACH ROW EXECUTE FUNCTION public.leave_erased();
+
+CREATE TRIGGER document_leaves_erased BEFORE INSERT ON public.document FOR EACH ROW EXECUTE FUNCTION public.leave_erased();
+
 CREATE TRIGGER invoice_kept BEFORE DELETE OR UPDATE ON public.invoice FOR EACH ROW EXECUTE FUNCTION public.keep_invoice();
 
 CREATE TRIGGER invoice_not_truncated BEFORE TRUNCATE ON public.invoice FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_change();
@@ -1217,9 +1235,13 @@ CREATE TRIGGER invoice_number_goes_up BEFORE UPDATE ON public.invoice_number FOR
 
 CREATE TRIGGER invoice_number_is_kept BEFORE DELETE OR TRUNCATE ON public.invoice_number FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_change();
 
+CREATE TRIGGER link_use_leaves_erased BEFORE INSERT ON public.link_use FOR EACH ROW EXECUTE FUNCTION public.leave_erased();
+
 CREATE TRIGGER section_counted_insert AFTER INSERT ON public.section FOR EACH ROW EXECUTE FUNCTION public.count_section();
 
 CREATE TRIGGER section_counted_update AFTER UPDATE ON public.section FOR EACH ROW WHEN ((((old.reached_at IS NULL) AND (new.reached_at IS NOT NULL)) OR ((old.completed_at IS NULL) AND (new.completed_at IS NOT NULL)) OR (old.problems <> new.problems))) EXECUTE FUNCTION public.count_section();
+
+CREATE TRIGGER section_leaves_erased BEFORE INSERT ON public.section FOR EACH ROW EXECUTE FUNCTION public.leave_erased();
 
 CREATE TRIGGER session_counted_insert AFTER INSERT ON public.session REFERENCING NEW TABLE AS after_rows FOR EACH STATEMENT EXECUTE FUNCTION public.count_sessions();
 
@@ -1227,11 +1249,15 @@ CREATE TRIGGER session_counted_update AFTER UPDATE ON public.session REFERENCING
 
 CREATE TRIGGER session_form_counted AFTER UPDATE ON public.session FOR EACH ROW WHEN ((((old.accessed_at IS NULL) AND (new.accessed_at IS NOT NULL)) OR ((old.completed_at IS NULL) AND (new.completed_at IS NOT NULL)))) EXECUTE FUNCTION public.count_form();
 
+CREATE TRIGGER session_key_leaves_erased BEFORE INSERT ON public.session_key FOR EACH ROW EXECUTE FUNCTION public.leave_erased();
+
 CREATE TRIGGER session_searched AFTER DELETE OR UPDATE OF customer_name, customer_email, reference_id ON public.session FOR EACH ROW EXECUTE FUNCTION public.keep_session_search();
 
 CREATE TRIGGER session_searched_insert AFTER INSERT ON public.session REFERENCING NEW TABLE AS after_rows FOR EACH STATEMENT EXECUTE FUNCTION public.search_new_sessions();
 
 CREATE TRIGGER staff_seen AFTER DELETE ON public.staff_session FOR EACH ROW EXECUTE FUNCTION public.keep_staff_seen();
+
+CREATE TRIGGER statement_pdf_leaves_erased BEFORE INSERT ON public.statement_pdf FOR EACH ROW EXECUTE FUNCTION public.leave_erased();
 
 ALTER TABLE ONLY public.alert
     ADD CONSTRAINT alert_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;

@@ -46,6 +46,39 @@ func TestSchemaDump(t *testing.T) {
 	}
 }
 
+// TestTablesLeaveErasedSessions: what is inserted of a session waits for its erasure and
+// finds it (D90). A table with a session's id has the trigger, or says here why not.
+func TestTablesLeaveErasedSessions(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	without := map[string]string{
+		"api_request":      "ids alone",
+		"delivery":         "deleted with the session's event locked, and inserted with its event",
+		"erasure":          "the receipt",
+		"event":            "recorded by who has locked the session, and says what it then says",
+		"session_search":   "written by triggers of the session",
+		"unsealed_session": "ids alone",
+	}
+	var tables []struct {
+		Name   string
+		Leaves bool
+	}
+	if err := s.Raw().SelectContext(s.ctx, &tables, `
+		SELECT c.table_name::text AS name, EXISTS (SELECT FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid
+			WHERE t.tgrelid = c.table_name::regclass AND p.proname = 'leave_erased' AND t.tgtype & 7 = 7) AS leaves
+		FROM information_schema.columns c WHERE c.table_schema = 'public' AND c.column_name = 'session_id'`); err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range tables {
+		if table.Leaves == (without[table.Name] != "") {
+			t.Errorf("%s: leaves erased sessions: %v, and without because: %q", table.Name, table.Leaves, without[table.Name])
+		}
+	}
+	if len(tables) < len(without)+6 {
+		t.Errorf("only %d tables: %v", len(tables), tables)
+	}
+}
+
 // readableSchema keeps our own objects of a dump, without what depends on the
 // version of PostgreSQL.
 func readableSchema(dump string) string {

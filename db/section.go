@@ -61,15 +61,16 @@ func noted(problems []domain.FailedRule) pq.StringArray {
 }
 
 // SaveDraft keeps what a customer typed into a section and isn't valid yet,
-// and notes what the form refused of it, each of which is there once.
+// and notes what the form refused of it, each of which is there once. ErrNotFound if the
+// session is erased.
 func (tx *Tx) SaveDraft(ctx context.Context, id domain.SessionID, name string, draft []byte, refused []domain.FailedRule, now time.Time) error {
-	_, err := tx.exec(ctx, `
+	result, err := tx.exec(ctx, `
 		INSERT INTO section AS s (session_id, name, draft, problems, reached_at, updated_at) VALUES ($1, $2, $3, $4, $5, $5)
 		ON CONFLICT (session_id, name) DO UPDATE SET
 			draft = excluded.draft, updated_at = excluded.updated_at, reached_at = coalesce(s.reached_at, excluded.reached_at),
 			problems = s.problems || ARRAY(SELECT unnest(excluded.problems) EXCEPT SELECT unnest(s.problems))`,
 		id, name, draft, noted(refused), now)
-	return wrap(err, "save draft")
+	return changedOne(result, err, "save draft")
 }
 
 // InsertPrefill stores what the partner gave of a new session's section.
@@ -79,7 +80,8 @@ func (tx *Tx) InsertPrefill(ctx context.Context, id domain.SessionID, name strin
 }
 
 // SaveSection stores a section's valid answers in place of those before and
-// of any draft, and reports whether this completed it for the first time.
+// of any draft, and reports whether this completed it for the first time. ErrNotFound if
+// the session is erased.
 func (tx *Tx) SaveSection(ctx context.Context, id domain.SessionID, name string, answers []byte, now time.Time) (first bool, err error) {
 	err = tx.get(ctx, &first, `
 		WITH before AS (SELECT completed_at FROM section WHERE session_id = $1 AND name = $2)

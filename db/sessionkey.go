@@ -16,12 +16,8 @@ func (q *Queries) SessionKey(ctx context.Context, session domain.SessionID) ([]b
 // InsertSessionKey stores a session's sealed data key, unless it has one or its
 // data are erased.
 func (q *Queries) InsertSessionKey(ctx context.Context, session domain.SessionID, sealed []byte) error {
-	// The lock waits for an erasure under way and then sees what it did.
 	_, err := q.exec(ctx, `
-		INSERT INTO session_key (session_id, sealed)
-		SELECT id, $2 FROM session WHERE id = $1 AND data_erased_at IS NULL
-		FOR KEY SHARE
-		ON CONFLICT (session_id) DO NOTHING`, session, sealed)
+		INSERT INTO session_key (session_id, sealed) VALUES ($1, $2) ON CONFLICT (session_id) DO NOTHING`, session, sealed)
 	return wrap(err, "insert data key")
 }
 

@@ -59,7 +59,7 @@ func (s *Server) nearestRoute(segments []string) string {
 
 func fits(pattern, segments []string) bool {
 	for i, part := range pattern {
-		if !strings.HasPrefix(part, ":") && nearest(segments[i], []string{part}) == "" && segments[i] != part {
+		if !strings.HasPrefix(part, ":") && segments[i] != part && nearest(segments[i], []string{part}) == "" && !strings.Contains(segments[i], part) {
 			return false
 		}
 	}

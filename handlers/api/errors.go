@@ -3,6 +3,8 @@ package api
 import (
 	"net/http"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -79,24 +81,34 @@ func (s *Server) AnswerError(c echo.Context, status int, public *domain.Error) e
 	return writeJSON(c, status, body)
 }
 
-// plainPath is the rest of a path that is kept: names and the numbers of items.
-var plainPath = regexp.MustCompile(`^(\.([A-Za-z][A-Za-z0-9_\-]{0,39}|[0-9]{1,2}))*$`)
+// quotedName is a name of the client's in a sentence.
+var quotedName = regexp.MustCompile(`"(\\.|[^"\\])*"`)
+
+// itemNumber is the part of a path that is an item of a list.
+var itemNumber = regexp.MustCompile(`^[0-9]{1,2}$`)
 
 // refused is what the log of API requests keeps of an error. The names of metadata
 // are the partner's own and can be anything, so they are left out, as is every path
-// with a name that isn't plain: that name can have points, so the whole of it isn't
-// found. The cause of an error on our side isn't the partner's to mend.
+// with a name that isn't near to a member of answers (D90): that name can have points, so
+// the whole of it isn't found. Names in quotes are treated alike. The cause of an error on our side isn't the partner's to mend.
 func refused(status int, e *errorContent) []domain.RefusedField {
 	switch {
 	case status < http.StatusBadRequest || status >= http.StatusInternalServerError:
 		return nil
 	case e.Details == nil:
-		return []domain.RefusedField{{Message: e.Message}}
+		return []domain.RefusedField{{Message: quotedName.ReplaceAllStringFunc(e.Message, func(quoted string) string {
+			if name, err := strconv.Unquote(quoted); err != nil || !isLogged(name) {
+				return `"…"`
+			}
+			return quoted
+		})}}
 	}
 	var out []domain.RefusedField
 	for _, one := range e.Details.Errors {
-		root, _, nested := strings.Cut(one.Field, ".")
-		if nested && root == "metadata" || !plainPath.MatchString(one.Field[len(root):]) {
+		names := strings.Split(one.Field, ".")
+		root := names[0]
+		known := !slices.ContainsFunc(names[1:], func(name string) bool { return !itemNumber.MatchString(name) && !isLogged(name) })
+		if len(names) > 1 && (root == "metadata" || !known) {
 			one.Field, one.Message = root+".…", strings.ReplaceAll(one.Message, one.Field, root+".…")
 		}
 		out = append(out, domain.RefusedField{Field: one.Field, Message: one.Message})

@@ -1,12 +1,18 @@
 package api
 
 import (
+	"fmt"
 	"net/http"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/agnivade/levenshtein"
+
+	"candor/internal/form"
+	"candor/internal/statement"
 )
 
 // headerIgnored lists what a request has that its endpoint doesn't know: a
@@ -18,7 +24,7 @@ const headerIgnored = "Candor-Ignored"
 // ignoredMost is how many names the header has at most.
 const ignoredMost = 10
 
-// plainName is a name that is told and kept. Others can be anything a client
+// plainName is a name that is told. Others can be anything a client
 // typed, such as a customer's.
 var plainName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.\-]{0,39}$`)
 
@@ -50,14 +56,18 @@ func unknownNames[V any](members map[string]V, fields []requestField) ignored {
 	return out
 }
 
+// mistypedMost is how many letters of a name that is meant are mistyped at most. With more
+// of them a name could tell something else: what is near is logged (D90).
+const mistypedMost = 2
+
 // nearest returns the name that was meant, "" if none is near: the same but for
 // case, - and _, or with a third of it mistyped at most, or a part of it.
 func nearest(name string, known []string) (best string) {
 	name = plain(name)
-	least := len(name)/3 + 1
+	least := min(len(name)/3, mistypedMost) + 1
 	for _, one := range known {
 		distance := levenshtein.ComputeDistance(name, plain(one))
-		if len(name) > 3 && (strings.Contains(plain(one), name) || strings.Contains(name, plain(one))) {
+		if len(name) > 3 && strings.Contains(plain(one), name) {
 			distance = min(distance, 1)
 		}
 		if distance < least {
@@ -98,4 +108,50 @@ func noteIgnored(h http.Header, names ignored) {
 	if len(out) > 0 {
 		h.Set(headerIgnored, strings.Join(out[:min(len(out), ignoredMost)], ", "))
 	}
+}
+
+// loggedIgnored is what the log keeps of the header: the names by which a known one was
+// meant, and the number of the others, which can be anything that a client typed (D90).
+func loggedIgnored(header string) string {
+	var near []string
+	others := 0
+	for item := range strings.SplitSeq(header, ", ") {
+		switch {
+		case strings.Contains(item, ";nearest="):
+			near = append(near, item)
+		case item != "":
+			others++
+		}
+	}
+	if others > 0 {
+		near = append(near, fmt.Sprintf("*;others=%d", others))
+	}
+	return strings.Join(near, ", ")
+}
+
+// memberNames are the names of all members of bodies and of answers in them.
+var memberNames = sync.OnceValue(func() (out []string) {
+	var walk func(*form.Schema)
+	walk = func(s *form.Schema) {
+		if s == nil {
+			return
+		}
+		for name, member := range s.Properties {
+			out = append(out, name)
+			walk(member)
+		}
+		walk(s.Items)
+	}
+	walk(statement.PrefillSchema())
+	for _, request := range []reflect.Type{reflect.TypeFor[createSessionRequest](), reflect.TypeFor[advanceSessionRequest](), reflect.TypeFor[createTestEventRequest]()} {
+		for _, f := range fieldsOf(request).body {
+			out = append(out, f.name)
+		}
+	}
+	return append(out, statement.ShareInput)
+})
+
+// isLogged reports whether the log may name a member: it or one that is near is known.
+func isLogged(name string) bool {
+	return slices.Contains(memberNames(), name) || plainName.MatchString(name) && nearest(name, memberNames()) != ""
 }

@@ -12,15 +12,15 @@ import (
 )
 
 // LogEntry is what the log of API requests stores of a request whose key is
-// known: of what the client typed ids of ours, and plain names of fields that
-// the endpoint doesn't know. The messages of a refused request are ours.
+// known: of what the client typed ids of ours, and names of unknown fields that are near
+// to known ones. The messages of a refused request are ours.
 func LogEntry(c echo.Context, took time.Duration) domain.APIRequest {
 	r := web.RequestOf(c)
 	call := domain.APIRequest{
 		ID: r.ID, AccountID: r.Caller.AccountID, Livemode: r.Caller.Livemode, KeyID: r.Caller.KeyID,
 		Method: c.Request().Method, Route: c.Path(), Status: c.Response().Status, ErrorCode: r.Code,
 		Replayed:   c.Response().Header().Get(headerReplayed) != "",
-		Ignored:    c.Response().Header().Get(headerIgnored),
+		Ignored:    loggedIgnored(c.Response().Header().Get(headerIgnored)),
 		Refused:    domain.RefusedText(r.Refused),
 		DurationUS: int(min(took, time.Hour).Microseconds()), Address: r.Address,
 	}

@@ -77,7 +77,7 @@ type APIRequest struct {
 	Status     int         `db:"status"`
 	ErrorCode  Code        `db:"error_code"` // "" for none
 	Replayed   bool        `db:"replayed"`   // an idempotent response (D31)
-	Ignored    string      `db:"ignored"`    // the response's Candor-Ignored, "" for none
+	Ignored    string      `db:"ignored"`    // of the response's Candor-Ignored what is near to a known name, and how many others, as *;others=2; "" for none
 	Refused    string      `db:"refused"`    // JSON of RefusedFields, "" for none
 	DurationUS int         `db:"duration_us"`
 	Address    string      `db:"address"` // the client's

@@ -40,6 +40,10 @@ type Key[T any] struct {
 	// Encode returns the answer to the result of the request, or to the error
 	// that refused it. nil: the answer isn't kept, and the key stays free.
 	Encode func(result T, refusal error) (*Answer, error)
+
+	// Keeps reports, in the transaction that keeps an answer, whether it may be kept: not
+	// if it is about a session that is erased (D90). nil: it may.
+	Keeps func(tx *db.Tx) (bool, error)
 }
 
 // A Store keeps answers. It is safe for concurrent use.
@@ -70,7 +74,7 @@ func Do[T any](ctx context.Context, s *Store, scope domain.Scope, key *Key[T], d
 		if err != nil || answer == nil {
 			return err
 		}
-		return s.keep(ctx, tx, key.request(scope), *answer)
+		return key.keep(ctx, s, tx, scope, *answer)
 	})
 	switch {
 	case err == nil:
@@ -97,12 +101,21 @@ func Refuse[T any](ctx context.Context, s *Store, scope domain.Scope, key *Key[T
 		if err := s.claim(ctx, tx, key.request(scope)); err != nil {
 			return err
 		}
-		return s.keep(ctx, tx, key.request(scope), *answer)
+		return key.keep(ctx, s, tx, scope, *answer)
 	})
 	if err != nil {
 		return err
 	}
 	return refusal
+}
+
+func (k *Key[T]) keep(ctx context.Context, s *Store, tx *db.Tx, scope domain.Scope, a Answer) error {
+	if k.Keeps != nil {
+		if keeps, err := k.Keeps(tx); err != nil || !keeps {
+			return err
+		}
+	}
+	return s.keep(ctx, tx, k.request(scope), a)
 }
 
 // request is what an answer is stored under.
@@ -133,7 +146,8 @@ func (s *Store) claim(ctx context.Context, tx *db.Tx, r request) error {
 	default:
 		return nil
 	}
-	if !bytes.Equal(stored.Fingerprint, r.fingerprint) {
+	r.Key = stored.Key
+	if len(stored.Fingerprint) > 0 && !bytes.Equal(stored.Fingerprint, r.fingerprint) {
 		return domain.Errorf(domain.CodeIdempotencyKeyReused, "This Idempotency-Key was used with another request body. Use a new key for a new request.")
 	}
 	body, err := s.Ring.Open(r.SealOwner(), stored.Response)

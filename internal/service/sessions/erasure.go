@@ -157,8 +157,9 @@ const answerLag = time.Minute
 
 // eraseAnswersTo takes the customer out of the stored answers that are the session: to
 // the request that created it, and to those that advanced it in test mode. It deletes
-// those that are its deliveries, which have its webhook URL: call it before the
-// deliveries go, and with the events locked, so that no further one is attempted.
+// those that refused to advance it, which can name what the request had, and those that
+// are its deliveries, which have its webhook URL: call it before the deliveries go, and
+// with the events locked, so that no further one is attempted.
 func (s *Service) eraseAnswersTo(ctx context.Context, tx *db.Tx, session *domain.Session) error {
 	deliveries, err := tx.Deliveries(ctx, session.ID)
 	if err != nil {
@@ -176,16 +177,19 @@ func (s *Service) eraseAnswersTo(ctx context.Context, tx *db.Tx, session *domain
 		return err
 	}
 	for _, k := range kept {
-		owner := db.IdempotencyKey{Scope: session.Scope(), Path: k.Path, Key: k.Key}.SealOwner()
-		body, err := s.Ring.Open(owner, k.Response)
-		if err != nil || !bytes.Contains(body, []byte(session.ID.String())) {
-			continue // an answer that can't be opened can't be read
+		key := db.IdempotencyKey{Scope: session.Scope(), Path: k.Path, Key: k.Key}
+		body, err := s.Ring.Open(key.SealOwner(), k.Response)
+		switch {
+		case err == nil && bytes.Contains(body, []byte(session.ID.String())):
+			if body, err = withoutCustomer(body); err == nil {
+				err = tx.HideStoredResponse(ctx, key, s.Ring.Seal(key.Hidden().SealOwner(), body))
+			}
+		case strings.Contains(k.Path, session.ID.String()):
+			err = tx.DeleteStoredResponse(ctx, key)
+		default:
+			err = nil // another session's; an answer that can't be opened can't be read
 		}
-		if body, err = withoutCustomer(body); err != nil {
-			return err
-		}
-		k.Response = s.Ring.Seal(owner, body)
-		if err := tx.ReplaceStoredResponse(ctx, session.Scope(), &k); err != nil {
+		if err != nil {
 			return err
 		}
 	}

@@ -7,6 +7,7 @@ package simulator
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -104,6 +105,15 @@ const CompletionsADay = 1000
 // or on a part of data, rate_limit_exceeded, and session_completed,
 // session_cancelled or session_expired if the goal can't be reached.
 func (s *Service) Advance(ctx context.Context, scope domain.Scope, key *idempotency.Key[*domain.Session], id domain.SessionID, a Advance) (*domain.Session, error) {
+	if key != nil {
+		key.Keeps = func(tx *db.Tx) (bool, error) {
+			session, err := tx.LockSession(ctx, scope, id)
+			if errors.Is(err, db.ErrNotFound) {
+				return true, nil
+			}
+			return session.CustomerErasedAt == nil, err
+		}
+	}
 	return idempotency.Do(ctx, s.Idempotency, scope, key, func(tx *db.Tx) (*domain.Session, error) {
 		if err := a.To.check("to"); err != nil {
 			return nil, err

@@ -21,9 +21,11 @@ import (
 // Customer is a browser without script: it keeps cookies and posts forms.
 type Customer struct {
 	*Harness
-	ID      domain.SessionID
-	Cookies map[string]string
-	until   map[string]time.Time // when cookies with a Max-Age end
+	ID        domain.SessionID
+	Cookies   map[string]string
+	From      string               // the address with its port; "" for that of httptest
+	UserAgent string               // "" for none
+	until     map[string]time.Time // when cookies with a Max-Age end
 }
 
 // NewCustomer opens a new session's link, up to the cookie.
@@ -58,12 +60,20 @@ func (h *Harness) Token(id domain.SessionID) string { return h.Service.Ring.Toke
 
 // OtherBrowser is a second tab of the same browser.
 func (c *Customer) OtherBrowser() *Customer {
-	return &Customer{Harness: c.Harness, ID: c.ID, Cookies: maps.Clone(c.Cookies), until: maps.Clone(c.until)}
+	other := *c
+	other.Cookies, other.until = maps.Clone(c.Cookies), maps.Clone(c.until)
+	return &other
 }
 
 // Send sends a request with the browser's cookies and keeps those of the response.
 func (c *Customer) Send(r *http.Request) *httptest.ResponseRecorder {
 	c.Helper()
+	if c.From != "" {
+		r.RemoteAddr = c.From
+	}
+	if c.UserAgent != "" {
+		r.Header.Set("User-Agent", c.UserAgent)
+	}
 	for name, value := range c.Cookies {
 		if until, ends := c.until[name]; !ends || c.Clock.Now().Before(until) {
 			r.AddCookie(&http.Cookie{Name: name, Value: value})
