@@ -44,6 +44,8 @@ type Key[T any] struct {
 	// Keeps reports, in the transaction that keeps an answer, whether it may be kept: not
 	// if it is about a session that is erased (D90). nil: it may.
 	Keeps func(tx *db.Tx) (bool, error)
+	// Hides keeps refusals under the hidden key: they can be about what was just erased.
+	Hides bool
 }
 
 // A Store keeps answers. It is safe for concurrent use.
@@ -74,7 +76,7 @@ func Do[T any](ctx context.Context, s *Store, scope domain.Scope, key *Key[T], d
 		if err != nil || answer == nil {
 			return err
 		}
-		return key.keep(ctx, s, tx, scope, *answer)
+		return key.keep(ctx, s, tx, scope, *answer, false)
 	})
 	switch {
 	case err == nil:
@@ -101,7 +103,7 @@ func Refuse[T any](ctx context.Context, s *Store, scope domain.Scope, key *Key[T
 		if err := s.claim(ctx, tx, key.request(scope)); err != nil {
 			return err
 		}
-		return key.keep(ctx, s, tx, scope, *answer)
+		return key.keep(ctx, s, tx, scope, *answer, key.Hides)
 	})
 	if err != nil {
 		return err
@@ -109,13 +111,17 @@ func Refuse[T any](ctx context.Context, s *Store, scope domain.Scope, key *Key[T
 	return refusal
 }
 
-func (k *Key[T]) keep(ctx context.Context, s *Store, tx *db.Tx, scope domain.Scope, a Answer) error {
+func (k *Key[T]) keep(ctx context.Context, s *Store, tx *db.Tx, scope domain.Scope, a Answer, hidden bool) error {
 	if k.Keeps != nil {
 		if keeps, err := k.Keeps(tx); err != nil || !keeps {
 			return err
 		}
 	}
-	return s.keep(ctx, tx, k.request(scope), a)
+	r := k.request(scope)
+	if hidden {
+		r.IdempotencyKey = r.Hidden()
+	}
+	return s.keep(ctx, tx, r, a)
 }
 
 // request is what an answer is stored under.

@@ -66,10 +66,7 @@ func billingPayload(of domain.EventType, now time.Time) domain.Payload {
 // Error: not_found.
 func (s *Service) AttemptDelivery(ctx context.Context, scope domain.Scope, key *idempotency.Key[*domain.Delivery], id domain.DeliveryID, by domain.Actor) (*domain.Delivery, error) {
 	if key != nil {
-		key.Keeps = func(tx *db.Tx) (bool, error) {
-			_, err := tx.Delivery(ctx, scope, id)
-			return err == nil, db.MissingAs(err, nil)
-		}
+		key.Hides = true
 	}
 	return idempotency.Do(ctx, s.Idempotency, scope, key, func(tx *db.Tx) (*domain.Delivery, error) {
 		return s.Webhooks.RedeliverIn(ctx, tx, scope, id, by)
