@@ -62,7 +62,7 @@ type Config struct {
 	CookieKeys       [][]byte                    // gorilla/sessions pairs, newest first
 	Ready            func(context.Context) error // nil once the process can serve
 	Version          string
-	Fonts            *pdf.Fonts                                                 // of invoices as PDF
+	Fonts            *pdf.Fonts                                                 // of invoices and of customers’ copies as PDF
 	Stripe           ProviderEvents                                             // nil if Stripe isn't set up
 	DevMail          DevMail                                                    // nil unless development stores emails: shown at /dev/mail
 	Answered         func(method, route string, status int, took time.Duration) // called after each request; can be nil
@@ -144,7 +144,7 @@ func (s *server) wire() (err error) {
 	}
 	if s.form, err = form.New(form.Config{
 		Accounts: s.Accounts, Forms: s.Forms, Sessions: s.Sessions,
-		Clock: s.Clock, Cookies: cookies, CookieKeys: s.CookieKeys, LinkLimiter: s.LinkLimiter, OpenedLimiter: s.OpenedLimiter, NetworkLimiter: s.NetworkLimiter, RefusalDelay: s.RefusalDelay,
+		Clock: s.Clock, Cookies: cookies, CookieKeys: s.CookieKeys, Fonts: s.Fonts, LinkLimiter: s.LinkLimiter, OpenedLimiter: s.OpenedLimiter, NetworkLimiter: s.NetworkLimiter, RefusalDelay: s.RefusalDelay,
 	}); err != nil {
 		return err
 	}

@@ -15,7 +15,6 @@ import (
 	"candor/internal/domain"
 	"candor/internal/outbox"
 	"candor/internal/platform/pdfsign"
-	"candor/internal/statement"
 	"candor/internal/vault"
 	"candor/views/pdf"
 )
@@ -93,7 +92,7 @@ func (w *pdfWorker) Work(ctx context.Context, job *river.Job[pdfArgs]) error {
 	if err != nil {
 		return err
 	}
-	in := pdfInput(account, session, answers)
+	in := pdf.Of(account, session, answers)
 	if in.Logo, err = w.logo(ctx, account); err != nil {
 		return err
 	}
@@ -145,15 +144,4 @@ func (w *pdfWorker) logo(ctx context.Context, account *domain.Account) ([]byte, 
 		return nil, nil
 	}
 	return content, err
-}
-
-func pdfInput(account *domain.Account, s *domain.Session, answers *statement.Statement) pdf.Statement {
-	in := pdf.Statement{
-		AccountName: account.Name, Livemode: s.Livemode, SessionID: s.ID.String(), ReferenceID: s.Reference(),
-		CreatedAt: s.CreatedAt, SubmittedAt: *s.CompletedAt, Answers: answers,
-	}
-	if account.BrandColour != nil {
-		in.Brand = *account.BrandColour
-	}
-	return in
 }

@@ -5,6 +5,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -304,4 +307,36 @@ func TestLanguageWithoutAForm(t *testing.T) {
 	page.Hides(harness.Hostile)
 	wantLang(open("/f/nonsense/link", "zh").Shows("找不到该页面"), "zh-Hans")
 	wantLang(open("/dashboard/sign-in", "zh"), "en-AU")
+}
+
+// TestCopyInTheCustomersLanguage downloads the copy in the page's language, and the English
+// document beside it (D59).
+func TestCopyInTheCustomersLanguage(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	offering(h, "vi")
+	c := h.NewCustomer()
+	c.AnswerAll()
+	c.WantRedirect(c.Sign())
+	const original = "%PDF-1.7 original"
+	c.StorePDF(c.ID, []byte(original))
+	c.WantPage(c.Get(""), http.StatusOK).LeadsTo(c.Path("pdf")).Hides("original=yes")
+	c.WantRedirect(choose(c, "vi"))
+	c.WantPage(c.Get(""), http.StatusOK).LeadsTo(c.Path("pdf"), c.Path("pdf")+"?original=yes")
+	got := c.Get("pdf")
+	if want := `attachment; filename="financial_statement_` + c.ID.String() + `_vi.pdf"`; got.Code != http.StatusOK || got.Header().Get("Content-Disposition") != want {
+		t.Fatalf("the copy is %d %q", got.Code, got.Header())
+	}
+	file := filepath.Join(t.TempDir(), "copy.pdf")
+	c.OK(os.WriteFile(file, got.Body.Bytes(), 0o600))
+	text, err := exec.CommandContext(t.Context(), "pdftotext", "-raw", file, "-").Output()
+	c.OK(err)
+	for _, want := range []string{"Zoë Margaret O'Brien", "Tổng tài sản\nTotal assets", "$1,026,405.29", statement.DeclarationText[:60]} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("the copy lacks %q", want)
+		}
+	}
+	if got := c.Get("pdf?original=yes"); got.Body.String() != original {
+		t.Errorf("the English document is %d %q", got.Code, got.Body)
+	}
 }

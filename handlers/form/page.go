@@ -15,6 +15,7 @@ import (
 	"candor/internal/statement"
 	view "candor/views/form"
 	"candor/views/i18n"
+	"candor/views/pdf"
 	"candor/views/ui"
 )
 
@@ -135,8 +136,9 @@ func (s *Server) signed(c echo.Context, v *visit) (*statement.Statement, error) 
 	return signed, err
 }
 
-// DownloadCopy answers with the customer's PDF in the browser that signed.
-// Until the PDF is ready, it leads back to the confirmation.
+// DownloadCopy answers with the customer's PDF in the browser that signed: in the page's
+// language beside English, or the document itself if that is asked for (D59). Until the
+// PDF is ready, it leads back to the confirmation.
 func (s *Server) DownloadCopy(c echo.Context) error {
 	v, err := s.copyVisit(c)
 	if err != nil {
@@ -149,8 +151,32 @@ func (s *Server) DownloadCopy(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	c.Response().Header().Set("Content-Disposition", `attachment; filename="financial_statement_`+v.Session.ID.String()+`.pdf"`)
+	name := "financial_statement_" + v.Session.ID.String()
+	if language := i18n.Language(c.Request().Context()); language != domain.English && c.QueryParam(view.OriginalParam) == "" {
+		name += "_" + string(language)
+		if content, err = s.drawCopy(c, v); err != nil {
+			return err
+		}
+	}
+	c.Response().Header().Set("Content-Disposition", `attachment; filename="`+name+`.pdf"`)
 	return c.Blob(http.StatusOK, "application/pdf", content)
+}
+
+// drawCopy draws the copy in the page's language.
+func (s *Server) drawCopy(c echo.Context, v *visit) ([]byte, error) {
+	signed, err := s.signed(c, v)
+	if err != nil {
+		return nil, err
+	}
+	in := pdf.Of(v.Account, v.Session, signed)
+	if v.Account.LogoName != nil {
+		in.Logo, err = s.Accounts.Logo(c.Request().Context(), *v.Account.LogoName)
+		if err != nil && !errors.Is(err, &domain.Error{Code: domain.CodeNotFound}) { // replaced just now
+			return nil, err
+		}
+	}
+	result, err := pdf.RenderCopy(c.Request().Context(), in, s.Fonts)
+	return result.Bytes, err
 }
 
 // ShowCopy shows what was signed in the browser that signed, to read and print

@@ -15,6 +15,7 @@ import (
 	"candor/internal/service/accounts"
 	"candor/internal/service/forms"
 	"candor/internal/service/sessions"
+	"candor/views/pdf"
 )
 
 // Config is what the form needs.
@@ -26,6 +27,7 @@ type Config struct {
 	Clock          domain.Clock
 	Cookies        web.Cookies
 	CookieKeys     [][]byte          // gorilla/sessions pairs, newest first
+	Fonts          *pdf.Fonts        // of customers’ copies
 	LinkLimiter    ratelimit.Limiter // of posts to a form, by its link
 	OpenedLimiter  ratelimit.Limiter // of posts by browsers that opened their form, by network
 	NetworkLimiter ratelimit.Limiter // of other posts to forms, and of wrong links, by network

@@ -19,6 +19,7 @@ import (
 	"candor/views/email"
 	view "candor/views/form"
 	"candor/views/i18n"
+	"candor/views/pdf"
 )
 
 // bad are inputs that break each rule of some kind of field.
@@ -176,7 +177,31 @@ func everyText(t *testing.T) []templ.Component {
 	for _, contact := range []view.Page{{HelpEmail: "a@b.example"}, {HelpPhone: "1300 555 010"}, {Partner: "Harbour"}} {
 		all = append(all, view.Status(view.StatusPage{Page: contact, Kind: view.StatusCompleted}), view.Status(view.StatusPage{Page: contact, Kind: view.StatusExpired}))
 	}
-	return append(all, templ.ComponentFunc(notices))
+	return append(all, templ.ComponentFunc(notices), copies(t))
+}
+
+// copies are PDFs in the page's language that between them have every text (D59).
+func copies(t *testing.T) templ.Component {
+	t.Helper()
+	fonts, err := pdf.LoadFonts("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	partly, repaid, another := example(t), example(t), example(t)
+	partly.Expenses.Housing.MortgageRent, partly.Declaration.Accepted = 1, true
+	partly.Entered = map[string]map[string]form.Entries{statement.IncomeSection: {"employment_income.gross_salary": {
+		{Amount: 1, Period: form.Weekly}, {Amount: 1, Period: form.Fortnightly}, {Amount: 1, Period: form.Quarterly}}}}
+	repaid.Expenses = statement.Expenses{Housing: statement.Housing{MortgageRent: 1_000_000}, Transport: statement.Transport{CarLoan: 1_000_000},
+		Commitments: statement.Commitments{DebtRepayments: 1_000_000}}
+	another.Declaration.FullName, another.Expenses = "Donald Duck", statement.Expenses{}
+	return templ.ComponentFunc(func(ctx context.Context, _ io.Writer) error {
+		for _, answers := range []*statement.Statement{partly, repaid, another, {}} {
+			if _, err := pdf.RenderCopy(ctx, pdf.Statement{SubmittedAt: now, Answers: answers}, fonts); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // notices says what handlers announce.

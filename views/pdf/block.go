@@ -125,7 +125,14 @@ type figure struct {
 
 // summary draws figures in a tinted box, three to a row.
 func (d *document) summary(figures []figure) {
-	const perRow, padding, rowHeight = 3, 18.0, 50.0
+	const perRow, padding, labelled = 3, 18.0, 39.0
+	column := (contentWidth - padding*2) / perRow
+	labels, most := make([][]line, len(figures)), 0
+	for i, f := range figures {
+		labels[i] = d.phrase(f.label, false).wrap(units(column-12, figureLabel))
+		most = max(most, len(labels[i]))
+	}
+	rowHeight := labelled + float64(most)*figureLabel*leading
 	rows := (len(figures) + perRow - 1) / perRow
 	height := float64(rows)*rowHeight + 10
 	d.need(height)
@@ -135,20 +142,24 @@ func (d *document) summary(figures []figure) {
 	}
 	d.pdf.SetFillColor(d.accent[0], d.accent[1], d.accent[2])
 	d.pdf.Rect(marginX, d.y, 2.4, height, "F")
-	column := (contentWidth - padding*2) / perRow
 	for i, f := range figures {
 		x := marginX + padding + float64(i%perRow)*column
 		y := d.y + 6 + float64(i/perRow)*rowHeight
 		if i%perRow == 0 && i > 0 {
 			d.rule(marginX+padding, pageWidth-marginX-padding, y+1, hairline, rule)
 		}
-		d.drawFigure(f, x, y, column-12)
+		d.drawFigure(f, labels[i], x, y, column-12)
 	}
 	d.y += height
 }
 
-func (d *document) drawFigure(f figure, x, y, width float64) {
-	d.text(x, y+17, d.fit(f.label, false, 7.75, width), 7.75, muted)
+const figureLabel = 7.75 // font size
+
+func (d *document) drawFigure(f figure, label []line, x, y, width float64) {
+	for i, text := range label {
+		d.text(x, y+17+float64(i)*figureLabel*leading, text, figureLabel, muted)
+	}
+	y += 25 + float64(len(label))*figureLabel*leading
 	c := ink
 	switch {
 	case f.negative:
@@ -161,5 +172,5 @@ func (d *document) drawFigure(f figure, x, y, width float64) {
 	for size > 6 && value.width() > units(width, size) {
 		size -= 0.5
 	}
-	d.text(x, y+36, value.line(0, len(value.glyphs)), size, c)
+	d.text(x, y, value.line(0, len(value.glyphs)), size, c)
 }

@@ -7,7 +7,7 @@
 //
 // The files, from the bottom up: face.go holds the fonts and subset.go cuts them;
 // arabic.go, bidi.go and text.go turn a string into lines of glyphs; document.go
-// keeps the pages; metadata.go ends the file and embed.go puts the fonts in;
+// keeps the pages; words.go says its texts in a language; metadata.go ends the file and embed.go puts the fonts in;
 // block.go, table.go, columns.go, sheet.go and watermark.go draw on them; part.go
 // keeps sections whole; first.go and statement.go draw the statement and
 // invoice.go the invoice.

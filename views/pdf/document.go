@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/go-pdf/fpdf"
 
+	"candor/internal/domain"
 	"candor/views/ui"
 )
 
@@ -55,10 +57,13 @@ type properties struct {
 	mark          string // a word across each page, "" for none
 	test          bool   // the head says "Test mode"
 	brand         string // six hex digits; "" for Candor's accent
+	language      domain.Language
+	words         words
 }
 
 // A document is an A4 document that is drawn from top to bottom.
 type document struct {
+	words
 	pdf   *fpdf.Fpdf
 	fonts *Fonts
 	about properties
@@ -89,9 +94,9 @@ func newDocument(fonts *Fonts, about properties) *document {
 	p.SetTitle(plainText(about.title), true)
 	p.SetAuthor(plainText(about.author), true)
 	p.SetSubject(plainText(about.subject), true)
-	p.SetLang(language)
+	p.SetLang(string(about.language))
 	p.SetXmpMetadata(about.xmp())
-	d := &document{pdf: p, fonts: fonts, about: about, used: map[*face]*runeSet{}, uncovered: map[rune]bool{}}
+	d := &document{words: about.words, pdf: p, fonts: fonts, about: about, used: map[*face]*runeSet{}, uncovered: map[rune]bool{}}
 	d.accent = accent
 	if r, g, b, ok := ui.BrandOnPaper(about.brand); ok {
 		d.accent = colour{r, g, b}
@@ -153,6 +158,9 @@ func units(points, size float64) int { return int(points * 1000 / size) }
 
 // text draws one line with its baseline at y.
 func (d *document) text(x, y float64, l line, size float64, c colour) {
+	if l.second {
+		c = muted
+	}
 	d.pdf.SetTextColor(c[0], c[1], c[2])
 	for _, r := range l.runs {
 		d.use(r.face, size)
@@ -176,7 +184,7 @@ func (d *document) encode(r run) string {
 // bookmark adds an entry to the document's outline.
 func (d *document) bookmark(title string, y float64) {
 	b := []byte("\xFE\xFF") // big-endian
-	for _, r := range plainText(title) {
+	for _, r := range plainText(oneLine(title)) {
 		b = append(b, byte(r>>8), byte(r))
 	}
 	d.pdf.Bookmark(string(b), 0, y)
@@ -208,7 +216,7 @@ func (d *document) rule(x1, x2, y, width float64, c colour) {
 
 // fit shortens a one-line text to limit points, with an ellipsis.
 func (d *document) fit(s string, bold bool, size, limit float64) line {
-	p := d.phrase(s, bold)
+	p := d.phrase(oneLine(s), bold)
 	if p.width() <= units(limit, size) {
 		return p.line(0, len(p.glyphs))
 	}
@@ -251,7 +259,7 @@ func (d *document) drawHead() {
 	d.textRight(pageWidth-marginX, headBaseline, right, smallSize, muted)
 	head := d.about.head
 	if d.about.test {
-		head = "Test mode  ·  " + head
+		head = oneLine(d.say("Test mode")) + "  ·  " + head
 	}
 	left := d.fit(head, true, smallSize, contentWidth-right.points(smallSize)-24)
 	d.text(marginX, headBaseline, left, smallSize, d.accent)
@@ -260,8 +268,7 @@ func (d *document) drawHead() {
 
 func (d *document) drawFoot(page, pages int) {
 	d.rule(marginX, pageWidth-marginX, footBaseline-13, hairline, rule)
-	right := d.phrase(fmt.Sprintf("Page %d of %d", page, pages), false)
-	number := right.line(0, len(right.glyphs))
+	number := d.fit(d.say("Page {page} of {pages}", strconv.Itoa(page), strconv.Itoa(pages)), false, smallSize, contentWidth/2)
 	d.textRight(pageWidth-marginX, footBaseline, number, smallSize, muted)
 	left := d.fit(d.about.foot, false, smallSize, contentWidth-number.points(smallSize)-24)
 	d.text(marginX, footBaseline, left, smallSize, muted)

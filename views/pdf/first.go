@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-pdf/fpdf"
 
+	"candor/internal/domain"
 	"candor/internal/form"
 	"candor/internal/statement"
 )
@@ -15,14 +16,14 @@ import (
 func (d *document) firstPage(in Statement) {
 	d.masthead(in)
 	personal := in.Answers.Section(statement.PersonalDetailsSection, in.SubmittedAt)
-	d.bookmark("Summary", contentTop)
+	d.bookmark(d.say("Summary"), contentTop)
 	d.sheets(
-		d.laySheet(sheet{title: sectionTitle(personal.Name), rows: details(personal)}, wideSheet),
-		d.laySheet(sheet{title: "Statement", rows: in.facts()}, contentWidth-sheetGap-wideSheet),
+		d.laySheet(sheet{title: d.sectionTitle(personal.Name), rows: d.details(personal)}, wideSheet),
+		d.laySheet(sheet{title: d.say("Statement"), rows: d.particulars(in)}, contentWidth-sheetGap-wideSheet),
 	)
 	d.y += 14
-	d.summary(figures(in.Answers))
-	if text := repaymentsNote(in.Answers); text != "" {
+	d.summary(d.figures(in.Answers))
+	if text := d.repaymentsNote(in.Answers); text != "" {
 		d.y += 4
 		d.paragraph(text, smallSize+0.5, muted)
 	}
@@ -31,7 +32,7 @@ func (d *document) firstPage(in Statement) {
 	for _, of := range []struct {
 		kind string
 		table
-	}{{"property", loansToValue(&in.Answers.Assets)}, {"credit cards", cardUse(&in.Answers.Liabilities)}} {
+	}{{"Property", d.loansToValue(&in.Answers.Assets)}, {"Credit cards", d.cardUse(&in.Answers.Liabilities)}} {
 		if len(of.rows) == 0 {
 			none = append(none, of.kind)
 			continue
@@ -44,22 +45,29 @@ func (d *document) firstPage(in Statement) {
 	}
 }
 
+// copyNote says that a copy in another language isn't what was signed.
+const copyNote = "Your copy, in your language. {partner} has the statement in English, which is what you signed."
+
 // masthead draws the top of the first page.
 func (d *document) masthead(in Statement) {
 	left := d.logo(in.Logo)
-	d.text(left, headBaseline, d.fit(in.AccountName, true, 9.5, marginX+contentWidth*0.7-left), 9.5, d.accent)
+	room := contentWidth * 0.7
 	if !in.Livemode {
-		mode := d.phrase("Test mode: not a real statement", true)
-		d.textRight(pageWidth-marginX, headBaseline, mode.line(0, len(mode.glyphs)), 8, warning)
+		mode := d.fit(d.say("Test mode: not a real statement"), true, 8, room)
+		d.textRight(pageWidth-marginX, headBaseline, mode, 8, warning)
+		room = min(room, contentWidth-mode.points(8)-24)
 	}
+	d.text(left, headBaseline, d.fit(in.AccountName, true, 9.5, marginX+room-left), 9.5, d.accent)
 	d.rule(marginX, pageWidth-marginX, headBaseline+9, 0.9, d.accent)
 	const titleSize, nameSize = 21.0, 12.5
-	title := d.phrase("Financial statement", true)
-	d.text(marginX, headBaseline+42, title.line(0, len(title.glyphs)), titleSize, ink)
+	d.text(marginX, headBaseline+42, d.fit(d.say("Financial statement"), true, titleSize, contentWidth), titleSize, ink)
 	d.y = headBaseline + 50
 	for _, l := range d.phrase(in.customer(), false).wrap(units(contentWidth, nameSize)) {
 		d.text(marginX, d.y+nameSize*1.05, l, nameSize, muted)
 		d.y += nameSize * 1.35
+	}
+	if d.about.language != domain.English {
+		d.paragraph(d.say(copyNote, in.AccountName), smallSize+0.5, muted)
 	}
 	d.y += 12
 }
@@ -88,20 +96,16 @@ func (d *document) logo(content []byte) (left float64) {
 
 // details are the answers about the applicant. An address is two lines: it can
 // be in two scripts.
-func details(s *form.Section) [][]cell {
+func (d *document) details(s *form.Section) [][]cell {
 	var rows [][]cell
 	for _, g := range s.Groups {
 		if !isAddress(g.Fields) {
-			rows = append(rows, pairs(g.Fields)...)
+			rows = append(rows, d.pairs(g.Fields)...)
 			continue
 		}
-		var place []string
-		for _, f := range g.Fields[1:] {
-			place = append(place, f.Value.Display())
-		}
 		rows = append(rows,
-			[]cell{{text: g.Title, muted: true}, answer(g.Fields[0])},
-			[]cell{{}, {text: strings.Join(place, ", ")}})
+			[]cell{{text: d.say(g.Title), muted: true}, d.answer(g.Fields[0])},
+			[]cell{{}, {text: d.place(g.Fields[1:])}})
 	}
 	return rows
 }
@@ -115,20 +119,20 @@ func isAddress(fields []form.Field) bool {
 	return len(fields) > 0
 }
 
-// facts are what the partner and Candor know of the statement.
-func (in Statement) facts() [][]cell {
+// particulars are what the partner and Candor know of the statement.
+func (d *document) particulars(in Statement) [][]cell {
 	return [][]cell{
-		stated("Submitted", longTime(in.SubmittedAt)),
-		stated(in.localTime(in.SubmittedAt, "2 January 2006, 3:04 pm")),
-		stated("Started", in.localDate(in.CreatedAt)),
-		stated("Reference", or(in.ReferenceID, "None")),
-		stated("Session", in.SessionID),
+		d.stated("Submitted", longTime(in.SubmittedAt)),
+		d.stated(in.localTime(in.SubmittedAt, "2 January 2006, 3:04 pm")),
+		d.stated("Started", in.localDate(in.CreatedAt)),
+		d.stated("Reference", or(in.ReferenceID, d.say("None"))),
+		d.stated("Session", in.SessionID),
 	}
 }
 
-func figures(s *statement.Statement) []figure {
+func (d *document) figures(s *statement.Statement) []figure {
 	amount := func(label string, c statement.Cents, strong bool) figure {
-		return figure{label: label, value: c.String(), negative: c < 0, strong: strong}
+		return figure{label: d.say(label), value: c.String(), negative: c < 0, strong: strong}
 	}
 	sum, left := s.Summary(), s.RepaymentsLeft()
 	return []figure{
@@ -146,25 +150,24 @@ func figures(s *statement.Statement) []figure {
 
 // repaymentsNote says whether the expenses contain the repayments, so that none
 // is counted twice or not at all (D55).
-func repaymentsNote(s *statement.Statement) string {
+func (d *document) repaymentsNote(s *statement.Statement) string {
 	all, left := s.Summary().TotalMonthlyRepayments, s.RepaymentsLeft()
 	switch {
 	case all == 0:
 		return ""
 	case left == 0:
-		return "Monthly expenses contain all repayments: the monthly surplus is what is left after them."
+		return d.say("Monthly expenses contain all repayments: the monthly surplus is what is left after them.")
 	case left == all:
-		return "Monthly expenses contain no repayments: they are taken off in the last figure."
+		return d.say("Monthly expenses contain no repayments: they are taken off in the last figure.")
 	}
-	return "Monthly expenses contain " + (all - left).String() + " of the repayments: the other " + left.String() +
-		" is taken off in the last figure."
+	return d.say("Monthly expenses contain {amount} of the repayments: the other {rest} is taken off in the last figure.", (all - left).String(), left.String())
 }
 
 // loansToValue is the loan to value of each property.
-func loansToValue(a *statement.Assets) table {
+func (d *document) loansToValue(a *statement.Assets) table {
 	t := table{columns: []column{
-		{title: "Loan to value: " + a.LoanToValue().String() + " overall", strong: true},
-		{title: "Whole value", right: true}, {title: "Whole mortgage", right: true}, {title: "Loan to value", right: true},
+		{title: d.say("Loan to value: {percentage} overall", a.LoanToValue().String()), strong: true},
+		{title: d.say("Whole value"), right: true}, {title: d.say("Whole mortgage"), right: true}, {title: d.say("Loan to value"), right: true},
 	}}
 	for _, p := range a.RealProperty {
 		t.rows = append(t.rows, []cell{
@@ -175,10 +178,10 @@ func loansToValue(a *statement.Assets) table {
 }
 
 // cardUse is how much of each card's limit is used.
-func cardUse(l *statement.Liabilities) table {
+func (d *document) cardUse(l *statement.Liabilities) table {
 	t := table{columns: []column{
-		{title: "Credit cards: " + l.CardUse().String() + " used overall", strong: true},
-		{title: "Limit", right: true}, {title: "Balance owing", right: true}, {title: "Used", right: true},
+		{title: d.say("Credit cards: {percentage} used overall", l.CardUse().String()), strong: true},
+		{title: d.say("Credit limit"), right: true}, {title: d.say("Balance owing"), right: true}, {title: d.say("Used"), right: true},
 	}}
 	for _, c := range l.CreditCards {
 		t.rows = append(t.rows, []cell{

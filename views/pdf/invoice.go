@@ -47,6 +47,7 @@ func RenderInvoice(of *domain.Invoice, fonts *Fonts) (result Result, err error) 
 func (in invoice) properties() properties {
 	name := in.Title() + " " + in.NumberText()
 	p := properties{
+		language: domain.English, words: english,
 		title:     name,
 		author:    in.IssuedBy().Name,
 		subject:   name + " for " + in.AccountName,

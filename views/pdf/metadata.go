@@ -14,8 +14,6 @@ import (
 	"time"
 )
 
-const language = "en-AU"
-
 // xmp is the document's properties as XMP.
 func (p properties) xmp() []byte {
 	escaped := func(s string) string {
@@ -35,7 +33,7 @@ func (p properties) xmp() []byte {
 <xmp:CreatorTool>Candor</xmp:CreatorTool><xmp:CreateDate>%s</xmp:CreateDate><xmp:ModifyDate>%s</xmp:ModifyDate>
 <pdf:Producer>Candor</pdf:Producer>
 </rdf:Description></rdf:RDF></x:xmpmeta>
-<?xpacket end="r"?>`, escaped(p.title), escaped(p.author), escaped(p.subject), language, at, at)
+<?xpacket end="r"?>`, escaped(p.title), escaped(p.author), escaped(p.subject), p.language, at, at)
 }
 
 var errUnknownFile = errors.New("the file doesn't end as fpdf ends it")

@@ -139,7 +139,7 @@ func TestRenderKeepsSectionsWhole(t *testing.T) {
 		pages := strings.Split(textOf(t, render(t, in).Bytes), "\f")
 		for name, total := range totals {
 			for i, page := range pages {
-				if page = squash(page); i > 0 && strings.Contains(page, squash(sectionTitle(name))) != strings.Contains(page, squash(total)) {
+				if page = squash(page); i > 0 && strings.Contains(page, squash(words(english).sectionTitle(name))) != strings.Contains(page, squash(total)) {
 					t.Errorf("%d more cards: page %d breaks the section %s", items, i+1, name)
 				}
 			}
@@ -229,7 +229,7 @@ func TestRenderMarksTests(t *testing.T) {
 func headings(in Statement) map[string]bool {
 	lines := map[string]bool{}
 	for _, name := range statement.SectionNames {
-		lines[squash(sectionTitle(name))] = true
+		lines[squash(words(english).sectionTitle(name))] = true
 	}
 	for _, s := range in.Answers.Sections(submitted) {
 		for _, g := range s.Groups {
@@ -241,7 +241,7 @@ func headings(in Statement) map[string]bool {
 			}
 			header := ""
 			for _, f := range g.List.Item(0) {
-				header += titled(f)
+				header += words(english).per(f.Label, f.Period)
 			}
 			lines[squash(header)] = true
 		}

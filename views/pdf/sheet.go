@@ -2,7 +2,7 @@ package pdf
 
 const (
 	sheetGap   = 24.0
-	wideSheet  = 244.0 // width of the wider of two sheets
+	wideSheet  = 230.0 // width of the wider of two sheets
 	sheetUnder = 5.0   // under a sheet's title
 )
 
@@ -20,7 +20,8 @@ type sheet struct {
 type laidSheet struct {
 	sheet
 	width, label float64
-	given        float64 // from the right edge to where amounts as given begin; 0 without any
+	head         [3][]line // the title, what is over amounts as given, and the unit
+	given        float64   // from the right edge to where amounts as given begin; 0 without any
 	rows         []sheetRow
 	note         []line
 }
@@ -51,6 +52,7 @@ func (d *document) laySheet(s sheet, width float64) laidSheet {
 	if given > 0 {
 		l.given = amounts + columnGap + given
 	}
+	l.head = d.sheetHead(l)
 	for _, r := range s.rows {
 		label, value := d.phrase(r[0].text, false), d.phrase(r[len(r)-1].text, false)
 		row := sheetRow{cells: r}
@@ -86,9 +88,25 @@ func (d *document) widest(rows [][]cell, column int) float64 {
 	return float64(most)*bodySize/1000 + 0.1 // rounding breaks no line
 }
 
+// sheetHead lays out what is over the rows.
+func (d *document) sheetHead(l laidSheet) (head [3][]line) {
+	head[2] = d.phrase(l.unit, false).wrap(units(l.width/2, smallSize))
+	room := l.width - columnGap/2 - max(l.given, head[2][0].points(smallSize), head[2][len(head[2])-1].points(smallSize))
+	if l.given > 0 {
+		head[1] = d.phrase(d.say(asGiven), false).wrap(units(l.given/2, smallSize))
+	}
+	head[0] = d.phrase(l.title, true).wrap(units(room, groupSize))
+	return head
+}
+
+// headHeight is that of what is over the rows.
+func (l laidSheet) headHeight() float64 {
+	return float64(max(len(l.head[0]), len(l.head[1]), len(l.head[2]))) * groupSize * leading
+}
+
 // height is that of the whole sheet.
 func (l laidSheet) height() float64 {
-	h := groupSize*leading + sheetUnder
+	h := l.headHeight() + sheetUnder
 	for _, r := range l.rows {
 		h += r.height
 	}
@@ -131,14 +149,17 @@ func (d *document) drawSheet(l laidSheet, x float64) {
 	if l.money {
 		title = ink
 	}
-	unit := d.fit(l.unit, false, smallSize, l.width/2)
-	d.textRight(right, d.y+groupSize*1.05, unit, smallSize, muted)
-	if l.given > 0 {
-		d.text(right-l.given, d.y+groupSize*1.05, d.fit(asGiven, false, smallSize, l.given/2), smallSize, muted)
+	baseline := func(i int) float64 { return d.y + groupSize*1.05 + float64(i)*groupSize*leading }
+	for i, text := range l.head[0] {
+		d.text(x, baseline(i), text, groupSize, title)
 	}
-	room := l.width - max(l.given, unit.points(smallSize)) - columnGap/2
-	d.text(x, d.y+groupSize*1.05, d.fit(l.title, true, groupSize, room), groupSize, title)
-	d.y += groupSize * leading
+	for i, text := range l.head[1] {
+		d.text(right-l.given, baseline(i), text, smallSize, muted)
+	}
+	for i, text := range l.head[2] {
+		d.textRight(right, baseline(i), text, smallSize, muted)
+	}
+	d.y += l.headHeight()
 	d.rule(x, right, d.y+1, 0.6, muted)
 	d.y += sheetUnder
 	for _, r := range l.rows {

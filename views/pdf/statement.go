@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
+	"candor/internal/domain"
 	"candor/internal/form"
 	"candor/internal/statement"
 	"candor/views/i18n"
@@ -29,6 +29,18 @@ type Statement struct {
 	Answers     *statement.Statement // with documents and declaration
 }
 
+// Of returns what a document says of a completed session, without the logo.
+func Of(account *domain.Account, s *domain.Session, answers *statement.Statement) Statement {
+	in := Statement{
+		AccountName: account.Name, Livemode: s.Livemode, SessionID: s.ID.String(), ReferenceID: s.Reference(),
+		CreatedAt: s.CreatedAt, SubmittedAt: *s.CompletedAt, Answers: answers,
+	}
+	if account.BrandColour != nil {
+		in.Brand = *account.BrandColour
+	}
+	return in
+}
+
 // A Result is a finished document.
 type Result struct {
 	Bytes     []byte
@@ -39,7 +51,13 @@ type Result struct {
 // Render draws the statement. The same input gives the same bytes. A text that
 // can't be drawn never fails it. An error means that there are no answers or
 // no SubmittedAt, or that fpdf failed, which panics on unexpected input.
-func Render(in Statement, fonts *Fonts) (result Result, err error) {
+func Render(in Statement, fonts *Fonts) (Result, error) {
+	return RenderCopy(context.Background(), in, fonts)
+}
+
+// RenderCopy draws the statement as Render does, for the customer: in the context's
+// language beside English (D59).
+func RenderCopy(ctx context.Context, in Statement, fonts *Fonts) (result Result, err error) {
 	if in.Answers == nil || in.SubmittedAt.IsZero() {
 		return Result{}, errors.New("render statement: not submitted")
 	}
@@ -49,20 +67,20 @@ func Render(in Statement, fonts *Fonts) (result Result, err error) {
 		}
 	}()
 	in.AccountName, in.ReferenceID = fonts.drawable(in.AccountName), fonts.drawable(in.ReferenceID)
-	d := newDocument(fonts, in.properties())
+	d := newDocument(fonts, in.properties(i18n.Language(ctx), beside(ctx)))
 	d.firstPage(in)
 	for _, name := range statement.SectionNames[1:] {
 		switch name {
 		case statement.DocumentsSection:
-			d.section(sectionTitle(name), d.documents(in.Answers.Documents))
+			d.section(d.sectionTitle(name), d.documents(in.Answers.Documents))
 		case statement.DeclarationSection:
 			parts, err := d.declaration(in)
 			if err != nil {
 				return Result{}, fmt.Errorf("render statement %s: %w", in.SessionID, err)
 			}
-			d.section(sectionTitle(name), parts)
+			d.section(d.sectionTitle(name), parts)
 		default:
-			d.section(sectionTitle(name), d.answers(in.Answers.Section(name, in.SubmittedAt)))
+			d.section(d.sectionTitle(name), d.answers(in.Answers.Section(name, in.SubmittedAt)))
 		}
 	}
 	return d.finish()
@@ -71,15 +89,16 @@ func Render(in Statement, fonts *Fonts) (result Result, err error) {
 // customer is who the answers name, who is who signs (D80).
 func (in Statement) customer() string { return in.Answers.Personal.FullName }
 
-func (in Statement) properties() properties {
+func (in Statement) properties(language domain.Language, w words) properties {
 	p := properties{
+		language: language, words: w,
 		title:     "Financial statement – " + in.customer(),
 		author:    in.AccountName,
 		subject:   in.SessionID,
 		created:   in.SubmittedAt,
-		head:      in.AccountName + "  ·  Financial statement",
+		head:      in.AccountName + "  ·  " + oneLine(w.say("Financial statement")),
 		headRight: in.customer(),
-		foot:      in.SessionID + "  ·  Submitted " + in.localDate(in.SubmittedAt),
+		foot:      in.SessionID + "  ·  " + oneLine(w.say("Submitted {date}", in.localDate(in.SubmittedAt))),
 		test:      !in.Livemode,
 		brand:     in.Brand,
 	}
@@ -87,10 +106,6 @@ func (in Statement) properties() properties {
 		p.mark = "TEST"
 	}
 	return p
-}
-
-func sectionTitle(name string) string {
-	return strconv.Itoa(statement.SectionNumber(name)) + ".  " + statement.Title(name)
 }
 
 // answers are a section's parts, from its description. Ledgers stand side by
@@ -101,7 +116,7 @@ func (d *document) answers(s *form.Section) []part {
 	var waiting []laidSheet // a ledger that waits for one beside it
 	zeros := s.TypedZeros()
 	for _, g := range s.Groups {
-		totals := sectionTotals(g)
+		totals := d.sectionTotals(g)
 		switch {
 		case totals != nil:
 			parts = append(parts, d.ledgers(waiting)...)
@@ -109,9 +124,9 @@ func (d *document) answers(s *form.Section) []part {
 			waiting, none = nil, nil
 		case !asks(g):
 		case isEmpty(g):
-			none = append(none, form.InSentence(g.Title))
+			none = append(none, g.Title)
 		case isLedger(g):
-			if waiting = append(waiting, d.laySheet(ledger(g, zeros), (contentWidth-sheetGap)/2)); len(waiting) == 2 {
+			if waiting = append(waiting, d.laySheet(d.ledger(g, zeros), (contentWidth-sheetGap)/2)); len(waiting) == 2 {
 				parts, waiting = append(parts, d.ledgers(waiting)...), nil
 			}
 		default:
@@ -139,12 +154,12 @@ func (d *document) nothing(kinds []string) []part {
 	if len(kinds) == 0 {
 		return nil
 	}
-	return []part{d.line("Nothing declared: "+strings.Join(kinds, ", "), 8).after()}
+	return []part{d.line(d.list("Nothing declared: {names}", kinds), 8).after()}
 }
 
 // sectionTotals returns the lines of a group with only computed amounts; nil
 // for other groups.
-func sectionTotals(g form.Group) []total {
+func (d *document) sectionTotals(g form.Group) []total {
 	if g.List != nil {
 		return nil
 	}
@@ -153,7 +168,7 @@ func sectionTotals(g form.Group) []total {
 		if f.Kind != form.KindOutput || !isNumber(f) {
 			return nil
 		}
-		totals = append(totals, total{f.Label, f.Value.Display(), isNegative(f)})
+		totals = append(totals, total{d.say(f.Label), f.Value.Display(), isNegative(f)})
 	}
 	return totals
 }
@@ -161,9 +176,9 @@ func sectionTotals(g form.Group) []total {
 // questions are a group's parts.
 func (d *document) questions(g form.Group) []part {
 	if g.List != nil {
-		return []part{d.titled(g.Title), d.rows(list(g.List))}
+		return []part{d.titled(d.say(g.Title)), d.rows(d.items(g.List))}
 	}
-	return []part{d.titled(g.Title), d.rows(table{columns: []column{{width: 168}, {}}, rows: pairs(g.Fields)})}
+	return []part{d.titled(d.say(g.Title)), d.rows(table{columns: []column{{width: 168}, {}}, rows: d.pairs(g.Fields)})}
 }
 
 // isLedger reports whether all of a group's fields are amounts of the same
@@ -179,57 +194,58 @@ func isLedger(g form.Group) bool {
 
 // ledger is the sheet of a group's amounts, each as it was given and in the sheet's unit.
 // Zeros are one line, but those that were typed (zeros, by their fields' names).
-func ledger(g form.Group, zeros []string) sheet {
-	s := sheet{title: g.Title, unit: strings.TrimSpace("AUD " + g.Fields[0].Period.Per()), money: true}
+func (d *document) ledger(g form.Group, zeros []string) sheet {
+	s := sheet{title: d.say(g.Title), unit: d.unit(g.Fields[0].Period), money: true}
 	var none []string
 	for _, f := range g.Fields {
-		entries := f.Entries()
-		if isZero(f) && entries == nil && !slices.Contains(zeros, f.Name) {
-			none = append(none, form.InSentence(f.Label))
+		if isZero(f) && f.Entries() == nil && !slices.Contains(zeros, f.Name) {
+			none = append(none, f.Label)
 			continue
 		}
-		s.rows = append(s.rows, []cell{{text: f.Label}, {text: entries.String(), muted: true}, answer(f)})
+		s.rows = append(s.rows, []cell{{text: d.say(f.Label)}, {text: d.given(f), muted: true}, d.answer(f)})
 	}
 	if len(none) > 0 {
-		s.note = "No: " + strings.Join(none, ", ")
+		s.note = d.list("No: {names}", none)
 	}
 	return s
 }
 
 // pairs returns a row for each question and its answer.
-func pairs(fields []form.Field) [][]cell {
+func (d *document) pairs(fields []form.Field) [][]cell {
 	var rows [][]cell
 	for _, f := range fields {
 		if f.Asked() || f.Kind == form.KindOutput {
-			rows = append(rows, []cell{{text: f.Label, muted: true}, answer(f)})
+			rows = append(rows, []cell{{text: d.say(f.Label), muted: true}, d.answer(f)})
 		}
 	}
 	return rows
 }
 
 // stated is a row of what Candor says about the statement.
-func stated(label, value string) []cell { return []cell{{text: label, muted: true}, {text: value}} }
+func (d *document) stated(label, value string) []cell {
+	return []cell{{text: d.say(label), muted: true}, {text: value}}
+}
 
-// list is the table of a list's items. An amount that was given in another form has a
+// items is the table of a list's items. An amount that was given in another form has a
 // column for that.
-func list(l *form.List) table {
+func (d *document) items(l *form.List) table {
 	t := table{rows: make([][]cell, l.Len())}
 	for n, f := range l.Item(0) {
 		given := make([]cell, l.Len())
 		isGiven := false
 		for i := range given {
-			given[i] = cell{text: l.Item(i)[n].Entries().String(), muted: true}
+			given[i] = cell{text: d.given(l.Item(i)[n]), muted: true}
 			isGiven = isGiven || given[i].text != ""
 		}
 		if isGiven {
-			t.columns = append(t.columns, column{title: asGiven})
+			t.columns = append(t.columns, column{title: d.say(asGiven)})
 		}
-		t.columns = append(t.columns, column{title: titled(f), right: isNumber(f)})
+		t.columns = append(t.columns, column{title: d.per(f.Label, f.Period), right: isNumber(f)})
 		for i := range given {
 			if isGiven {
 				t.rows[i] = append(t.rows[i], given[i])
 			}
-			t.rows[i] = append(t.rows[i], answer(l.Item(i)[n]))
+			t.rows[i] = append(t.rows[i], d.answer(l.Item(i)[n]))
 		}
 	}
 	return t
@@ -240,12 +256,12 @@ const asGiven = "As given"
 
 func (d *document) documents(documents []statement.Document) []part {
 	if len(documents) == 0 {
-		return []part{d.line("No documents were uploaded", 3)}
+		return []part{d.line(d.say("No documents were uploaded"), 3)}
 	}
-	t := table{columns: []column{{title: "What it proves"}, {title: "File name"}, {title: "Size", right: true}, {title: "SHA-256", width: 176}}}
+	t := table{columns: []column{{title: d.say("What it proves")}, {title: d.say("File name")}, {title: d.say("Size"), right: true}, {title: "SHA-256", width: 176}}}
 	for _, doc := range documents {
 		t.rows = append(t.rows, []cell{
-			{text: doc.Category.Label()}, {text: d.fonts.drawable(doc.FileName)}, {text: ui.FileSize(doc.SizeBytes)}, {text: halves(doc.SHA256), muted: true},
+			{text: d.say(doc.Category.Label())}, {text: d.fonts.drawable(doc.FileName)}, {text: ui.FileSize(doc.SizeBytes)}, {text: halves(doc.SHA256), muted: true},
 		})
 	}
 	return []part{d.rows(t)}
@@ -262,39 +278,36 @@ func (d *document) declaration(in Statement) ([]part, error) {
 	s := in.Answers.Section(statement.DeclarationSection, in.SubmittedAt)
 	var rows [][]cell
 	for _, g := range s.Groups {
-		rows = append(rows, pairs(g.Fields)...)
+		rows = append(rows, d.pairs(g.Fields)...)
 	}
 	if in.Answers.SignedByAnother() {
-		rows = append(rows, stated("Customer’s full name", in.Answers.Personal.FullName+". The signature is in another name.")) // D79
+		rows = append(rows, d.stated("Customer’s full name", d.say("{customer}. The signature is in another name.", in.Answers.Personal.FullName))) // D79
 	}
 	for _, doubt := range in.Answers.Confirmed() {
-		rows = append(rows, stated("Confirmed when asked", doubt.Say(english)))
+		rows = append(rows, d.stated("Confirmed when asked", d.doubt(doubt)))
 	}
 	rows = append(rows,
-		stated(in.localTime(in.Answers.Declaration.SignedAt, "2 January 2006, 3:04:05 pm")),
-		stated("SHA-256 of the data", fmt.Sprintf("%x", sha256.Sum256(data))))
+		d.stated(in.localTime(in.Answers.Declaration.SignedAt, "2 January 2006, 3:04:05 pm")),
+		d.stated("SHA-256 of the data", halves(fmt.Sprintf("%x", sha256.Sum256(data)))))
 	return []part{
-		d.prose(statement.DeclarationText, 4, bodySize+1, ink),
+		d.prose(d.say(statement.DeclarationText), 4, bodySize+1, ink),
 		d.titled("").after(),
 		d.rows(table{columns: []column{{width: 168}, {}}, rows: rows}).after(),
 	}, nil
 }
 
-// english replaces a text's {names}.
-func english(text string, args ...string) string { return i18n.T(context.Background(), text, args...) }
-
 // answer returns a field's cell.
-func answer(f form.Field) cell {
+func (d *document) answer(f form.Field) cell {
 	text := f.Value.Display()
 	switch {
 	case text == "":
-		return cell{text: "Not given", muted: true}
+		return cell{text: d.say("Not given"), muted: true}
 	case isNumber(f):
 		return cell{text: text, muted: isZero(f), negative: isNegative(f)}
 	case f.Kind == form.KindChoice && contractTerms[text] != "":
-		return cell{text: text + " (" + contractTerms[text] + ")"}
+		return cell{text: d.say(text) + " (" + contractTerms[text] + ")"}
 	}
-	return cell{text: text}
+	return cell{text: d.answered(f)}
 }
 
 // contractTerms are the contract's words for plainer ones of the form.
@@ -311,9 +324,6 @@ func isNumber(f form.Field) bool {
 
 func isZero(f form.Field) bool     { return f.Value.Display() == form.Cents(0).String() }
 func isNegative(f form.Field) bool { return strings.HasPrefix(f.Value.Display(), "−") }
-
-// titled is a field's label with its amount's period.
-func titled(f form.Field) string { return strings.TrimSpace(f.Label + " " + f.Period.Per()) }
 
 func or(s, otherwise string) string {
 	if s == "" {

@@ -188,19 +188,23 @@ func (d *document) layOut(t table, texts [][]phrase) layout {
 	}
 	x := marginX
 	most := 0
-	for i := range t.columns {
+	for i, c := range t.columns {
 		l.x = append(l.x, x)
 		x += l.width[i] + columnGap
-		lines := titles[i].wrap(l.titleLimit(i))
+		limit := l.titleLimit(i)
+		if c.strong {
+			limit = units(l.width[i], groupSize)
+		}
+		lines := titles[i].wrap(limit)
 		l.header = append(l.header, lines)
 		most = max(most, len(lines))
 	}
 	if l.titled {
 		l.height = float64(most)*l.titleLineHeight() + 2*rowPadding
 	}
-	for _, c := range t.columns {
+	for i, c := range t.columns {
 		if c.strong {
-			l.height = max(l.height, groupSize*leading+2*rowPadding)
+			l.height = max(l.height, float64(len(l.header[i]))*groupSize*leading+2*rowPadding)
 		}
 	}
 	return l
@@ -226,7 +230,9 @@ func (d *document) drawHeader(t table, l layout) {
 	}
 	for i, lines := range l.header {
 		if t.columns[i].strong {
-			d.text(marginX, d.y+l.height-rowPadding-2.2, lines[0], groupSize, ink)
+			for n, line := range lines {
+				d.text(marginX, d.y+l.height-rowPadding-2.2-float64(len(lines)-1-n)*groupSize*leading, line, groupSize, ink)
+			}
 			continue
 		}
 		size := l.titleSize()

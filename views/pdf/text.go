@@ -28,8 +28,9 @@ type phrase struct {
 
 // A line is one line of a phrase. Its width is in 1/1000 em.
 type line struct {
-	runs  []run
-	width int
+	runs   []run
+	width  int
+	second bool // the English under its translation
 }
 
 // A run is a part of a line, in visual order, that is drawn in one face.
@@ -61,6 +62,10 @@ func (f *Fonts) phrase(s string, bold bool) phrase {
 	p.glyphs = make([]glyph, 0, len(text))
 	for _, r := range text {
 		if isInvisible(r) {
+			continue
+		}
+		if r == lineBreak {
+			p.glyphs = append(p.glyphs, glyph{r: r})
 			continue
 		}
 		if g, ok := pick(chain, r); ok {
@@ -162,8 +167,18 @@ func bidiClass(r rune) bidi.Class {
 	return properties.Class()
 }
 
-// width returns the width of the whole phrase on one line, in 1/1000 em.
-func (p phrase) width() int { return widthOf(p.glyphs) }
+// width returns the width of the phrase without further breaks, in 1/1000 em.
+func (p phrase) width() int {
+	widest, width := 0, 0
+	for _, g := range p.glyphs {
+		width += g.width
+		if g.r == lineBreak {
+			width = 0
+		}
+		widest = max(widest, width)
+	}
+	return widest
+}
 
 func widthOf(glyphs []glyph) int {
 	total := 0
@@ -181,7 +196,7 @@ func (p phrase) longestWord(limit int) int {
 		if g.r != ' ' {
 			word += g.width
 		}
-		if g.r == ' ' || i+1 == len(p.glyphs) || p.breakAfter(i) {
+		if g.r == ' ' || g.r == lineBreak || i+1 == len(p.glyphs) || p.breakAfter(i) {
 			if word <= limit {
 				longest = max(longest, word)
 			}
@@ -191,21 +206,32 @@ func (p phrase) longestWord(limit int) int {
 	return longest
 }
 
-// wrap breaks the phrase into lines of at most limit (1/1000 em): at spaces,
-// after hyphens and slashes, between ideographs, and anywhere in a word that
+// wrap breaks the phrase into lines of at most limit (1/1000 em): at its line break, at
+// spaces, after hyphens and slashes, between ideographs, and anywhere in a word that
 // is too long for a line. There is at least one line.
 func (p phrase) wrap(limit int) []line {
 	var lines []line
+	second := false
+	end := func(start, end int) {
+		l := p.line(start, end)
+		l.second = second
+		lines = append(lines, l)
+	}
 	start, width, fits := 0, 0, 0 // fits: end of the last word that fits on the line
 	for i := 0; i < len(p.glyphs); i++ {
 		g := p.glyphs[i]
+		if g.r == lineBreak {
+			end(start, i)
+			start, width, fits, second = i+1, 0, i+1, true
+			continue
+		}
 		if width+g.width > limit && i > start && g.r != ' ' {
-			end := fits
+			at := fits
 			if fits <= start {
-				end = p.clusterStart(start, i)
+				at = p.clusterStart(start, i)
 			}
-			lines = append(lines, p.line(start, end))
-			start = p.skipSpaces(end)
+			end(start, at)
+			start = p.skipSpaces(at)
 			i = max(i, start)
 			fits = start
 			if i >= len(p.glyphs) {
@@ -220,7 +246,7 @@ func (p phrase) wrap(limit int) []line {
 		}
 	}
 	if start < len(p.glyphs) || len(lines) == 0 {
-		lines = append(lines, p.line(start, len(p.glyphs)))
+		end(start, len(p.glyphs))
 	}
 	return lines
 }
