@@ -152,7 +152,7 @@ packages: $(FRONT) ## Build binaries, archives, deb, rpm and checksums into dist
 
 .PHONY: check-packages
 check-packages: $(FRONT) ## Install, upgrade, run and remove the packages and the image on a bare Debian; needs root
-	$(SETUP) go packagetools
+	$(SETUP) go pdftools packagetools
 	@bash scripts/check-packages.sh
 
 .PHONY: screenshots

@@ -62,17 +62,29 @@ candor_below() {
 	done
 }
 
-# A service at an address completes a session and makes its PDF.
+# A service at an address completes a session and makes its PDF, with each character of the
+# customer's name and every typeface in the file (D80): the machine has no font.
 completed_by() {
-	local session status
+	local session status name
 	session=$(curl -fsS "http://$1/v1/sessions" -H "Authorization: Bearer $2" -H 'Content-Type: application/json' \
-		-d '{"form_type":"financial_statement","customer_email":"sam@example.com","simulate":"completed"}' | sed -n 's/.*"id":"\(sess_[a-z0-9]*\)".*/\1/p')
+		-d '{"form_type":"financial_statement","customer_email":"sam@example.com","customer_name":"王小明 Nguyễn Łukasz Ωmega","simulate":"completed"}' | sed -n 's/.*"id":"\(sess_[a-z0-9]*\)".*/\1/p')
 	for _ in $(seq 300); do
 		status=$(curl -sS -o "$work/statement.pdf" -w '%{http_code}' "http://$1/v1/sessions/$session/pdf" -H "Authorization: Bearer $2")
 		[ "$status" = 202 ] || break
 		sleep 0.2 # the worker makes it
 	done
 	[ "$status" = 200 ] && [ "$(head -c 5 "$work/statement.pdf")" = "%PDF-" ] || fail "no PDF: $status"
+	pdftotext "$work/statement.pdf" "$work/statement.txt"
+	for name in 王小明 Nguyễn Łukasz Ωmega; do grep -q "$name" "$work/statement.txt" || fail "the PDF doesn't name $name"; done
+	! grep -q '�' "$work/statement.txt" || fail "the PDF lacks a character"
+	pdffonts "$work/statement.pdf" | tail -n +3 >"$log"
+	grep -q NotoSansSC "$log" && grep -q Inter "$log" && ! grep -v ' yes yes yes ' "$log" || fail "a typeface isn't in the PDF"
+}
+
+# The licences of all typefaces of PDFs are in a notice.
+names_typefaces() {
+	local name
+	for name in expo-google-fonts/inter expo-google-fonts/noto-sans-sc go-fonts/dejavu; do grep -q "$name" "$1" || fail "$1 doesn't name $name"; done
 }
 
 step "two releases: one to upgrade from, and this one"
@@ -160,6 +172,9 @@ session=$(curl -fsS "http://localhost:$port/v1/sessions" -H "Authorization: Bear
 	-d '{"form_type":"financial_statement","customer_email":"sam@example.com","customer_name":"Sam Taylor"}' | sed -n 's/.*"id":"\(sess_[a-z0-9]*\)".*/\1/p')
 [ -n "$session" ] || fail "no session was created"
 in_debian candor doctor >"$log" 2>&1 || fail "candor doctor finds a fault"
+[ -z "$(find "$debian" -xdev \( -name '*.ttf' -o -name '*.otf' -o -name '*.ttc' -o -name '*.pf[ab]' \) -print -quit)" ] || fail "the bare Debian has a font"
+completed_by "localhost:$port" "$api_key"
+names_typefaces "$debian/usr/share/doc/candor/copyright"
 [ "$(in_debian stat -c %U "/proc/$(serving)")" = candor ] || fail "the service runs as another user"
 
 step "upgrade"
@@ -226,7 +241,9 @@ processes=($!)
 ready "$work/image.log"
 curl -fsS "http://localhost:$port/v1/sessions/$session" -H "Authorization: Bearer $api_key" | grep -q "$session" || fail "the image's service has no session"
 [ "$(in_image health)" = alive ] || fail "the health check fails"
-! grep -E '"level":"ERROR"|PDFs show' "$work/image.log" || fail "the image lacks something"
+completed_by "localhost:$port" "$api_key"
+! grep '"level":"ERROR"' "$work/image.log" || fail "the image lacks something"
+names_typefaces "$("${store[@]}" mount "$container")/usr/share/doc/candor/NOTICE"
 program=$(candor_below "${processes[0]}")
 [ "$(stat -c %u "/proc/$program")" = 65532 ] || fail "the image's program runs as $(stat -c %u "/proc/$program")"
 kill -TERM "$program"
@@ -268,6 +285,7 @@ cmp "$work/rpm/usr/lib/candor/candor" "dist/candor_linux_${arch}_"*/candor
 [ "$(rpm -qp --configfiles "$rpm")" = /etc/candor/candor.env ] || fail "the rpm has other settings"
 rpm -qp --queryformat '[%{FILEMODES:perms} %{FILEUSERNAME} %{FILEGROUPNAME} %{FILENAMES}\n]' "$rpm" >"$log"
 grep -q '^-rw-r----- root candor /etc/candor/candor.env$' "$log" || fail "the mode of the rpm's settings is wrong"
+names_typefaces "$work/rpm/usr/share/doc/candor/copyright"
 [ -e "$work/rpm/usr/lib/systemd/system/candor.service" ] || fail "the rpm has no unit"
 quietly in_debian apt-get install -y --no-install-recommends rpm
 cp "$rpm" "$debian/root/candor.rpm"
@@ -278,6 +296,7 @@ quietly in_debian cp /root/candor.env /etc/candor/candor.env # keeps mode and ow
 quietly in_debian systemctl enable --now candor
 served
 curl -fsS "http://localhost:$port/v1/sessions/$session" -H "Authorization: Bearer $api_key" | grep -q "$session" || fail "the session is gone"
+completed_by "localhost:$port" "$api_key"
 quietly in_debian rpm --erase --nodeps candor
 [ "$(in_debian systemctl is-active candor candor.socket 2>&1 | sort -u)" = inactive ] || fail "erasing leaves the service running"
 [ ! -e "$debian/usr/bin/candor" ] || fail "erasing leaves the program"

@@ -19,6 +19,7 @@ func TestNotice(t *testing.T) {
 		`github\.com/riverqueue/river v\S+ \(MPL-2\.0\)\nhttps://pkg\.go\.dev/github\.com/riverqueue/river@v`,
 		`codeberg\.org/go-fonts/dejavu v\S+ \(.*Bitstream Vera.*\)`,
 		`htmx\.org 4\.\S+ \(0BSD\)`, `lucide-static \S+ \(.*ISC.*\)`, `@fontsource-variable/inter \S+ \(OFL-1\.1\)`,
+		`@expo-google-fonts/inter \S+ \(.*OFL-1\.1\)`, `@expo-google-fonts/noto-sans-sc \S+ \(.*OFL-1\.1\)`, // of PDFs
 		`candor \(MIT\)\nfiles of Candor's source`, // the list of common passwords
 	} {
 		if !regexp.MustCompile(`(?m)^` + want).Match(text) {
