@@ -120,6 +120,12 @@ func Total(compute func() Cents, name, label string, period Period) Field {
 	return Field{Name: name, Label: label, Kind: KindOutput, Period: period, Value: &total{compute}}
 }
 
+// Subtotal describes what a list adds to its section's total.
+func Subtotal(compute func() Cents, label string) *Field {
+	f := Total(compute, "", label, Once)
+	return &f
+}
+
 func (v *total) Parse(func(string) string)    {}
 func (v *total) Input(string) string          { return "" }
 func (v *total) Display() string              { return v.compute().String() }

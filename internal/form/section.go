@@ -50,6 +50,8 @@ type Group struct {
 	Hint   string
 	Fields []Field
 	List   *List // nil for a plain group
+	// Subtotal, if not nil, is what the list adds to the section's total. Documents show it.
+	Subtotal *Field
 }
 
 // A Field is one question, or one computed line (Output).

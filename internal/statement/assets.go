@@ -80,24 +80,39 @@ func times(whole Cents, percentage int) *big.Int {
 }
 
 // Total is the customer's share of property, plus everything else at full
-// value (D20). The sum of the property shares is rounded once.
+// value (D20).
 func (a *Assets) Total() Cents {
+	return a.propertyShare() + a.vehicleValue() + a.bankBalance() + a.superBalance() + a.investmentValue()
+}
+
+// propertyShare is the sum of the customer's shares, rounded once.
+func (a *Assets) propertyShare() Cents {
 	shares := new(big.Int)
 	for _, p := range a.RealProperty {
 		shares.Add(shares, times(p.CurrentValue, p.OwnershipPercentage))
 	}
-	sum := form.DivRound(shares, 100)
-	for _, v := range a.Vehicles {
-		sum += v.Value
-	}
-	for _, b := range a.BankAccounts {
-		sum += b.Balance
-	}
-	for _, f := range a.Superannuation {
-		sum += f.Balance
-	}
-	for _, i := range a.Investments {
-		sum += i.Value
+	return form.DivRound(shares, 100)
+}
+
+func (a *Assets) vehicleValue() Cents {
+	return sumOf(a.Vehicles, func(v *Vehicle) Cents { return v.Value })
+}
+
+func (a *Assets) bankBalance() Cents {
+	return sumOf(a.BankAccounts, func(b *BankAccount) Cents { return b.Balance })
+}
+
+func (a *Assets) superBalance() Cents {
+	return sumOf(a.Superannuation, func(f *SuperFund) Cents { return f.Balance })
+}
+
+func (a *Assets) investmentValue() Cents {
+	return sumOf(a.Investments, func(i *Investment) Cents { return i.Value })
+}
+
+func sumOf[T any](items []*T, amount func(*T) Cents) (sum Cents) {
+	for _, item := range items {
+		sum += amount(item)
 	}
 	return sum
 }
@@ -110,15 +125,15 @@ func (a *Assets) section() *form.Section {
 		Intro:           "Tick what you own. A careful estimate is fine.",
 		Groups: []form.Group{
 			{Title: "Property", Hint: "Enter the whole value and mortgage, then your share.",
-				List: form.ListOf(&a.RealProperty, "real_property", "Property", "property", (*Property).fields)},
+				List: form.ListOf(&a.RealProperty, "real_property", "Property", "property", (*Property).fields), Subtotal: form.Subtotal(a.propertyShare, "Value of your share")},
 			{Title: "Vehicles",
-				List: form.ListOf(&a.Vehicles, "vehicles", "Vehicles", "vehicle", (*Vehicle).fields)},
+				List: form.ListOf(&a.Vehicles, "vehicles", "Vehicles", "vehicle", (*Vehicle).fields), Subtotal: form.Subtotal(a.vehicleValue, "Total value")},
 			{Title: "Bank accounts",
-				List: form.ListOf(&a.BankAccounts, "bank_accounts", "Bank accounts", "bank account", (*BankAccount).fields)},
+				List: form.ListOf(&a.BankAccounts, "bank_accounts", "Bank accounts", "bank account", (*BankAccount).fields), Subtotal: form.Subtotal(a.bankBalance, "Total value")},
 			{Title: "Superannuation",
-				List: form.ListOf(&a.Superannuation, "superannuation", "Superannuation", "super fund", (*SuperFund).fields)},
+				List: form.ListOf(&a.Superannuation, "superannuation", "Superannuation", "super fund", (*SuperFund).fields), Subtotal: form.Subtotal(a.superBalance, "Total value")},
 			{Title: "Investments", Hint: "Shares, managed funds, crypto.",
-				List: form.ListOf(&a.Investments, "investments", "Investments", "investment", (*Investment).fields)},
+				List: form.ListOf(&a.Investments, "investments", "Investments", "investment", (*Investment).fields), Subtotal: form.Subtotal(a.investmentValue, "Total value")},
 			{Fields: []form.Field{form.Total(a.Total, "total_assets", "Total assets", form.Once)}},
 		},
 	}

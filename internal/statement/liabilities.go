@@ -54,35 +54,30 @@ type OtherLiability struct {
 
 // Total is the sum of all balances.
 func (l *Liabilities) Total() Cents {
-	var sum Cents
-	for _, m := range l.Mortgages {
-		sum += m.Balance
-	}
-	for _, p := range l.PersonalLoans {
-		sum += p.Balance
-	}
-	for _, c := range l.CreditCards {
-		sum += c.Balance
-	}
-	for _, o := range l.Other {
-		sum += o.Balance
-	}
-	return sum
+	return l.mortgageBalance() + l.loanBalance() + l.cardBalance() + l.otherBalance()
+}
+
+func (l *Liabilities) mortgageBalance() Cents {
+	return sumOf(l.Mortgages, func(m *Mortgage) Cents { return m.Balance })
+}
+
+func (l *Liabilities) loanBalance() Cents {
+	return sumOf(l.PersonalLoans, func(p *PersonalLoan) Cents { return p.Balance })
+}
+
+func (l *Liabilities) cardBalance() Cents {
+	return sumOf(l.CreditCards, func(c *CreditCard) Cents { return c.Balance })
+}
+
+func (l *Liabilities) otherBalance() Cents {
+	return sumOf(l.Other, func(o *OtherLiability) Cents { return o.Balance })
 }
 
 // Repayments is the sum of all monthly repayments (D55).
 func (l *Liabilities) Repayments() Cents {
-	var sum Cents
-	for _, m := range l.Mortgages {
-		sum += m.MonthlyRepayment
-	}
-	for _, p := range l.PersonalLoans {
-		sum += p.MonthlyRepayment
-	}
-	for _, o := range l.Other {
-		sum += o.MonthlyRepayment
-	}
-	return sum
+	return sumOf(l.Mortgages, func(m *Mortgage) Cents { return m.MonthlyRepayment }) +
+		sumOf(l.PersonalLoans, func(p *PersonalLoan) Cents { return p.MonthlyRepayment }) +
+		sumOf(l.Other, func(o *OtherLiability) Cents { return o.MonthlyRepayment })
 }
 
 // SuggestLiabilities returns the liabilities that follow from the assets: a mortgage for
@@ -126,13 +121,13 @@ func (l *Liabilities) section() *form.Section {
 		Intro:           "Tick what you owe. Count store cards, buy now pay later and study loans. If you share a debt, enter your part.",
 		Groups: []form.Group{
 			{Title: "Mortgages",
-				List: form.ListOf(&l.Mortgages, mortgageList, "Mortgages", "mortgage", (*Mortgage).fields)},
+				List: form.ListOf(&l.Mortgages, mortgageList, "Mortgages", "mortgage", (*Mortgage).fields), Subtotal: form.Subtotal(l.mortgageBalance, "Total owing")},
 			{Title: "Personal loans",
-				List: form.ListOf(&l.PersonalLoans, personalLoanList, "Personal loans", "personal loan", (*PersonalLoan).fields)},
+				List: form.ListOf(&l.PersonalLoans, personalLoanList, "Personal loans", "personal loan", (*PersonalLoan).fields), Subtotal: form.Subtotal(l.loanBalance, "Total owing")},
 			{Title: "Credit cards",
-				List: form.ListOf(&l.CreditCards, "credit_cards", "Credit cards", "credit card", (*CreditCard).fields)},
+				List: form.ListOf(&l.CreditCards, "credit_cards", "Credit cards", "credit card", (*CreditCard).fields), Subtotal: form.Subtotal(l.cardBalance, "Total owing")},
 			{Title: "Other debts",
-				List: form.ListOf(&l.Other, otherDebtList, "Other debts", "debt", (*OtherLiability).fields)},
+				List: form.ListOf(&l.Other, otherDebtList, "Other debts", "debt", (*OtherLiability).fields), Subtotal: form.Subtotal(l.otherBalance, "Total owing")},
 			{Fields: []form.Field{form.Total(l.Total, "total_liabilities", "Total liabilities", form.Once)}},
 		},
 	}

@@ -482,4 +482,7 @@ var vietnamese = map[string]string{ //nolint:gosec // it takes words about passp
 	"{customer}. The signature is in another name.":                                                  "{customer}. Chữ ký là tên khác.",
 	"Your copy, in your language. {partner} has the statement in English, which is what you signed.": "Bản sao của quý vị, bằng ngôn ngữ của quý vị. {partner} có bản kê khai bằng tiếng Anh, là bản quý vị đã ký.",
 	"The English document (PDF)":                                                                     "Bản tiếng Anh (PDF)",
+	"Value of your share":                                                                            "Giá trị phần của quý vị",
+	"Total value":                                                                                    "Tổng giá trị",
+	"Total owing":                                                                                    "Tổng nợ",
 }

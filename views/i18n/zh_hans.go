@@ -482,4 +482,7 @@ var simplifiedChinese = map[string]string{ //nolint:gosec // it takes words abou
 	"{customer}. The signature is in another name.":                                                  "{customer}。签名使用了另一个名字。",
 	"Your copy, in your language. {partner} has the statement in English, which is what you signed.": "这是您的副本，使用您的语言。{partner}持有英文报表，即您所签署的文本。",
 	"The English document (PDF)":                                                                     "英文文件 (PDF)",
+	"Value of your share":                                                                            "您份额的价值",
+	"Total value":                                                                                    "总价值",
+	"Total owing":                                                                                    "欠款总额",
 }

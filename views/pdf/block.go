@@ -4,6 +4,7 @@ package pdf
 // it is only space.
 type heading struct {
 	text         string
+	sum          total // at the right of the text; zero for none
 	size         float64
 	space, under float64 // above and below, points
 	section      bool    // a section's title; false: a group's
@@ -21,16 +22,16 @@ const (
 
 // heading queues a section's title.
 func (d *document) heading(title string) {
-	d.pending = append(d.pending, heading{title, sectionSize, sectionSpace, sectionUnder, true})
+	d.pending = append(d.pending, heading{text: title, size: sectionSize, space: sectionSpace, under: sectionUnder, section: true})
 }
 
-// group queues the title of a part of a section.
-func (d *document) group(title string) {
+// group queues the title of a part of a section, with its sum.
+func (d *document) group(title string, sum total) {
 	if title == "" {
 		d.space()
 		return
 	}
-	h := heading{text: title, size: groupSize, space: groupSpace, under: groupUnder}
+	h := heading{text: title, sum: sum, size: groupSize, space: groupSpace, under: groupUnder}
 	if len(d.pending) > 0 {
 		h.space = firstSpace
 	}
@@ -59,8 +60,12 @@ func (d *document) drawHeading(h heading) {
 	if h.section {
 		d.bookmark(h.text, d.y)
 	}
-	l := d.fit(h.text, true, h.size, contentWidth)
 	baseline := d.y + h.size*1.05
+	amount := d.fit(h.sum.amount, true, bodySize, contentWidth*0.4)
+	d.textRight(pageWidth-marginX, baseline, amount, bodySize, ink)
+	label := d.fit(h.sum.label, false, smallSize, contentWidth*0.4)
+	d.textRight(pageWidth-marginX-amount.points(bodySize)-columnGap, baseline, label, smallSize, muted)
+	l := d.fit(h.text, true, h.size, contentWidth-amount.points(bodySize)-label.points(smallSize)-2*columnGap)
 	if h.section {
 		d.text(marginX, baseline, l, h.size, d.accent)
 		d.rule(marginX, pageWidth-marginX, d.y+h.size*leading+3, 0.9, d.accent)

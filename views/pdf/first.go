@@ -37,7 +37,7 @@ func (d *document) firstPage(in Statement) {
 			none = append(none, of.kind)
 			continue
 		}
-		d.group("")
+		d.group("", total{})
 		d.drawTable(d.lay(of.table), 0)
 	}
 	for _, p := range d.nothing(none) {

@@ -98,6 +98,24 @@ func TestColumnsAddUp(t *testing.T) {
 	}
 }
 
+// TestListsAddUp adds up what stands at the right of the lists' titles, which is the total
+// of assets and that of liabilities: of property only a share counts.
+func TestListsAddUp(t *testing.T) {
+	t.Parallel()
+	for name, in := range map[string]Statement{"full": full(), "longest": longest()} {
+		text := poppler(t, render(t, in).Bytes, "pdftotext", "-layout", "FILE", "-")
+		sums := map[string]statement.Cents{}
+		for _, line := range subtotalLine.FindAllStringSubmatch(text, -1) {
+			sums[line[1]] += centsOf(t, line[2])
+		}
+		if assets := sums["Total value"] + sums["Value of your share"]; assets != in.Answers.Assets.Total() || sums["Total owing"] != in.Answers.Liabilities.Total() {
+			t.Errorf("%s: the lists make assets of %s and liabilities of %s, want %s and %s", name, assets, sums["Total owing"], in.Answers.Assets.Total(), in.Answers.Liabilities.Total())
+		}
+	}
+}
+
+var subtotalLine = regexp.MustCompile(`(?m)  (Total value|Value of your share|Total owing) +(\$[\d,.]+)$`)
+
 func centsOf(t *testing.T, text string) statement.Cents {
 	t.Helper()
 	n, err := strconv.ParseInt(strings.NewReplacer("$", "", ",", "", ".", "", "−", "-").Replace(text), 10, 64)

@@ -35,7 +35,7 @@ func RenderInvoice(of *domain.Invoice, fonts *Fonts) (result Result, err error) 
 	d.invoiceLines(in)
 	title, paragraphs := in.settlement()
 	if len(paragraphs) > 0 {
-		d.group(title)
+		d.group(title, total{})
 	}
 	for _, p := range paragraphs {
 		d.paragraph(p, bodySize+0.5, ink)

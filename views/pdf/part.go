@@ -36,14 +36,14 @@ func (d *document) section(title string, parts []part) {
 	}
 }
 
-// titled is a group's title, or only the space above a group whose title is in
+// titled is a group's title with its sum, or only the space above a group whose title is in
 // its table.
-func (d *document) titled(title string) part {
+func (d *document) titled(title string, sum total) part {
 	height := groupSpace
 	if title != "" {
 		height += groupSize*leading + groupUnder
 	}
-	return part{height: height, draw: func(float64) { d.group(title) }}
+	return part{height: height, draw: func(float64) { d.group(title, sum) }}
 }
 
 // rows is a table.

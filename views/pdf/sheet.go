@@ -125,7 +125,7 @@ func (d *document) ledgers(sheets []laidSheet) []part {
 	for _, s := range sheets {
 		height = max(height, s.height())
 	}
-	return []part{d.titled(""), {height: height, draw: func(keep float64) {
+	return []part{d.titled("", total{}), {height: height, draw: func(keep float64) {
 		d.need(height + keep)
 		d.sheets(sheets...)
 	}}}

@@ -176,9 +176,17 @@ func (d *document) sectionTotals(g form.Group) []total {
 // questions are a group's parts.
 func (d *document) questions(g form.Group) []part {
 	if g.List != nil {
-		return []part{d.titled(d.say(g.Title)), d.rows(d.items(g.List))}
+		return []part{d.titled(d.say(g.Title), d.subtotal(g)), d.rows(d.items(g.List))}
 	}
-	return []part{d.titled(d.say(g.Title)), d.rows(table{columns: []column{{width: 168}, {}}, rows: d.pairs(g.Fields)})}
+	return []part{d.titled(d.say(g.Title), total{}), d.rows(table{columns: []column{{width: 168}, {}}, rows: d.pairs(g.Fields)})}
+}
+
+// subtotal is what a list adds to the section's total.
+func (d *document) subtotal(g form.Group) total {
+	if g.Subtotal == nil {
+		return total{}
+	}
+	return total{label: d.say(g.Subtotal.Label), amount: g.Subtotal.Value.Display()}
 }
 
 // isLedger reports whether all of a group's fields are amounts of the same
@@ -291,7 +299,7 @@ func (d *document) declaration(in Statement) ([]part, error) {
 		d.stated("SHA-256 of the data", halves(fmt.Sprintf("%x", sha256.Sum256(data)))))
 	return []part{
 		d.prose(d.say(statement.DeclarationText), 4, bodySize+1, ink),
-		d.titled("").after(),
+		d.titled("", total{}).after(),
 		d.rows(table{columns: []column{{width: 168}, {}}, rows: rows}).after(),
 	}, nil
 }
