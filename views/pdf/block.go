@@ -12,7 +12,7 @@ type heading struct {
 
 const (
 	sectionSize  = 13.0
-	sectionSpace = 20.0 // above
+	sectionSpace = 16.0 // above
 	groupSize    = 9.25
 	sectionUnder = 8.0
 	groupSpace   = 12.0

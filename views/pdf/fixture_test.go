@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"candor/internal/form"
 	"candor/internal/statement"
 )
 
@@ -105,6 +106,24 @@ func sparse() Statement {
 		Declaration: statement.Declaration{Accepted: true, FullName: "Jo Li", SignedAt: submitted},
 	}
 	in.Answers.Expenses.Living.Groceries = dollars(400)
+	return in
+}
+
+// renter has one job, rents, and has a card, an account and a car.
+func renter() Statement {
+	in := sparse()
+	in.Livemode, in.ReferenceID = true, "LOAN-417"
+	s := in.Answers
+	s.Personal.Household = statement.Household{Type: "single", Dependants: new(int)}
+	s.Income.Employment.GrossSalary = dollars(58_240)
+	s.Assets.Vehicles = []*statement.Vehicle{{Description: "Mazda 3 2016", Value: dollars(9_500)}}
+	s.Assets.BankAccounts = []*statement.BankAccount{{Institution: "ING", AccountType: "transaction", Balance: dollars(3_150)}}
+	s.Liabilities.CreditCards = []*statement.CreditCard{{Issuer: "Zip", Limit: dollars(2_000), Balance: dollars(640)}}
+	s.Expenses = statement.Expenses{Housing: statement.Housing{MortgageRent: 225_333}}
+	s.Entered = map[string]map[string]form.Entries{
+		statement.IncomeSection:   {"employment_income.gross_salary": {{Amount: 224_000, Period: form.Fortnightly}}},
+		statement.ExpensesSection: {"housing.mortgage_rent": {{Amount: 104_000, Period: form.Fortnightly}}},
+	}
 	return in
 }
 

@@ -152,6 +152,14 @@ func TestRenderKeepsSectionsWhole(t *testing.T) {
 
 // The signature has the name as typed, the time on the customer's clock and in
 // UTC, and the digest of the data.
+// A renter's statement is two pages: the declaration doesn't stand alone on a third.
+func TestRenderOfARenterIsShort(t *testing.T) {
+	t.Parallel()
+	if result := render(t, renter()); result.Pages != 2 {
+		t.Errorf("a renter's statement has %d pages:\n%s", result.Pages, textOf(t, result.Bytes))
+	}
+}
+
 func TestRenderCountsPages(t *testing.T) {
 	t.Parallel()
 	for name, in := range map[string]Statement{"full": full(), "sparse": sparse(), "longest": longest()} {
