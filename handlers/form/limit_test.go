@@ -61,6 +61,32 @@ func TestPostsOfALinkAreLimited(t *testing.T) {
 	}
 }
 
+// TestCopiesOfALinkAreLimited downloads what is drawn for each download; the English
+// document is stored, and isn't counted.
+func TestCopiesOfALinkAreLimited(t *testing.T) {
+	t.Parallel()
+	const atOnce = 12
+	h := harness.New(t, fewPosts(t, atOnce, 1000, 1000))
+	offering(h, "vi")
+	c := h.NewCustomer()
+	c.AnswerAll()
+	c.WantRedirect(c.Sign())
+	c.StorePDF(c.ID, []byte("%PDF-1.7 original"))
+	c.WantRedirect(choose(c, "vi"))
+	h.Clock.Advance(time.Minute)
+	for range atOnce {
+		if got := c.Get("pdf"); got.Code != http.StatusOK {
+			t.Fatalf("a copy is %d", got.Code)
+		}
+	}
+	if got := c.Get("pdf"); got.Code != http.StatusTooManyRequests || got.Header().Get("Retry-After") != "1" {
+		t.Errorf("one copy too many is %d %q", got.Code, got.Header())
+	}
+	if got := c.Get("pdf?original=yes"); got.Code != http.StatusOK {
+		t.Errorf("the English document is %d", got.Code)
+	}
+}
+
 // TestPostsByARenewedLinkAreCountedApart: who holds a link that was renewed can't use up
 // what the customer may post.
 func TestPostsByARenewedLinkAreCountedApart(t *testing.T) {

@@ -162,8 +162,12 @@ func (s *Server) DownloadCopy(c echo.Context) error {
 	return c.Blob(http.StatusOK, "application/pdf", content)
 }
 
-// drawCopy draws the copy in the page's language.
+// drawCopy draws the copy in the page's language. It takes ten milliseconds of a core, so
+// it counts as a post of the link.
 func (s *Server) drawCopy(c echo.Context, v *visit) ([]byte, error) {
+	if err := web.TooMany(s.LinkLimiter.Take(domain.LinkSubject(v.Session.ID, v.pass.link), s.Clock.Now())); err != nil {
+		return nil, err
+	}
 	signed, err := s.signed(c, v)
 	if err != nil {
 		return nil, err

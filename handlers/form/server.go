@@ -28,7 +28,7 @@ type Config struct {
 	Cookies        web.Cookies
 	CookieKeys     [][]byte          // gorilla/sessions pairs, newest first
 	Fonts          *pdf.Fonts        // of customers’ copies
-	LinkLimiter    ratelimit.Limiter // of posts to a form, by its link
+	LinkLimiter    ratelimit.Limiter // of posts to a form and copies drawn, by its link
 	OpenedLimiter  ratelimit.Limiter // of posts by browsers that opened their form, by network
 	NetworkLimiter ratelimit.Limiter // of other posts to forms, and of wrong links, by network
 	RefusalDelay   time.Duration     // before a response that says to come back later; zero for none
