@@ -112,6 +112,7 @@ func TestOddAmounts(t *testing.T) {
 	t.Parallel()
 	type s = statement.Statement
 	const salary, business, rent = "employment_income.gross_salary", "other_income.business_income", "expenses.housing.mortgage_rent"
+	const pension, child, rental = "other_income.government_payments", "other_income.child_support", "other_income.rental_income"
 	renter := func(s *s) {
 		s.Assets.RealProperty, s.Liabilities.Mortgages, s.Expenses.Housing.MortgageRent = nil, nil, 0
 	}
@@ -141,6 +142,16 @@ func TestOddAmounts(t *testing.T) {
 		"a year's salary a quarter": {func(s *s) { give(t, s, salary, "125,000.01", "quarter") },
 			[]string{"income_period income.employment_income.gross_salary Gross salary: $125,000.01 a quarter makes $500,000.04 a year."}},
 		"a year's salary a year": {func(s *s) { give(t, s, salary, "2,000,000", "year") }, nil},
+		"a year's pension a fortnight": {func(s *s) { give(t, s, pension, "12,000", "fortnight") },
+			[]string{"income_period income.other_income.government_payments Pensions and benefits: $12,000.00 a fortnight makes $312,000.00 a year."}},
+		"a year's child support a month": {func(s *s) { give(t, s, child, "4,166.67", "month") },
+			[]string{"income_period income.other_income.child_support Child support received: $4,166.67 a month makes $50,000.04 a year."}},
+		"a year's rent a week": {func(s *s) { give(t, s, rental, "9,000", "week") },
+			[]string{"income_period income.other_income.rental_income Rental income: $9,000.00 a week makes $468,000.00 a year."}},
+		"much rent a week, pension a fortnight": {func(s *s) {
+			give(t, s, rental, "3,846.15", "week")
+			give(t, s, pension, "3,846.15", "fortnight")
+		}, nil},
 		"an expense": {func(s *s) { s.Expenses.Housing.Utilities++ },
 			[]string{"expense_above_income expenses.housing.utilities Utilities: $60,000.01 a month. Your income is $60,000.00 a month."}},
 		"rent is asked about once": {func(s *s) { s.Expenses.Housing.MortgageRent = 60_000_01 },

@@ -1,6 +1,7 @@
 package statement
 
 import (
+	"cmp"
 	"time"
 
 	"candor/internal/form"
@@ -9,7 +10,7 @@ import (
 // The limits of odd amounts (D79); doc/form.md has their sources.
 const (
 	// hugeIncome is a year's. An income above it that was given for a shorter time is
-	// probably that of a year: few people have as much.
+	// probably that of a year: few people have as much. hugeIncomes has lower limits.
 	hugeIncome Cents = 500_000_00
 	// bareMinimum is what a person spends in a month at the least: the lowest basic rate of
 	// JobSeeker Payment from the age of 22, that of each partner of a couple, $712.30 a
@@ -17,6 +18,14 @@ const (
 	// the Melbourne Institute and of ACOSS with UNSW.
 	bareMinimum Cents = 1_543_32
 )
+
+// hugeIncomes are the limits, by paths in the section, of incomes that the page asks for
+// by week, fortnight or month: who has only a year's figure types that.
+var hugeIncomes = map[string]Cents{
+	"other_income.government_payments": 100_000_00,
+	"other_income.rental_income":       200_000_00,
+	"other_income.child_support":       50_000_00,
+}
 
 const businessIncome = "income.other_income.business_income"
 
@@ -31,8 +40,9 @@ var yearlyOf = map[form.Period]string{
 // incomeByPeriod are the incomes of a week to a quarter that make a huge one.
 func incomeByPeriod(s *Statement, _ time.Time) (out []Doubt) {
 	s.Section(IncomeSection, time.Time{}).Walk(func(path string, f form.Field) {
+		limit := cmp.Or(hugeIncomes[path], hugeIncome)
 		for _, e := range f.Entries() {
-			out = append(out, when(e.Period != form.Yearly && e.Yearly() > hugeIncome, Doubt{
+			out = append(out, when(e.Period != form.Yearly && e.Yearly() > limit, Doubt{
 				Path: IncomeSection + "." + path, Text: yearlyOf[e.Period], Label: f.Label, Args: []string{e.Amount.String(), e.Yearly().String()},
 			})...)
 		}
