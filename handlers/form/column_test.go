@@ -34,7 +34,8 @@ func TestColumnsAddUp(t *testing.T) {
 	values := signing(asked(c)...)
 	c.WantRedirect(c.Post("declaration", values))
 	for _, p := range []*page.Page{check, c.WantPage(c.Get("copy"), http.StatusOK)} {
-		p.Shows("Monthly income before tax")
+		p.Shows("Monthly income before tax", "Left each month before tax")
+		p.Shows("Bathroom renovation Lender Plenti Balance owing") // a debt stands under its name, as on its page
 		column(t, p, "Income", "Total yearly income before tax",
 			"$2,240.00 fortnightly + $300.00 weekly", "$73,840.00 yearly", "Bonuses $0.00 yearly", "None: allowances")
 		column(t, p, "Expenses", "Total monthly expenses",

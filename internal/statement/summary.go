@@ -13,9 +13,9 @@ type Summary struct {
 	TotalAssets            Cents `json:"total_assets" doc:"The customer’s share of everything owned, dollars."`
 	TotalLiabilities       Cents `json:"total_liabilities" doc:"Sum of all balances owed, dollars."`
 	NetWorth               Cents `json:"net_worth" doc:"total_assets less total_liabilities, dollars; may be negative."`
-	TotalMonthlyIncome     Cents `json:"total_monthly_income" doc:"A twelfth of total_gross_income, dollars, rounded half up to the cent."`
+	TotalMonthlyIncome     Cents `json:"total_monthly_income" doc:"Monthly income before tax: a twelfth of total_gross_income, dollars, rounded half up to the cent."`
 	TotalMonthlyExpenses   Cents `json:"total_monthly_expenses" doc:"Sum of the expenses section, dollars a month."`
-	MonthlySurplus         Cents `json:"monthly_surplus" doc:"total_monthly_income less total_monthly_expenses, dollars; may be negative."`
+	MonthlySurplus         Cents `json:"monthly_surplus" doc:"Left each month before tax: total_monthly_income less total_monthly_expenses, dollars; may be negative."`
 	TotalMonthlyRepayments Cents `json:"total_monthly_repayments" doc:"Sum of the liabilities’ repayments, dollars a month. Expenses contain what the customer entered there."`
 }
 

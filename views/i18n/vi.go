@@ -158,7 +158,7 @@ var vietnamese = map[string]string{ //nolint:gosec // it takes words about passp
 	"Month":                                                                 "Tháng",
 	"Monthly expenses":                                                      "Chi tiêu hàng tháng",
 	"Monthly income before tax":                                             "Thu nhập hàng tháng trước thuế",
-	"What is left each month":                                               "Còn lại mỗi tháng",
+	"Left each month before tax":                                            "Còn lại mỗi tháng trước thuế",
 	"Mortgage or rent":                                                      "Tiền trả vay thế chấp (mortgage) hoặc tiền thuê nhà",
 	"Mortgage owing":                                                        "Khoản vay thế chấp (mortgage) còn nợ",
 	"Mortgages":                                                             "Khoản vay thế chấp nhà (mortgages)",

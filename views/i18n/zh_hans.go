@@ -158,7 +158,7 @@ var simplifiedChinese = map[string]string{ //nolint:gosec // it takes words abou
 	"Month":                                                                 "月",
 	"Monthly expenses":                                                      "每月支出",
 	"Monthly income before tax":                                             "每月税前收入",
-	"What is left each month":                                               "每月剩余",
+	"Left each month before tax":                                            "每月税前剩余",
 	"Mortgage or rent":                                                      "房贷 (mortgage) 或房租",
 	"Mortgage owing":                                                        "尚欠房贷 (mortgage)",
 	"Mortgages":                                                             "房屋贷款 (mortgages)",

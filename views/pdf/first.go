@@ -141,10 +141,10 @@ func (d *document) figures(s *statement.Statement) []figure {
 		amount("Net worth", sum.NetWorth, true),
 		amount("Monthly income before tax", sum.TotalMonthlyIncome, false),
 		amount("Monthly expenses", sum.TotalMonthlyExpenses, false),
-		amount("Left each month (surplus)", sum.MonthlySurplus, true),
+		amount("Left each month before tax (surplus)", sum.MonthlySurplus, true),
 		amount("Monthly repayments", sum.TotalMonthlyRepayments, false),
 		amount("Repayments not in expenses", left, false),
-		amount("Left after all repayments", sum.MonthlySurplus-left, true),
+		amount("Left after all repayments, before tax", sum.MonthlySurplus-left, true),
 	}
 }
 
