@@ -18,11 +18,15 @@ func given() Statement {
 	half := 50
 	in.Answers.Personal.Household.Type = "couple"
 	in.Answers.Expenses.Share = &half
+	in.Answers.Income.Other.GovernmentPayments = dollars(29_874)
 	amount := func(cents form.Cents, p form.Period, share *int) form.Entry {
 		return form.Entry{Amount: cents, Period: p, Share: share}
 	}
 	in.Answers.Entered = map[string]map[string]form.Entries{
-		statement.IncomeSection: {"employment_income.gross_salary": {amount(378_656, form.Fortnightly, nil)}},
+		statement.IncomeSection: {
+			"employment_income.gross_salary":   {amount(378_656, form.Fortnightly, nil)},
+			"other_income.government_payments": {amount(114_900, form.Fortnightly, nil)},
+		},
 		statement.ExpensesSection: {
 			"living.groceries":  {amount(30_000, form.Weekly, &half), amount(12_000, form.Monthly, &half)},
 			"housing.utilities": {amount(187_500, form.Quarterly, &half)},
@@ -136,6 +140,9 @@ func TestGivenAmounts(t *testing.T) {
 		if !strings.Contains(text, squash(s)) {
 			t.Errorf("the document lacks %q:\n%s", s, text)
 		}
+	}
+	if strings.Contains(text, squash("…")) {
+		t.Error("a title is cut where a column stands beside it")
 	}
 	if strings.Contains(squash(textOf(t, render(t, full()).Bytes)), squash("As given")) {
 		t.Error("a column without amounts has a title")
