@@ -3,6 +3,7 @@ package form_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -56,6 +57,13 @@ func (w *household) signed(want figures) {
 		}
 	}
 	w.comparePeriods(got, entered)
+	var odd []statement.DoubtCode
+	for _, c := range data.Statement.Declaration.Confirmations {
+		odd = append(odd, c.Code)
+	}
+	if !slices.Equal(odd, w.odd) {
+		w.Errorf("confirmed %q, want %q", odd, w.odd)
+	}
 }
 
 // comparePeriods compares what the statement says was typed with the household's papers:
@@ -245,6 +253,140 @@ var selfemployedSigned = figures{
 	"summary.total_monthly_expenses":              "3165",
 	"summary.monthly_surplus":                     "4280.83", // 7,445.83 − 3,165
 	"summary.total_monthly_repayments":            "1960",
+}
+
+// retiree has a part pension, the rent of a unit that is owned in shares, and income of a year.
+func retiree(t *testing.T) *household {
+	w := newHousehold(t, "Joan Petrov", "joan@customer.example")
+	w.details("03", "03", "1951", "9 Sea Parade", "Glenelg", "5045", "0412345671", "single")
+
+	w.tick("government_payments")
+	w.answer("other_income.government_payments", fact{"480.25", "fortnight"})
+	w.tick("rental_income")
+	w.answer("other_income.rental_income", fact{"460", "week"})
+	w.tick("investment_income")
+	w.answer("other_income.dividends", fact{"12400", "year"})
+	w.answer("other_income.interest", fact{"3150.75", "year"})
+	w.press("/assets")
+
+	w.tick("real_property")
+	w.answer("real_property.0.description", fact{text: "Unit"})
+	w.answer("real_property.0.address", fact{text: "4/12 Jetty Road, Glenelg SA 5045"})
+	w.tap(`input[name="real_property.0.ownership"][value=tenants_in_common]`)
+	w.answer("real_property.0.ownership_percentage", fact{text: "60"})
+	w.answer("real_property.0.current_value", fact{text: "420000"})
+	w.answer("real_property.0.mortgage_owing", fact{text: "90000"})
+	w.tick("superannuation")
+	w.answer("superannuation.0.fund_name", fact{text: "Hostplus"})
+	w.answer("superannuation.0.balance", fact{text: "305000"})
+	w.press("/liabilities")
+
+	w.answer("mortgages.0.lender", fact{text: "ANZ"})
+	w.answer("mortgages.0.monthly_repayment", fact{"610", "month"})
+	w.press("/expenses")
+
+	w.answer("housing.utilities", fact{"395", "quarter"})
+	w.answer("housing.rates", fact{"625", "quarter"})
+	w.tick("living")
+	w.answer("living.groceries", fact{"155", "week"})
+	w.answer("living.medical", fact{"120", "month"})
+	w.answer("living.health_insurance", fact{"245", "month"})
+	w.sign("Joan Petrov")
+	return w
+}
+
+var retireeSigned = figures{
+	"income.other_income.government_payments":     "12486.5", // 480.25 × 26
+	"income.other_income.rental_income":           "23920",   // 460 × 52
+	"income.other_income.dividends":               "12400",
+	"income.other_income.interest":                "3150.75",
+	"income.total_gross_income":                   "51957.25", // 12,486.50 + 23,920 + 12,400 + 3,150.75
+	"assets.real_property.0.ownership_percentage": "60",
+	"assets.real_property.0.current_value":        "420000",
+	"assets.real_property.0.mortgage_owing":       "90000",
+	"assets.real_property.0.net_value":            "198000", // (420,000 − 90,000) × 60%
+	"assets.superannuation.0.balance":             "305000",
+	"assets.total_assets":                         "557000", // 420,000 × 60% + 305,000
+	"liabilities.mortgages.0.balance":             "54000",  // 90,000 × 60%
+	"liabilities.mortgages.0.monthly_repayment":   "610",
+	"liabilities.total_liabilities":               "54000",
+	"expenses.housing.mortgage_rent":              "610",
+	"expenses.housing.utilities":                  "131.67", // 395 × 4 = 1,580; ÷ 12 = 131.666…
+	"expenses.housing.rates":                      "208.33", // 625 × 4 = 2,500; ÷ 12 = 208.333…
+	"expenses.living.groceries":                   "671.67", // 155 × 52 = 8,060; ÷ 12 = 671.666…
+	"expenses.living.medical":                     "120",
+	"expenses.living.health_insurance":            "245",
+	"expenses.total_monthly_expenses":             "1986.67", // 610 + 131.67 + 208.33 + 671.67 + 120 + 245
+	"summary.total_assets":                        "557000",
+	"summary.total_liabilities":                   "54000",
+	"summary.net_worth":                           "503000",  // 557,000 − 54,000
+	"summary.total_monthly_income":                "4329.77", // 51,957.25 ÷ 12 = 4,329.770…
+	"summary.total_monthly_expenses":              "1986.67",
+	"summary.monthly_surplus":                     "2343.1", // 4,329.77 − 1,986.67
+	"summary.total_monthly_repayments":            "610",
+}
+
+// unemployed lives on a benefit, pays no rent and very little, and is over a card's limit:
+// what is odd is asked about, and confirmed.
+func unemployed(t *testing.T) *household {
+	w := newHousehold(t, "Kim Ng", "kim@customer.example")
+	w.details("21", "09", "2001", "1 Low Street", "Cairns", "4870", "0412345672", "single")
+
+	w.tick("government_payments")
+	w.answer("other_income.government_payments", fact{"793.65", "fortnight"})
+	w.press("/assets")
+
+	w.tick("vehicles")
+	w.answer("vehicles.0.description", fact{text: "Ford Falcon"})
+	w.answer("vehicles.0.value", fact{text: "1500"})
+	w.answer("vehicles.0.amount_owing", fact{text: "3200"})
+	w.press("/liabilities")
+
+	w.answer("personal_loans.0.lender", fact{text: "Money3"})
+	w.answer("personal_loans.0.monthly_repayment", fact{"180", "month"})
+	w.another("personal_loans", "personal_loans.1.lender")
+	w.answer("personal_loans.1.lender", fact{text: "Nimble"})
+	w.answer("personal_loans.1.balance", fact{text: "150"})
+	w.answer("personal_loans.1.monthly_repayment", fact{"200", "month"})
+	w.tick("credit_cards")
+	w.answer("credit_cards.0.issuer", fact{text: "NAB"})
+	w.answer("credit_cards.0.limit", fact{text: "2000"})
+	w.answer("credit_cards.0.balance", fact{text: "2350"})
+	w.press("/expenses")
+
+	w.tick("housing")
+	w.answer("housing.mortgage_rent", fact{text: "0"})
+	w.tick("living")
+	w.answer("living.groceries", fact{"60", "week"})
+	w.sign("Kim Ng", "low_expenses", "repayment_above_balance", "card_above_limit")
+	return w
+}
+
+var unemployedSigned = figures{
+	"income.other_income.government_payments":        "20634.9", // 793.65 × 26
+	"income.total_gross_income":                      "20634.9",
+	"assets.vehicles.0.value":                        "1500",
+	"assets.vehicles.0.amount_owing":                 "3200",
+	"assets.total_assets":                            "1500",
+	"liabilities.personal_loans.0.balance":           "3200",
+	"liabilities.personal_loans.0.monthly_repayment": "180",
+	"liabilities.personal_loans.1.balance":           "150",
+	"liabilities.personal_loans.1.monthly_repayment": "200",
+	"liabilities.credit_cards.0.limit":               "2000",
+	"liabilities.credit_cards.0.balance":             "2350",
+	"liabilities.total_liabilities":                  "5700", // 3,200 + 150 + 2,350
+	"expenses.housing.mortgage_rent":                 "0.00", // as it was typed
+	"expenses.transport.car_loan":                    "180",  // the loan of the car
+	"expenses.commitments.debt_repayments":           "200",  // the other loan
+	"expenses.living.groceries":                      "260",  // 60 × 52 = 3,120; ÷ 12
+	"expenses.total_monthly_expenses":                "640",  // 180 + 200 + 260
+	"summary.total_assets":                           "1500",
+	"summary.total_liabilities":                      "5700",
+	"summary.net_worth":                              "-4200",   // 1,500 − 5,700
+	"summary.total_monthly_income":                   "1719.58", // 20,634.90 ÷ 12 = 1,719.575
+	"summary.total_monthly_expenses":                 "640",
+	"summary.monthly_surplus":                        "1079.58", // 1,719.58 − 640
+	"summary.total_monthly_repayments":               "380",     // 180 + 200
 }
 
 // couple are self-employed, with two properties, three vehicles and four debts.

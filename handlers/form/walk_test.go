@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"candor/internal/domain"
+	"candor/internal/statement"
 	"candor/internal/testkit"
 	"candor/internal/testkit/browsertest"
 	"candor/internal/testkit/harness"
@@ -40,6 +41,7 @@ type household struct {
 	tab    *browsertest.Tab
 	typed  map[string]string
 	papers map[string]fact // recurring amounts by their paths in the data object
+	odd    []statement.DoubtCode
 	page   string
 	words  map[string]int // on the page as it has been seen so far
 	cost
@@ -254,11 +256,15 @@ func (w *household) details(day, month, year, street, suburb, postcode, phone, l
 	w.press("/income")
 }
 
-// sign checks the answers and signs them.
-func (w *household) sign(name string) {
+// sign checks the answers, confirms those that are odd and signs them.
+func (w *household) sign(name string, odd ...statement.DoubtCode) {
 	w.Helper()
 	w.press("/documents")
 	w.press("/declaration")
+	w.odd = odd
+	for i := range odd {
+		w.tap(input(fmt.Sprint("right-", i+1)))
+	}
 	w.tap(input("accepted"))
 	w.tab.WaitForFocus("full_name")
 	w.keys += utf8.RuneCountInString(name) // the signature is meant to be typed
@@ -269,7 +275,7 @@ func (w *household) sign(name string) {
 	w.turn()
 }
 
-// TestWhatTheFormTakes walks through the form with four households, holds what that takes
+// TestWhatTheFormTakes walks through the form with six households, holds what that takes
 // against the budgets of doc/form.md, and what they signed against sums made by hand.
 func TestWhatTheFormTakes(t *testing.T) {
 	testkit.Slow(t)
@@ -283,6 +289,8 @@ func TestWhatTheFormTakes(t *testing.T) {
 		"couple":       {cost{taps: 64, keys: 345, words: 980}, couple, coupleSigned},
 		"weekly":       {cost{taps: 33, keys: 95, words: 740}, weekly, weeklySigned},
 		"selfemployed": {cost{taps: 35, keys: 110, words: 820}, selfemployed, selfemployedSigned},
+		"retiree":      {cost{taps: 35, keys: 170, words: 800}, retiree, retireeSigned},
+		"unemployed":   {cost{taps: 34, keys: 115, words: 850}, unemployed, unemployedSigned},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
