@@ -1,6 +1,7 @@
 package form_test
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -23,6 +24,9 @@ func TestHelplineSaysItsLanguage(t *testing.T) {
 			}
 			if want := help.InEnglish && language != domain.English; strings.Contains(html.String(), `href="tel:131 450"`) != want {
 				t.Errorf("%s, %s: says who interprets: %t, want %t", language, help.Text, !want, want)
+			}
+			if language != domain.English && !regexp.MustCompile(`(?:1800 007 007</a>|Hardship team)[.。]`).MatchString(html.String()) {
+				t.Errorf("%s, %s: runs into the next sentence", language, help.Text)
 			}
 		}
 	}

@@ -154,7 +154,7 @@ var vietnamese = map[string]string{ //nolint:gosec // it takes words about passp
 	"Many files are being uploaded at the moment. Wait a minute, then upload yours again.": "Hiện có nhiều tệp đang được tải lên. Hãy đợi một phút rồi tải lại tệp của quý vị",
 	"Medical costs": "Chi phí y tế",
 	"They speak English. For an interpreter call {phone} and ask for them.": "Họ nói tiếng Anh. Nếu cần thông dịch viên, hãy gọi {phone} và nhờ nối máy.",
-	"Money trouble? Free help: {help}":                                      "Gặp khó khăn về tiền bạc? Trợ giúp miễn phí: {help}",
+	"Money trouble? Free help: {help}":                                      "Gặp khó khăn về tiền bạc? Trợ giúp miễn phí: {help}.",
 	"Month":                                                                 "Tháng",
 	"Monthly expenses":                                                      "Chi tiêu hàng tháng",
 	"Monthly income before tax":                                             "Thu nhập hàng tháng trước thuế",

@@ -154,7 +154,7 @@ var simplifiedChinese = map[string]string{ //nolint:gosec // it takes words abou
 	"Many files are being uploaded at the moment. Wait a minute, then upload yours again.": "目前上传的文件较多。请稍等一分钟，然后重新上传",
 	"Medical costs": "医疗费用",
 	"They speak English. For an interpreter call {phone} and ask for them.": "对方讲英语。需要口译员时，请拨打 {phone}，请口译员为您接通。",
-	"Money trouble? Free help: {help}":                                      "遇到经济困难？免费帮助：{help}",
+	"Money trouble? Free help: {help}":                                      "遇到经济困难？免费帮助：{help}。",
 	"Month":                                                                 "月",
 	"Monthly expenses":                                                      "每月支出",
 	"Monthly income before tax":                                             "每月税前收入",
