@@ -135,9 +135,9 @@ func (v *date) parse() (t time.Time, message string) {
 }
 
 // parseMonth accepts 1–12, an English month's name or at least its first three letters,
-// and both as Chinese and Vietnamese write them: 3月, 三月, tháng 3, thg 3, tháng ba.
+// also with a full stop, and both as Chinese and Vietnamese write them: 3月, 三月, tháng 3, thg 3, tháng ba.
 func parseMonth(s string) (time.Month, bool) {
-	s = strings.ToLower(s)
+	s = strings.TrimSuffix(strings.ToLower(s), ".")
 	for m := time.January; m <= time.December; m++ {
 		if name := strings.ToLower(m.String()); len(s) >= 3 && strings.HasPrefix(name, s) {
 			return m, true

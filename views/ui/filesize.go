@@ -8,7 +8,7 @@ func FileSize(bytes int64) string {
 	switch {
 	case bytes >= 10*mb:
 		return strconv.FormatInt((bytes+mb/2)/mb, 10) + " MB"
-	case bytes >= mb:
+	case bytes >= mb-kb/2: // never 1024 KB
 		tenths := (bytes*10 + mb/2) / mb
 		return strconv.FormatInt(tenths/10, 10) + "." + strconv.FormatInt(tenths%10, 10) + " MB"
 	default:
