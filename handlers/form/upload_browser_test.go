@@ -259,10 +259,18 @@ func TestFilesBesideTheirLikes(t *testing.T) {
 // TestUploadsOverABadConnection loses a connection, meets a busy server, and continues.
 func TestUploadsOverABadConnection(t *testing.T) {
 	t.Parallel()
-	p, network := uploader(t, browsertest.Options{AllowStatus: []int{http.StatusServiceUnavailable, http.StatusUnprocessableEntity, 0}})
+	p, network := uploader(t, browsertest.Options{AllowCuts: true, AllowStatus: []int{http.StatusServiceUnavailable, http.StatusUnprocessableEntity, 0}})
 	network.cut.Store(true)
 	p.tab.Upload("#file", temporaryFile(t, "lost.pdf", harness.PDFOf(200)))
 	p.tab.WaitForText("#status", "lost.pdf: This file was not sent. Choose it again.")
+	p.tab.Click(".actions .button-primary")
+	p.tab.WaitForText("#refusal", "This could not be saved. What you typed stays here.")
+	for what, expression := range map[string]string{"in view": "refused.top >= 0", "in the column": "refused.left === column.left"} {
+		if !browsertest.Eval[bool](p.tab, `(([refused, column]) => `+expression+`)(["#refusal > p", "main > .wrap"].map((e) => document.querySelector(e).getBoundingClientRect()))`) {
+			t.Errorf("what couldn't be saved isn't said %s", what)
+		}
+	}
+	p.tab.View("upload/unsaved")
 	network.cut.Store(false)
 	network.posts.Store(0)
 	p.tab.Upload("#file", temporaryFile(t, "damaged.png", []byte("\x89PNG\r\n\x1a\n")), temporaryFile(t, "kept.pdf", harness.PDFOf(300)))
