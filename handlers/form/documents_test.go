@@ -163,8 +163,8 @@ func TestTheSameFileTwice(t *testing.T) {
 	for _, test := range []struct{ category, name, action, next, says string }{
 		{"income_evidence", "payslip.pdf", "upload", "documents", "You already added this file as payslip.pdf."},
 		{"", "copy.pdf", "", "documents", "You already added this file as payslip.pdf."},
-		{"tax_return", "copy.pdf", "upload", "documents", "You already added this file as payslip.pdf, under “Payslip or other proof of income”."},
-		{"other", "copy.pdf", "continue", "personal_details", "You already added this file as payslip.pdf, under “Payslip or other proof of income”."},
+		{"tax_return", "copy.pdf", "upload", "documents", "You already added this file as payslip.pdf, under “Payslip or proof of income”."},
+		{"other", "copy.pdf", "continue", "personal_details", "You already added this file as payslip.pdf, under “Payslip or proof of income”."},
 		{"", "copy.pdf", "save", "", "You already added this file as payslip.pdf."},
 	} {
 		next := c.WantRedirect(c.Attach(test.category, test.name, harness.PDFOf(30), test.action))

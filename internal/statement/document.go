@@ -62,7 +62,7 @@ func (s *Statement) DocumentsDescribed() bool {
 // DocumentCategories are the categories of documents (D23).
 var DocumentCategories = []form.Option{
 	{Code: "identification", Label: "Identification"},
-	{Code: "income_evidence", Label: "Payslip or other proof of income"},
+	{Code: "income_evidence", Label: "Payslip or proof of income"},
 	{Code: "bank_statement", Label: "Bank statement"},
 	{Code: "tax_return", Label: "Tax return"},
 	{Code: "loan_statement", Label: "Loan or credit card statement"},
