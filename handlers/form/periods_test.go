@@ -75,6 +75,8 @@ func TestAddAnotherAmount(t *testing.T) {
 	values := url.Values{"employment_income.gross_salary": {"1000"}, "action": {"add:employment_income.gross_salary"}}
 	page := c.WantPage(c.Post("income", values), http.StatusOK)
 	page.WantField("employment_income.gross_salary", "1,000").WantField("employment_income.gross_salary.2", "")
+	values.Set("employment_income.bonuses.period", string(form.Monthly)) // chosen before its amount
+	c.WantPage(c.Post("income", values), http.StatusOK).WantField("employment_income.bonuses", "").WantField("employment_income.bonuses.period", string(form.Monthly))
 	for _, name := range []string{"employment_income.bonuses", "nothing", "employment_income.gross_salary.2"} {
 		values.Set("action", "add:"+name)
 		if got := c.Post("income", values); got.Code != http.StatusBadRequest {

@@ -143,20 +143,25 @@ type side struct {
 	section *Section
 	typed   func(Field, string) url.Values
 	fields  map[string]url.Values
+	blank   map[string]url.Values // of amounts without an answer: a period can be chosen first
 	texts   map[string]string // the inputs of a field or a whole list as one text; "" for a preset
 }
 
 // readSide reads the inputs of one side. typed returns a field's: an input that is too long
 // to keep is typed, but neither stored nor known to be (D85).
 func readSide(blank func() *Section, values url.Values, typed func(Field, string) url.Values) *side {
-	s := &side{section: blank(), typed: typed, fields: map[string]url.Values{}, texts: map[string]string{}}
+	s := &side{section: blank(), typed: typed, fields: map[string]url.Values{}, blank: map[string]url.Values{}, texts: map[string]string{}}
 	s.section.Read(values)
 	s.section.Walk(func(path string, f Field) {
-		if inputs := typed(f, path); f.Asked() && answered(inputs) {
+		switch inputs := typed(f, path); {
+		case !f.Asked():
+		case answered(inputs):
 			s.fields[path] = inputs
 			if !f.isPreset() {
 				s.texts[path] = inputs.Encode()
 			}
+		case f.Kind == KindMoney:
+			s.blank[path] = inputs
 		}
 	})
 	for _, g := range s.section.Groups {
@@ -223,6 +228,9 @@ func (s *side) put(out url.Values, name string) {
 func (m *merge) field(name string) {
 	if from := m.decide(name); from != nil {
 		m.keep(name, from, from, from)
+		if from.fields[name] == nil {
+			maps.Copy(m.out.Show, m.typed.blank[name])
+		}
 		return
 	}
 	m.out.Collisions = append(m.out.Collisions, name)

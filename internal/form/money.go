@@ -19,6 +19,7 @@ type money struct {
 	period  Period  // the unit of *p
 	share   Share   // what of the typed amounts is the answer; nil for all
 	typed   []typed // nil if the amount is stored as one in its own period
+	chosen  Period  // of a blank amount, so that the page shows the choice again; never an answer
 	message string
 }
 
@@ -89,14 +90,17 @@ func (v *money) percent() int {
 // Parse reads the parts "" and "period", and of further amounts "2",
 // "2.period" and so on. Further blank amounts are dropped.
 func (v *money) Parse(get func(string) string) {
-	*v.p, v.typed, v.message = 0, nil, ""
+	*v.p, v.typed, v.message, v.chosen = 0, nil, "", Once
 	for i := range v.limit() {
 		part := amountPart(i)
 		line, garbled := readLine(get(part), maxCode)
+		period, _ := readLine(get(join(part, "period")), maxCode)
 		if line == "" {
+			if i == 0 && v.period != Once && Period(period).timesAYear() > 0 {
+				v.chosen = Period(period)
+			}
 			continue
 		}
-		period, _ := readLine(get(join(part, "period")), maxCode)
 		next, message := v.parseAmount(line, Period(period))
 		if garbled != "" {
 			next.input, message = line, notAnAmount
@@ -284,7 +288,9 @@ func (v *money) amount(number string) typed {
 	switch {
 	case i <= len(v.typed):
 		return v.typed[i-1]
-	case i > 1 || *v.p == 0:
+	case i == 1 && *v.p == 0:
+		return typed{period: v.chosen}
+	case i > 1:
 		return typed{}
 	}
 	return typed{input: v.p.Grouped(), period: v.period}

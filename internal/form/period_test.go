@@ -74,3 +74,23 @@ func TestPeriodStaysAsItWasGiven(t *testing.T) {
 		t.Errorf("%s comes back as %v, %v", stored, back.Inputs(), err)
 	}
 }
+
+// TestPeriodChosenFirst keeps a period that was chosen before its amount when the page is
+// drawn again: the one that the page starts with would falsify what is typed next (D77).
+func TestPeriodChosenFirst(t *testing.T) {
+	t.Parallel()
+	var amount form.Cents
+	s := pay(&amount)
+	s.Decode(values("f=", "f.period=week"))
+	if got := s.Inputs().Get("f.period"); got != "week" || amount != 0 {
+		t.Errorf("drawn again with %q and %v, want week and nothing", got, amount)
+	}
+	edit := form.Merge(func() *form.Section { return pay(new(form.Cents)) }, form.Edit{Typed: values("f=", "f.period=week"), Was: []url.Values{{}}}, url.Values{})
+	if got := edit.Show.Get("f.period"); got != "week" || edit.Changed || edit.Store.Has("f") {
+		t.Errorf("a merged page shows %q, stores %v", got, edit.Store)
+	}
+	s.Decode(values("f=", "f.period=decade"))
+	if got := s.Inputs().Get("f.period"); got != "" {
+		t.Errorf("drawn again with %q, which is no period", got)
+	}
+}
