@@ -53,6 +53,7 @@ func TestTablesLeaveErasedSessions(t *testing.T) {
 	s := newStore(t)
 	without := map[string]string{
 		"api_request":      "ids alone",
+		"blob_garbage":     "ids and sizes of files that wait for their deletion",
 		"delivery":         "deleted with the session's event locked, and inserted with its event",
 		"erasure":          "the receipt",
 		"event":            "recorded by who has locked the session, and says what it then says",
