@@ -886,6 +886,12 @@ CREATE TABLE public.webhook_setting (
     CONSTRAINT webhook_setting_previous_check CHECK (((previous_secret IS NULL) = (previous_secret_until IS NULL)))
 );
 
+CREATE TABLE public.worker (
+    id text NOT NULL,
+    alive_at timestamp with time zone NOT NULL,
+    since timestamp with time zone NOT NULL
+);
+
 ALTER TABLE ONLY public.account
     ADD CONSTRAINT account_pkey PRIMARY KEY (id);
 
@@ -1050,6 +1056,9 @@ ALTER TABLE ONLY public.webhook_endpoint
 
 ALTER TABLE ONLY public.webhook_setting
     ADD CONSTRAINT webhook_setting_pkey PRIMARY KEY (account_id, livemode);
+
+ALTER TABLE ONLY public.worker
+    ADD CONSTRAINT worker_pkey PRIMARY KEY (id);
 
 CREATE INDEX account_logo_idx ON public.account USING btree (logo_name) WHERE (logo_name IS NOT NULL);
 

@@ -111,7 +111,8 @@ type Worker struct {
 		Stop(ctx context.Context) error
 		StopAndCancel(ctx context.Context) error
 	}
-	pools *pools
+	pools     *pools
+	heartbeat *heartbeat
 }
 
 // NewWorker connects the workers. Start starts them.
@@ -146,7 +147,7 @@ func NewWorker(ctx context.Context, c Config) (*Worker, error) {
 		pools.close()
 		return nil, fmt.Errorf("jobs: client for working: %w", err)
 	}
-	return &Worker{client: client, pools: pools}, nil
+	return &Worker{client: client, pools: pools, heartbeat: &heartbeat{db: c.DB, id: client.ID(), logger: c.Logger}}, nil
 }
 
 func workers(c Config) *river.Workers {
@@ -184,8 +185,12 @@ func workers(c Config) *river.Workers {
 
 // Start runs jobs until Stop.
 func (w *Worker) Start(ctx context.Context) error {
+	if err := w.heartbeat.start(ctx); err != nil {
+		return fmt.Errorf("jobs: start: %w", err)
+	}
 	// River cancels jobs when this context ends. Stop lets them finish first.
 	if err := w.client.Start(context.WithoutCancel(ctx)); err != nil {
+		w.heartbeat.stop(ctx)
 		return fmt.Errorf("jobs: start: %w", err)
 	}
 	return nil
@@ -195,6 +200,7 @@ func (w *Worker) Start(ctx context.Context) error {
 // runs cancelled jobs again.
 func (w *Worker) Stop(ctx context.Context) error {
 	defer w.pools.close()
+	defer w.heartbeat.stop(ctx)
 	err := w.client.Stop(ctx)
 	if err != nil && ctx.Err() != nil {
 		hard, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)

@@ -6,7 +6,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
+	"candor/db"
 	"candor/internal/testkit"
 	"candor/internal/testkit/dbtest"
 	"candor/internal/testkit/process"
@@ -86,36 +88,13 @@ func TestKilledWorkerLosesNothing(t *testing.T) {
 	a := process.CreateAccount(t, env, "--webhook-url", hooks.URL)
 	hooks.SetSecret(a.TestWebhookSecret)
 	database := dbtest.Open(t, env["DATABASE_URL"])
-	// No PDF can be stored while this lock is held: the worker waits in the
-	// middle of the PDF.
-	lock, err := database.Raw().Beginx()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer lock.Rollback()
-	if _, err := lock.Exec(`LOCK TABLE statement_pdf IN SHARE MODE`); err != nil {
-		t.Fatal(err)
-	}
-
 	web, doomed := process.Serve(t, env, "web"), process.Serve(t, env, "worker")
 	api := process.NewPartner(t, web.URL, a.TestKey)
 	s := api.CreateSession("")
-	process.OpenForm(t, process.LinkOn(web, s)).Submit()
+	unlock := midPDF(t, database, web, s)
 	<-arrived
-	process.Eventually(t, "a worker is in the middle of the PDF", func() bool {
-		var waiting bool
-		err := database.Raw().Get(&waiting, `
-			SELECT EXISTS (SELECT 1 FROM pg_stat_activity
-			WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%INTO statement_pdf%')`)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return waiting
-	})
 	doomed.Kill()
-	if err := lock.Rollback(); err != nil {
-		t.Fatal(err)
-	}
+	unlock()
 
 	worker := process.Serve(t, env, "worker")
 	accessed := hooks.Wait("session.accessed", 2)
@@ -177,5 +156,84 @@ func TestProductionIsStrict(t *testing.T) {
 	}
 	if strings.Contains(web.Stdout.String(), "Test API key") {
 		t.Error("production prints a welcome")
+	}
+}
+
+// takenUpWithin is how soon another worker takes up the jobs of one that has died.
+const takenUpWithin = 15 * time.Second
+
+// A job of a killed worker doesn't wait for CANDOR_RESCUE_AFTER. One of a worker that
+// takes longer than that to show nothing, but lives, is left to it.
+func TestJobsOfADeadWorkerAreTakenUp(t *testing.T) {
+	t.Parallel()
+	testkit.Slow(t)
+	env := process.WebEnvironment(t).With("CANDOR_RESCUE_AFTER", "2m")
+	hooks := process.NewReceiver(t, nil)
+	a := process.CreateAccount(t, env, "--webhook-url", hooks.URL)
+	hooks.SetSecret(a.TestWebhookSecret)
+	web, doomed := process.Serve(t, env, "web"), process.Serve(t, env, "worker")
+	database := dbtest.Open(t, env["DATABASE_URL"])
+	unlock := midPDF(t, database, web, process.NewPartner(t, web.URL, a.TestKey).CreateSession(""))
+	worker := process.Serve(t, env, "worker")
+	attempts := func() (n int) {
+		if err := database.Raw().Get(&n, `SELECT attempt FROM river_job WHERE kind = 'statement_pdf'`); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	var since time.Time
+	process.Eventually(t, "the second worker could say who is dead, and asks", func() bool {
+		err := database.Raw().Get(&since, `SELECT max(since) FROM worker`)
+		return err == nil && time.Since(since) > 12*time.Second
+	})
+	if n := attempts(); n != 1 {
+		t.Fatalf("a job of a living worker was tried %d times", n)
+	}
+	doomed.Kill()
+	killed := time.Now()
+	unlock()
+	hooks.Wait("session.pdf_ready", 1)
+	if took := time.Since(killed); took > takenUpWithin {
+		t.Errorf("the PDF came %s after its worker was killed, want at most %s", took, takenUpWithin)
+	} else {
+		t.Logf("the PDF came %s after its worker was killed", took.Round(time.Millisecond))
+	}
+	if n := attempts(); n != 2 {
+		t.Errorf("the job was tried %d times, want 2", n)
+	}
+	worker.Stop()
+	var workers int
+	if err := database.Raw().Get(&workers, `SELECT count(*) FROM worker`); err != nil || workers != 0 {
+		t.Errorf("%d workers are left after the last has stopped, %v", workers, err)
+	}
+}
+
+// midPDF submits a session and returns when a worker is in the middle of its PDF, which
+// can't be stored before unlock.
+func midPDF(t *testing.T, database *db.DB, web *process.Candor, s process.Session) (unlock func()) {
+	t.Helper()
+	lock, err := database.Raw().Beginx()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = lock.Rollback() })
+	if _, err := lock.Exec(`LOCK TABLE statement_pdf IN SHARE MODE`); err != nil {
+		t.Fatal(err)
+	}
+	process.OpenForm(t, process.LinkOn(web, s)).Submit()
+	process.Eventually(t, "a worker is in the middle of the PDF", func() bool {
+		var waiting bool
+		err := database.Raw().Get(&waiting, `
+			SELECT EXISTS (SELECT 1 FROM pg_stat_activity
+			WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%INTO statement_pdf%')`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return waiting
+	})
+	return func() {
+		if err := lock.Rollback(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
