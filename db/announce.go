@@ -202,6 +202,7 @@ func heard(channel, payload string) (scope domain.Scope, c change, ok bool) {
 // for the first subscription and kept until the database is closed.
 type listener struct {
 	dsn  string
+	dial *servers
 	mu   sync.Mutex
 	on   *pq.Listener
 	subs map[domain.Scope]map[*Subscription]struct{}
@@ -212,8 +213,8 @@ type listener struct {
 	changed map[domain.Scope]map[domain.Topics]time.Time
 }
 
-func newListener(dsn string) *listener {
-	return &listener{dsn: dsn, subs: map[domain.Scope]map[*Subscription]struct{}{}}
+func newListener(dsn string, dial *servers) *listener {
+	return &listener{dsn: dsn, dial: dial, subs: map[domain.Scope]map[*Subscription]struct{}{}}
 }
 
 // A Subscription hears of changes until it is stopped.
@@ -237,7 +238,7 @@ func (d *DB) Subscribe(scope domain.Scope, topics domain.Topics, session *domain
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.on == nil {
-		l.on = pq.NewDialListener(pqDialer{}, l.dsn, minReconnect, maxReconnect, nil)
+		l.on = pq.NewDialListener(l.dial, l.dsn, minReconnect, maxReconnect, nil)
 		l.done.Go(func() { l.hear(l.on) })
 	}
 	s := &Subscription{listener: l, scope: scope, topics: topics, session: session, wake: make(chan struct{}, 1)}

@@ -21,6 +21,7 @@ import (
 	"github.com/jmoiron/sqlx"
 	"github.com/lib/pq"
 
+	"candor/internal/domain"
 	"candor/internal/platform/tracing"
 )
 
@@ -41,12 +42,17 @@ type Options struct {
 	// a pooler in transaction mode: each statement with its parameters is then one
 	// message, none is prepared, and LISTEN has a connection of its own.
 	DirectURL string
+	// Beside is a DB that is watched: its servers are those of this one, too.
+	Beside *DB
 }
 
 // DB is the database, safe for concurrent use.
 type DB struct {
 	Queries
 	pool       *sqlx.DB
+	dsn        string
+	servers    *servers
+	watch      *watch // nil before Watch
 	announcers *announcers
 	listener   *listener
 	gathered   gatherers
@@ -77,7 +83,11 @@ func Open(ctx context.Context, dsn string, opts Options) (*DB, error) {
 	if opts.DirectURL != "" {
 		opts.StatementCache = -1
 	}
-	connector, err := newConnector(dsn, opts.DirectURL != "")
+	all := newServers()
+	if opts.Beside != nil {
+		all = opts.Beside.servers
+	}
+	connector, err := newConnector(dsn, opts.DirectURL != "", all)
 	if err != nil {
 		return nil, err
 	}
@@ -86,18 +96,22 @@ func Open(ctx context.Context, dsn string, opts Options) (*DB, error) {
 		_ = pool.Close() // the ping's error is the one to tell
 		return nil, fmt.Errorf("db: connect to PostgreSQL: %w", err)
 	}
-	return newDB(sqlx.NewDb(pool, "postgres"), cmp.Or(opts.DirectURL, dsn)), nil
+	return newDB(sqlx.NewDb(pool, "postgres"), dsn, opts.DirectURL, all), nil
 }
 
-func newDB(pool *sqlx.DB, direct string) *DB {
-	q := Queries{on: pool}
-	d := &DB{Queries: q, pool: pool, announcers: newAnnouncers(&q), listener: newListener(direct)}
+func newDB(pool *sqlx.DB, dsn, direct string, all *servers) *DB {
+	direct = cmp.Or(direct, dsn)
+	q := Queries{on: patientPool{pool}}
+	d := &DB{Queries: q, pool: pool, dsn: dsn, servers: all, announcers: newAnnouncers(&q), listener: newListener(direct, all)}
 	d.gathered = newGatherers(d)
 	return d
 }
 
 // Close closes all connections.
 func (d *DB) Close() error {
+	if d.watch != nil {
+		d.watch.close()
+	}
 	d.gathered.close()
 	d.listener.close()
 	d.announcers.close()
@@ -170,7 +184,7 @@ func parseDSN(dsn string) (pq.Config, error) {
 // the statement and its parameters in two, between which a pooler in transaction mode
 // can change the connection: of 2,400 results 1,914 were those of other clients'
 // statements, without an error.
-func newConnector(dsn string, pooler bool) (driver.Connector, error) {
+func newConnector(dsn string, pooler bool, all *servers) (driver.Connector, error) {
 	cfg, err := parseDSN(dsn)
 	if err != nil {
 		return nil, err
@@ -186,7 +200,7 @@ func newConnector(dsn string, pooler bool) (driver.Connector, error) {
 	if err != nil {
 		return nil, fmt.Errorf("db: the database's connection settings are not valid: %w", err)
 	}
-	connector.Dialer(pqDialer{})
+	connector.Dialer(all)
 	return connector, nil
 }
 
@@ -195,8 +209,17 @@ func newConnector(dsn string, pooler bool) (driver.Connector, error) {
 // to be repeated (serialization failure, deadlock, a stale prepared statement), if
 // it takes no writes, or if the connection is lost before the commit, fn is run
 // again, at most three more times: it must have no effect outside the transaction.
-// fn's error is returned as it is.
+// fn's error is returned as it is. A request's patience bounds it (domain.WithPatience).
 func (d *DB) InTx(ctx context.Context, fn func(tx *Tx) error) error {
+	if err := d.admits(ctx); err != nil {
+		return err
+	}
+	patient, end := domain.Patiently(ctx)
+	defer end()
+	return inTime(ctx, patient, d.inTx(patient, fn))
+}
+
+func (d *DB) inTx(ctx context.Context, fn func(tx *Tx) error) error {
 	for retry := 0; ; retry++ {
 		err := d.runTx(ctx, fn)
 		if err == nil || retry == maxTxRetries || ctx.Err() != nil || !isRetryable(err) {
@@ -236,7 +259,7 @@ func (d *DB) runTx(ctx context.Context, fn func(tx *Tx) error) (err error) {
 	err = tx.tx.Commit()
 	step.End(err != nil)
 	if serverLost(err) {
-		return fmt.Errorf("db: commit: %w (%v)", errCommitUnknown, err) //nolint:errorlint // what is lost here must not be repeated
+		return fmt.Errorf("db: commit: %w (%v)", domain.ErrOutcomeUnknown, err) //nolint:errorlint // what is lost here must not be repeated
 	} else if err != nil {
 		return fmt.Errorf("db: commit: %w", err)
 	}

@@ -164,6 +164,6 @@ func (q *Queries) EndpointAt(ctx context.Context, scope domain.Scope, origin str
 // DeliveryScope returns the scope that a delivery belongs to, or ErrNotFound.
 func (q *Queries) DeliveryScope(ctx context.Context, id domain.DeliveryID) (domain.Scope, error) {
 	var scope domain.Scope
-	err := q.row(ctx, `SELECT account_id, livemode FROM delivery WHERE id = $1`, id).Scan(&scope.AccountID, &scope.Livemode)
+	err := q.get(ctx, &scope, `SELECT account_id, livemode FROM delivery WHERE id = $1`, id)
 	return scope, wrap(err, "find delivery")
 }

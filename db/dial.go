@@ -26,28 +26,7 @@ var dialer = net.Dialer{
 	},
 }
 
-// Dial connects to a server so that its loss is noticed after some seconds. Workers
-// dial by it, too.
+// Dial connects to a server so that its loss is noticed after some seconds.
 func Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	return dialer.DialContext(ctx, network, address)
-}
-
-// pqDialer is Dial for lib/pq.
-type pqDialer struct{}
-
-// Dial connects without a bound.
-func (pqDialer) Dial(network, address string) (net.Conn, error) {
-	return Dial(context.Background(), network, address)
-}
-
-// DialTimeout connects within timeout.
-func (pqDialer) DialTimeout(network, address string, timeout time.Duration) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), timeout)
-	defer cancel()
-	return Dial(ctx, network, address)
-}
-
-// DialContext connects until ctx ends.
-func (pqDialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
-	return Dial(ctx, network, address)
 }

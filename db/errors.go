@@ -6,6 +6,8 @@ import (
 	"net"
 
 	"github.com/lib/pq"
+
+	"candor/internal/domain"
 )
 
 // ErrNotFound is returned if the row that was asked for doesn't exist, or if the
@@ -26,7 +28,6 @@ const (
 	codeInvalidStatementName = "26000"
 	codeSerializationFailure = "40001"
 	codeDeadlockDetected     = "40P01"
-	codeQueryCanceled        = "57014"
 	codeLockNotAvailable     = "55P03"
 )
 
@@ -44,6 +45,9 @@ func IsRefused(err error) bool {
 	return errors.As(err, &e) && (e.Code.Class() == "22" || e.Code.Class() == "23")
 }
 
+// errNoAnswer is in the error of a request whose patience with the database is over.
+var errNoAnswer = errors.New("no answer from PostgreSQL")
+
 // errNotConnected is in the error of a connection that can't be opened.
 var errNotConnected = errors.New("no connection to PostgreSQL")
 
@@ -51,16 +55,12 @@ var errNotConnected = errors.New("no connection to PostgreSQL")
 // none can be reached, it was lost, it takes no writes, or it has no connection, memory
 // or disk left (class 53).
 func isUnavailable(err error) bool {
-	if errors.Is(err, errCommitUnknown) {
+	if errors.Is(err, domain.ErrOutcomeUnknown) {
 		return false
 	}
 	var e *pq.Error
 	return errors.Is(err, errNotConnected) || serverLost(err) || errors.As(err, &e) && e.Code.Class() == "53"
 }
-
-// errCommitUnknown is returned if the connection was lost during a commit, which may
-// or may not have taken place.
-var errCommitUnknown = errors.New("the connection was lost, so that the outcome is not known")
 
 // isRetryable reports whether the same transaction may succeed when repeated. The
 // error of a lost connection must be from before the commit was sent.

@@ -39,7 +39,7 @@ func TestUnavailable(t *testing.T) {
 		"a full disk":                     {&pq.Error{Code: "53100"}, true},
 		"a server that takes no writes":   {&pq.Error{Code: CodeReadOnlyTransaction}, true},
 		"a lost connection":               {&net.OpError{Op: "read", Err: io.EOF}, true},
-		"a lost commit":                   {fmt.Errorf("%w (%w)", errCommitUnknown, &net.OpError{Op: "read", Err: io.EOF}), false},
+		"a lost commit":                   {fmt.Errorf("%w (%w)", domain.ErrOutcomeUnknown, &net.OpError{Op: "read", Err: io.EOF}), false},
 		"data that are refused":           {&pq.Error{Code: "23505"}, false},
 		"a mistake of ours":               {&pq.Error{Code: "42P01"}, false},
 	} {

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"candor/internal/domain"
 	"candor/internal/platform/tracing"
 )
 
@@ -79,6 +80,13 @@ func (g *gatherer[Q, A]) close() { g.stopping.Do(func() { close(g.stop) }) }
 func (g *gatherer[Q, A]) ask(ctx context.Context, question Q) (answer *A, err error) {
 	_, step := tracing.Step(ctx, caller)
 	defer func() { step.End(hasFailed(err)) }()
+	patient, end := domain.Patiently(ctx)
+	defer end()
+	answer, err = g.askUntil(patient, question)
+	return answer, inTime(ctx, patient, err)
+}
+
+func (g *gatherer[Q, A]) askUntil(ctx context.Context, question Q) (*A, error) {
 	answers := make(chan answered[A], 1) // the statement doesn't wait for who has gone
 	select {
 	case g.questions <- asked[Q, A]{ctx, question, answers}:

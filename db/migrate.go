@@ -42,7 +42,7 @@ const (
 // then River's. Any number of processes may call it at once. dsn must not lead through
 // a pooler in transaction mode, because the lock is the connection's.
 func Migrate(ctx context.Context, dsn string) error {
-	connector, err := newConnector(dsn, false)
+	connector, err := newConnector(dsn, false, newServers())
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/jmoiron/sqlx"
+
 	"candor/internal/domain"
 	"candor/internal/platform/tracing"
 )
@@ -21,8 +23,40 @@ type Queries struct{ on runner }
 type runner interface {
 	GetContext(ctx context.Context, dest any, query string, args ...any) error
 	SelectContext(ctx context.Context, dest any, query string, args ...any) error
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}
+
+// patientPool is the pool with the patience of requests.
+type patientPool struct{ *sqlx.DB }
+
+// GetContext reads one row.
+func (p patientPool) GetContext(ctx context.Context, dest any, query string, args ...any) error {
+	patient, end := domain.Patiently(ctx)
+	defer end()
+	return inTime(ctx, patient, p.DB.GetContext(patient, dest, query, args...))
+}
+
+// SelectContext reads all rows.
+func (p patientPool) SelectContext(ctx context.Context, dest any, query string, args ...any) error {
+	patient, end := domain.Patiently(ctx)
+	defer end()
+	return inTime(ctx, patient, p.DB.SelectContext(patient, dest, query, args...))
+}
+
+// ExecContext runs a statement.
+func (p patientPool) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	patient, end := domain.Patiently(ctx)
+	defer end()
+	result, err := p.DB.ExecContext(patient, query, args...)
+	return result, inTime(ctx, patient, err)
+}
+
+// inTime says so if err is the end of a request's patience.
+func inTime(ctx, patient context.Context, err error) error {
+	if err == nil || ctx.Err() != nil || !errors.Is(patient.Err(), context.DeadlineExceeded) || errors.Is(err, domain.ErrOutcomeUnknown) {
+		return err
+	}
+	return fmt.Errorf("%w: %w in time: %w", domain.ErrUnavailable, errNoAnswer, err)
 }
 
 // get reads one row into dest, a pointer to a struct or a single value.
@@ -41,10 +75,10 @@ func (q *Queries) all(ctx context.Context, dest any, query sqlText, args ...any)
 	return err
 }
 
-// row reads one row, to be scanned column by column.
-func (q *Queries) row(ctx context.Context, query sqlText, args ...any) *sql.Row {
+// row reads one row column by column.
+func (tx *Tx) row(ctx context.Context, query sqlText, args ...any) *sql.Row {
 	ctx, step := tracing.Step(ctx, caller)
-	row := q.on.QueryRowContext(ctx, string(query), args...)
+	row := tx.tx.QueryRowContext(ctx, string(query), args...)
 	step.End(hasFailed(row.Err()))
 	return row
 }

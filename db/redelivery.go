@@ -124,7 +124,7 @@ func (q *Queries) Redelivery(ctx context.Context, scope domain.Scope, id domain.
 // ErrNotFound.
 func (q *Queries) RedeliveryScope(ctx context.Context, id domain.RedeliveryID) (domain.Scope, error) {
 	var scope domain.Scope
-	err := q.row(ctx, `SELECT account_id, livemode FROM redelivery WHERE id = $1`, id).Scan(&scope.AccountID, &scope.Livemode)
+	err := q.get(ctx, &scope, `SELECT account_id, livemode FROM redelivery WHERE id = $1`, id)
 	return scope, wrap(err, "find redelivery")
 }
 

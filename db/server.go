@@ -50,6 +50,13 @@ func (q *Queries) ServerFacts(ctx context.Context) (ServerFacts, error) {
 	return f, wrap(err, "read the server's settings")
 }
 
+// TryCommit commits a transaction that writes nothing but a record of itself, and waits for
+// replicas as every other commit does.
+func (q *Queries) TryCommit(ctx context.Context) error {
+	_, err := q.exec(ctx, `SELECT pg_logical_emit_message(true, 'candor', '')`)
+	return wrap(err, "try a commit")
+}
+
 // ServerTime returns the server's clock.
 func (q *Queries) ServerTime(ctx context.Context) (time.Time, error) {
 	var at time.Time

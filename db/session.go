@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -30,7 +31,13 @@ func (tx *Tx) InsertSession(ctx context.Context, s *domain.Session) error {
 // InsertSession is Tx.InsertSession in a transaction of its own, or of all sessions that
 // come at the same time. If the connection is lost, the session may stand or not.
 func (d *DB) InsertSession(ctx context.Context, s *domain.Session) error {
+	if err := d.admits(ctx); err != nil {
+		return err
+	}
 	answer, err := d.gathered.newSessions.ask(ctx, newSessionOf(s))
+	if errors.Is(err, errNoAnswer) {
+		err = fmt.Errorf("%w (%v)", domain.ErrOutcomeUnknown, err) //nolint:errorlint // as after a lost commit
+	}
 	if err != nil {
 		return wrap(err, "insert session")
 	}
@@ -106,7 +113,7 @@ func (d *DB) insertNewSessions(ctx context.Context, sessions []newSession) ([]*i
 		case serverLost(err) && retry < maxTxRetries && ctx.Err() == nil:
 			continue
 		case lost:
-			return nil, fmt.Errorf("%w (%v)", errCommitUnknown, err) //nolint:errorlint // as after a lost commit
+			return nil, fmt.Errorf("%w (%v)", domain.ErrOutcomeUnknown, err) //nolint:errorlint // as after a lost commit
 		}
 		return nil, err
 	}

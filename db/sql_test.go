@@ -23,7 +23,7 @@ var rawMethods = []string{
 // only tests and tools call Raw.
 func TestNoStringBecomesSQL(t *testing.T) {
 	t.Parallel()
-	exempt := []string{"../tools", "../internal/testkit", "../node_modules", "../scripts", "../db/sql.go", "../db/queries.go", "../db/stmtcache.go", "../db/migrate.go", "../db/pooler.go"}
+	exempt := []string{"../tools", "../internal/testkit", "../node_modules", "../scripts", "../db/sql.go", "../db/queries.go", "../db/stmtcache.go", "../db/migrate.go", "../db/pooler.go", "../db/watch.go"}
 	seen := 0
 	err := filepath.WalkDir("..", func(path string, entry fs.DirEntry, err error) error {
 		switch {

@@ -86,6 +86,15 @@ func (s *server) logRequests(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
+// boundDatabase bounds the time that each request waits for the database (D95). A body
+// that arrives and an answer that is sent have limits of their own.
+func (s *server) boundDatabase(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		c.SetRequest(c.Request().WithContext(domain.WithPatience(c.Request().Context(), s.DatabaseTime)))
+		return next(c)
+	}
+}
+
 // recoverPanics turns a panic into an internal error of its request.
 func (s *server) recoverPanics(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) (err error) {

@@ -58,6 +58,7 @@ type Config struct {
 	OpenedLimiter    ratelimit.Limiter           // of posts by browsers that opened their form, by network
 	NetworkLimiter   ratelimit.Limiter           // of other posts to forms, and of wrong links, by network
 	RequestTime      time.Duration               // for a request's body, and for each part of a response; zero: 30 s
+	DatabaseTime     time.Duration               // that a request waits for the database in all; zero: domain.DatabasePatience
 	StrangersAtOnce  int                         // posts by anyone that are worked on at a time; zero: 12
 	CookieKeys       [][]byte                    // gorilla/sessions pairs, newest first
 	Ready            func(context.Context) error // nil once the process can serve
@@ -104,6 +105,9 @@ func newServer(c Config) (*server, *echo.Echo, error) {
 	}
 	if c.RequestTime == 0 {
 		c.RequestTime = 30 * time.Second
+	}
+	if c.DatabaseTime == 0 {
+		c.DatabaseTime = domain.DatabasePatience
 	}
 	if c.Called == nil {
 		c.Called = func(domain.APIRequest) {}

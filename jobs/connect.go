@@ -23,11 +23,11 @@ const minConnections = 8
 type pools struct{ work, listen *pgxpool.Pool }
 
 func connect(ctx context.Context, c Config) (*pools, error) {
-	work, err := newPool(ctx, c.DSN, c.DirectDSN != "")
+	work, err := newPool(ctx, c.DB, c.DSN, c.DirectDSN != "")
 	if err != nil || c.DirectDSN == "" {
 		return &pools{work, work}, err
 	}
-	listen, err := newPool(ctx, c.DirectDSN, false)
+	listen, err := newPool(ctx, c.DB, c.DirectDSN, false)
 	if err != nil {
 		work.Close()
 		return nil, err
@@ -35,7 +35,7 @@ func connect(ctx context.Context, c Config) (*pools, error) {
 	return &pools{work, listen}, nil
 }
 
-func newPool(ctx context.Context, dsn string, pooler bool) (*pgxpool.Pool, error) {
+func newPool(ctx context.Context, d *db.DB, dsn string, pooler bool) (*pgxpool.Pool, error) {
 	config, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
 		return nil, errors.New("jobs: the database's connection string is not valid")
@@ -44,7 +44,8 @@ func newPool(ctx context.Context, dsn string, pooler bool) (*pgxpool.Pool, error
 	if pooler {
 		config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec // prepares nothing
 	}
-	config.ConnConfig.DialFunc = db.Dial
+	config.ConnConfig.DialFunc = d.Dial
+	config.ConnConfig.LookupFunc = func(_ context.Context, host string) ([]string, error) { return []string{host}, nil } // Dial looks it up
 	closes := config.ConnConfig.OnPgError
 	config.ConnConfig.OnPgError = func(conn *pgconn.PgConn, err *pgconn.PgError) bool {
 		// A former primary would keep its connections and refuse every job.

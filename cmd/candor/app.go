@@ -105,7 +105,7 @@ func openApp(ctx context.Context, c config.Config, logger *slog.Logger) (_ *app,
 		Backlog: func(ctx context.Context) (db.DeliveryBacklog, error) {
 			return a.DB.DeliveryBacklog(ctx, domain.SystemClock.Now())
 		},
-		Pool: func() sql.DBStats { return a.DB.Stats() }, Clock: domain.SystemClock.Now, Version: readVersion().Version,
+		Pool: func() sql.DBStats { return a.DB.Stats() }, CommitWaits: func() db.CommitWaits { return a.DB.CommitWaits() }, Clock: domain.SystemClock.Now, Version: readVersion().Version,
 	})
 	if c.RedisURL != "" {
 		hide := func(bucket string) string { return a.Ring.Token("rate limit " + bucket) }
@@ -145,7 +145,7 @@ func (a *app) openDatabase(ctx context.Context, c config.Config) (err error) {
 	if err != nil {
 		return fmt.Errorf("%w: check that the server runs and that DATABASE_URL is right (with ?sslmode=disable if it has no TLS)", err)
 	}
-	a.ready, err = openReadiness(ctx, a.dsn, a.direct)
+	a.ready, err = openReadiness(ctx, a)
 	return err
 }
 

@@ -14,11 +14,13 @@ const (
 	readyTimeout = 2 * time.Second // of a check
 )
 
-// readiness checks whether the process can serve. It has its own connection, so
+// readiness checks whether the process can serve. It has connections of its own, so
 // that a busy pool doesn't look like a database that is down. It checks at most
 // once in readyFor, however often it is asked.
 type readiness struct {
 	db     *db.DB
+	waits  func() db.CommitWaits
+	commit chan error    // gets the outcome of a commit that is tried; nil if none is
 	asking chan struct{} // holds the caller that checks
 	asked  time.Time
 	result error
@@ -26,19 +28,20 @@ type readiness struct {
 	leaving atomic.Bool // the process is about to end
 }
 
-func openReadiness(ctx context.Context, dsn, direct string) (*readiness, error) {
-	d, err := db.Open(ctx, dsn, db.Options{MaxOpenConns: 1, DirectURL: direct})
+func openReadiness(ctx context.Context, a *app) (*readiness, error) {
+	d, err := db.Open(ctx, a.dsn, db.Options{MaxOpenConns: 2, DirectURL: a.direct, Beside: a.DB}) // one for a commit that hangs
 	if err != nil {
 		return nil, err
 	}
-	return &readiness{db: d, asking: make(chan struct{}, 1)}, nil
+	return &readiness{db: d, waits: a.DB.CommitWaits, asking: make(chan struct{}, 1)}, nil
 }
 
 // errLeaving is the readiness of a process that is about to end (D75).
 var errLeaving = errors.New("the process shuts down")
 
 // check returns an error if the process is about to end, and if the database can't be
-// reached or its schema isn't up to date, now or at most readyFor ago.
+// reached, its schema isn't up to date or commits wait for a replica, now or at most
+// readyFor ago.
 func (r *readiness) check(ctx context.Context) error {
 	if r.leaving.Load() {
 		return errLeaving
@@ -55,9 +58,33 @@ func (r *readiness) check(ctx context.Context) error {
 	// A caller that gives up must not fail the check for the others.
 	asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyTimeout)
 	defer cancel()
-	r.result = schemaReady(asking, r.db)
+	if r.result = schemaReady(asking, r.db); r.result == nil {
+		r.result = r.commits(asking)
+	}
 	r.asked = time.Now()
 	return r.result
+}
+
+// errCommitsWait is the readiness of a process whose changes aren't acknowledged.
+var errCommitsWait = errors.New("commits wait for a replica")
+
+// commits tries a commit if others are late. Until it is answered the process isn't ready,
+// and no other one is tried: each would leave another one waiting at the server.
+func (r *readiness) commits(ctx context.Context) error {
+	if r.commit == nil {
+		if !r.waits().Late {
+			return nil
+		}
+		r.commit = make(chan error, 1)
+		go func(done chan<- error) { done <- r.db.TryCommit(context.WithoutCancel(ctx)) }(r.commit)
+	}
+	select {
+	case err := <-r.commit:
+		r.commit = nil
+		return err
+	case <-ctx.Done():
+		return errCommitsWait
+	}
 }
 
 // schemaReady returns an error if the database can't be reached or its schema isn't

@@ -45,7 +45,7 @@ func startWeb(c config.Config, a *app, listener net.Listener, logger *slog.Logge
 		TrustedProxies: c.TrustedProxies, Limiter: limits.api, SignedOutLimiter: limits.signedOut, RefusalDelay: refusalDelay,
 		LinkLimiter: limits.links, OpenedLimiter: limits.opened, NetworkLimiter: limits.networks, CookieKeys: a.Ring.CookieKeys(), Ready: a.ready.check,
 		Version: readVersion().Version, Answered: a.metrics.Answered, Called: requests.Add,
-		Fonts: fonts, Stripe: a.stripe, Tracer: a.tracer,
+		Fonts: fonts, Stripe: a.stripe, Tracer: a.tracer, DatabaseTime: c.DBTimeout,
 	}
 	if a.devMail != nil {
 		config.DevMail = a.devMail

@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
+
+	"candor/internal/domain"
 )
 
 // exportFlush is after how many rows an export is sent on.
@@ -30,6 +32,7 @@ func StreamCSV(c echo.Context, logger *slog.Logger, now time.Time, name string, 
 	if RequestOf(c).HeadOnly {
 		return c.NoContent(http.StatusOK)
 	}
+	c.SetRequest(c.Request().WithContext(domain.WithPatienceForEach(c.Request().Context())))
 	w := csv.NewWriter(c.Response())
 	if err := w.Write(columns); err != nil {
 		return err

@@ -56,6 +56,9 @@ func PublicError(err error) *domain.Error {
 	if errors.Is(err, domain.ErrUnavailable) {
 		return &domain.Error{Code: domain.CodeServiceUnavailable, Message: "Candor can’t store or read anything now. Try again in a few seconds.", RetryAfter: 5 * time.Second}
 	}
+	if errors.Is(err, domain.ErrOutcomeUnknown) {
+		return &domain.Error{Code: domain.CodeServiceUnavailable, Message: "It isn’t known whether this was stored. Look in a few seconds, or send it again with the same Idempotency-Key: what was stored is found, and isn’t stored twice.", RetryAfter: 5 * time.Second}
+	}
 	if errors.Is(err, blob.ErrUnavailable) {
 		return &domain.Error{Code: domain.CodeServiceUnavailable, Message: "Documents can’t be stored or read now. Try again in a minute.", RetryAfter: time.Minute}
 	}

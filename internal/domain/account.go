@@ -37,8 +37,8 @@ func (a *Account) Retention() time.Duration { return time.Duration(a.RetentionDa
 // A Scope is one mode of an account, live or test. It can't see the other mode
 // or another account (D3).
 type Scope struct {
-	AccountID AccountID
-	Livemode  bool
+	AccountID AccountID `db:"account_id"`
+	Livemode  bool      `db:"livemode"`
 }
 
 // A Principal is the key that makes an API request, with its account and mode.

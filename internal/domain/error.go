@@ -161,6 +161,9 @@ func (e *Error) Is(target error) bool {
 // done, or does no harm when it is done again.
 var ErrUnavailable = errors.New("the database can't be reached")
 
+// ErrOutcomeUnknown says that a change was sent to be stored and its outcome isn't known.
+var ErrOutcomeUnknown = errors.New("the database didn't answer, so that the outcome is not known")
+
 // Errors that several use cases return.
 var (
 	ErrAccountNotFound      = Errorf(CodeNotFound, "There is no account with this id.")

@@ -50,6 +50,7 @@ type Config struct {
 	Terms           billing.Terms
 	Stripe          Stripe
 	DBConnections   int
+	DBTimeout       time.Duration // that a request waits for the database
 	MaxConnections  int
 	ShutdownDelay   time.Duration // between SIGTERM and the end of a web process's address
 	ShutdownTimeout time.Duration
@@ -97,7 +98,7 @@ func (c *Config) Variables() []Variable {
 		{"CANDOR_FORM_RATE_PER_MINUTE", "600", "posts a minute to forms from one network; its browsers that have opened their form have a limit of their own, ten times as high; either allows twice this number at once", setCount(&c.FormRate)},
 		{"CANDOR_REDIS_URL", "", "Redis or Valkey in which processes share their rate limits: redis://user:password@host:6379, rediss://… with TLS", c.setRedisURL},
 		{"CANDOR_SWEEP_INTERVAL", "10s", "time between sweeps for expired sessions and lost jobs", setDuration(&c.SweepInterval)},
-		{"CANDOR_RESCUE_AFTER", "2m", "age at which a job of a dead process is started again", setDuration(&c.RescueAfter)},
+		{"CANDOR_RESCUE_AFTER", "2m", "age at which a claimed webhook, or a job that no other worker has taken up before, is started again after its process has died", setDuration(&c.RescueAfter)},
 		{"CANDOR_PDF_FONT", "", "TrueType file for characters that the program's typefaces lack", setText(&c.PDFFont)},
 		{"CANDOR_PDF_CERT", "", "PEM file of the certificate that signs statements as PDF, and of those that issued it; without it they aren't signed", setText(&c.PDFCert)},
 		{"CANDOR_PDF_KEY", "", "PEM file of that certificate's private key, without a passphrase; only workers read it", setText(&c.PDFKey)},
@@ -113,6 +114,7 @@ func (c *Config) Variables() []Variable {
 		{"CANDOR_STRIPE_WEBHOOK_SECRET", "", "signing secret of Stripe's webhooks to /billing/stripe", setText(&c.Stripe.WebhookSecret)},
 		{"CANDOR_STRIPE_API_URL", "", "address of a mock of Stripe, such as stripe-mock; development only", setText(&c.Stripe.APIURL)},
 		{"CANDOR_DB_CONNECTIONS", "20", "size of the connection pool", setCount(&c.DBConnections)},
+		{"CANDOR_DB_TIMEOUT", "10s", "how long a request waits for the database in all", setDuration(&c.DBTimeout)},
 		{"CANDOR_MAX_CONNECTIONS", "4096", "open client connections; without trusted proxies at most half of them from one network", setCount(&c.MaxConnections)},
 		{"CANDOR_SHUTDOWN_DELAY", "", "time after SIGTERM in which a web process still serves, with 503 at /readyz, so that load balancers leave it; 5s, 0s in development", c.setShutdownDelay},
 		{"CANDOR_SHUTDOWN_TIMEOUT", "30s", "time for requests and jobs to finish after SIGTERM", setDuration(&c.ShutdownTimeout)},
@@ -263,7 +265,7 @@ func (c Config) LogValue() slog.Value {
 		slog.Int("rate_per_minute", c.RatePerMinute), slog.Int("rate_burst", c.RateBurst), slog.String("redis", redis),
 		slog.Duration("sweep_interval", c.SweepInterval), slog.Duration("rescue_after", c.RescueAfter),
 		slog.Int("gst_basis_points", c.Terms.GSTBasisPoints), slog.Int("invoice_due_days", c.Terms.DueDays), slog.String("payments", c.paymentMethod()),
-		slog.String("pdf_font", c.PDFFont), slog.String("pdf_cert", c.PDFCert), slog.String("mail_server", mailServer), slog.String("mail_from", c.MailFrom), slog.Int("db_connections", c.DBConnections), slog.Int("max_connections", c.MaxConnections),
+		slog.String("pdf_font", c.PDFFont), slog.String("pdf_cert", c.PDFCert), slog.String("mail_server", mailServer), slog.String("mail_from", c.MailFrom), slog.Int("db_connections", c.DBConnections), slog.Duration("db_timeout", c.DBTimeout), slog.Int("max_connections", c.MaxConnections),
 		slog.Duration("shutdown_delay", c.ShutdownDelay), slog.Duration("shutdown_timeout", c.ShutdownTimeout), slog.String("log_level", c.LogLevel.String()), slog.Any("traces", c.Traces),
 	)
 }

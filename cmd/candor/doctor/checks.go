@@ -23,9 +23,9 @@ import (
 )
 
 const (
-	// otherConnections are what a process uses beyond its pool: readiness, the
-	// listener and the workers'.
-	otherConnections = 10
+	// otherConnections are what a process uses beyond its pool: readiness, the watch of
+	// servers, the listener and the workers'.
+	otherConnections = 12
 	// skewWarning and skewFailure bound the difference of the clocks. Leases last
 	// seconds, and codes of authenticators half a minute.
 	skewWarning = time.Second
@@ -33,6 +33,8 @@ const (
 	// lowSpace and noSpace bound the free space for documents, of up to 10 MB each.
 	lowSpace = 1 << 30
 	noSpace  = 100 << 20
+	// commitTime is how long a commit may take, which takes milliseconds.
+	commitTime = 5 * time.Second
 	// longWait is how long a job may wait for a worker, which takes milliseconds.
 	longWait = time.Minute
 )
@@ -152,7 +154,20 @@ func (e *examination) settings(ctx context.Context) (string, error) {
 	case f.CharacterType == "C" || f.CharacterType == "POSIX":
 		return "", warning("the database's locale is "+f.CharacterType+": names with other letters than A to Z are found only as they are written", "create the database with a UTF-8 locale such as C.UTF-8, and restore into it")
 	}
-	return fmt.Sprintf("UTF8, commits are durable, %d of %d connections are in use", f.Connections, f.MaxConnections), nil
+	return fmt.Sprintf("UTF8, commits survive a crash, %d of %d connections are in use", f.Connections, f.MaxConnections), nil
+}
+
+// commits tries one. If it hangs, so do those of requests.
+func (e *examination) commits(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, commitTime)
+	defer cancel()
+	started := time.Now()
+	err := e.DB.TryCommit(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return "", failure(fmt.Sprintf("a commit has waited for %s: a synchronous replica doesn't confirm it, or the disk hangs", commitTime),
+			"look at the replica that synchronous_standby_names names (SELECT * FROM pg_stat_replication); doc/operations.md, A half-dead database")
+	}
+	return fmt.Sprintf("acknowledged in %s", time.Since(started).Round(100*time.Microsecond)), err
 }
 
 func (e *examination) archive(ctx context.Context) (string, error) {

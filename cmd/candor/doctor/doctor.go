@@ -1,6 +1,6 @@
 // Package doctor examines what a running service needs, and names a remedy for what
 // is wrong: database, clock, documents, keys, email, webhooks, workers. It writes
-// nothing but a probe among the documents, which it deletes. What it prints has no
+// nothing but a probe among the documents, which it deletes, and an empty commit. What it prints has no
 // secret and no personal data.
 package doctor
 
@@ -146,6 +146,7 @@ func Examine(ctx context.Context, c Config) Report {
 		{"extensions", askDatabase, e.inDatabase(e.extensions)},
 		{"role", askDatabase, e.inDatabase(e.role)},
 		{"settings", askDatabase, e.inDatabase(e.settings)},
+		{"commits", askDatabase, e.inDatabase(e.commits)},
 		{"archive", askDatabase, e.inDatabase(e.archive)},
 		{"clock", askDatabase, e.inDatabase(e.clock)},
 		{"keys", "run candor keys check, which takes its time", e.inSchema(e.keys)},

@@ -2,7 +2,6 @@ package metrics
 
 import (
 	"context"
-	"database/sql"
 	"sync"
 	"time"
 
@@ -86,36 +85,43 @@ func (b *backlog) read() (db.DeliveryBacklog, error) {
 	return b.last, b.err
 }
 
-// pool shows the connections to the database.
+// pool shows the connections to the database, and the commits that wait there.
 type pool struct {
-	stats                      func() sql.DBStats
-	open, inUse, waits, waited *prometheus.Desc
+	source                                   Source
+	open, inUse, waits, waited, waiting, age *prometheus.Desc
 }
 
-func newPool(stats func() sql.DBStats) *pool {
+func newPool(source Source) *pool {
 	desc := func(name, help string) *prometheus.Desc { return prometheus.NewDesc(name, help, nil, nil) }
 	return &pool{
-		stats: stats,
-		open:  desc("candor_database_connections_open", "Open connections of the pool."),
-		inUse: desc("candor_database_connections_in_use", "Connections in use."),
-		waits: desc("candor_database_connection_waits_total", "How often a request waited for a connection."),
+		source: source,
+		open:   desc("candor_database_connections_open", "Open connections of the pool."),
+		inUse:  desc("candor_database_connections_in_use", "Connections in use."),
+		waits:  desc("candor_database_connection_waits_total", "How often a request waited for a connection."),
 		waited: desc("candor_database_connection_wait_seconds_total",
 			"Total time of waiting for a connection."),
+		waiting: desc("candor_database_commits_waiting", "Commits that wait for a replica, of all processes. Absent if the primary doesn't say."),
+		age:     desc("candor_database_commit_wait_seconds", "How long the one that waits longest has waited, 0 for none."),
 	}
 }
 
 // Describe is prometheus.Collector's.
 func (p *pool) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{p.open, p.inUse, p.waits, p.waited} {
+	for _, d := range []*prometheus.Desc{p.open, p.inUse, p.waits, p.waited, p.waiting, p.age} {
 		out <- d
 	}
 }
 
 // Collect is prometheus.Collector's.
 func (p *pool) Collect(out chan<- prometheus.Metric) {
-	s := p.stats()
+	s, c := p.source.Pool(), p.source.CommitWaits()
 	out <- prometheus.MustNewConstMetric(p.open, prometheus.GaugeValue, float64(s.OpenConnections))
 	out <- prometheus.MustNewConstMetric(p.inUse, prometheus.GaugeValue, float64(s.InUse))
 	out <- prometheus.MustNewConstMetric(p.waits, prometheus.CounterValue, float64(s.WaitCount))
 	out <- prometheus.MustNewConstMetric(p.waited, prometheus.CounterValue, s.WaitDuration.Seconds())
+	if !c.Known {
+		return
+	}
+	out <- prometheus.MustNewConstMetric(p.waiting, prometheus.GaugeValue, float64(c.Waiting))
+	out <- prometheus.MustNewConstMetric(p.age, prometheus.GaugeValue, c.Longest.Seconds())
 }

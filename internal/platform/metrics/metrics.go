@@ -26,6 +26,8 @@ type Source struct {
 	Pool    func() sql.DBStats
 	Clock   domain.Clock
 	Version string
+
+	CommitWaits func() db.CommitWaits
 }
 
 // Metrics are a process's metrics. They implement the Observers of outbox, delivery
@@ -133,7 +135,7 @@ func New(source Source) *Metrics {
 	build.Set(1)
 	m.registry.MustRegister(
 		m.events, m.attempts, m.duration, m.first, m.delivered, m.repairs, m.drifts, m.undrawn, m.worked, m.requests, m.unlogged, m.signIns, m.forbidden, m.shared, m.alone, m.expiry, build,
-		newBacklog(source), newPool(source.Pool),
+		newBacklog(source), newPool(source),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return m

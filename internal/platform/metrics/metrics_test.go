@@ -51,7 +51,7 @@ func TestMetrics(t *testing.T) {
 			asked.Add(1)
 			return db.DeliveryBacklog{Pending: 12, OldestPending: &oldest, OldestDue: &due, DueEndpoints: 2}, nil
 		},
-		Pool: func() sql.DBStats { return sql.DBStats{OpenConnections: 5, InUse: 3} }, Clock: func() time.Time { return start }, Version: "v1",
+		Pool: func() sql.DBStats { return sql.DBStats{OpenConnections: 5, InUse: 3} }, Clock: func() time.Time { return start }, Version: "v1", CommitWaits: func() db.CommitWaits { return db.CommitWaits{Known: true} },
 	})
 	m.EventRecorded(domain.SessionCompleted)
 	m.Attempted("", 20*time.Millisecond)
@@ -101,7 +101,7 @@ func TestScrapeWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	m := metrics.New(metrics.Source{
 		Backlog: func(context.Context) (db.DeliveryBacklog, error) { return db.DeliveryBacklog{}, errors.New("gone") },
-		Pool:    func() sql.DBStats { return sql.DBStats{} }, Clock: time.Now, Version: "v1",
+		Pool:    func() sql.DBStats { return sql.DBStats{} }, Clock: time.Now, Version: "v1", CommitWaits: func() db.CommitWaits { return db.CommitWaits{Known: true} },
 	})
 	_, families := scrape(t, m)
 	if v := families["candor_database_readable"].GetMetric()[0].GetGauge().GetValue(); v != 0 {

@@ -98,7 +98,7 @@ func scraped(t *testing.T) (names, labels map[string]bool) {
 	t.Helper()
 	m := metrics.New(metrics.Source{
 		Backlog: func(context.Context) (db.DeliveryBacklog, error) { return db.DeliveryBacklog{}, nil },
-		Pool:    func() sql.DBStats { return sql.DBStats{} }, Clock: time.Now, Version: "v1",
+		Pool:    func() sql.DBStats { return sql.DBStats{} }, Clock: time.Now, Version: "v1", CommitWaits: func() db.CommitWaits { return db.CommitWaits{Known: true} },
 	})
 	m.Attempted("", time.Second)
 	m.Worked("pdf", false)

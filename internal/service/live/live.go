@@ -80,6 +80,7 @@ func (s *Service) Follow(ctx context.Context, staff *domain.StaffSession, p Para
 		return err
 	}
 	defer s.finish(p.Scope.AccountID)
+	ctx = domain.WithPatienceForEach(ctx)
 	changes := s.DB.Subscribe(p.Scope, p.Topics, p.Session, p.Since)
 	defer changes.Stop()
 	if err := send(beatName); err != nil {

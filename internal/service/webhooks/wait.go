@@ -38,6 +38,7 @@ var (
 // while it waits and before it returns events: its error ends the wait. Errors:
 // rate_limit_exceeded and service_unavailable if too many readers wait.
 func (s *Service) WaitEvents(ctx context.Context, scope domain.Scope, f domain.EventFilter, limit int, wait time.Duration, allowed func(context.Context) error) (*EventFeed, error) {
+	ctx = domain.WithPatienceForEach(ctx)
 	feed, err := s.Events(ctx, scope, f, limit)
 	if err != nil || wait <= 0 || len(feed.Events) > 0 {
 		return feed, err
