@@ -20,6 +20,12 @@ func (tx *Tx) RenewLink(ctx context.Context, scope domain.Scope, id domain.Sessi
 	return &s, wrapChange(err, "renew link")
 }
 
+// SetSavedBy notes the browser that saved last in a session that the caller has locked.
+func (tx *Tx) SetSavedBy(ctx context.Context, id domain.SessionID, mark string) error {
+	result, err := tx.exec(ctx, `UPDATE session SET saved_by = $2 WHERE id = $1`, id, mark)
+	return changedOne(result, err, "note who saved")
+}
+
 // NoteLinkUse notes a use of a session's link. It writes nothing if the session doesn't
 // exist or is erased, within LinkUseStep of the use before by the same browser, and beyond
 // LinkUseMost and LinkUseBrowsers: neither a flood of openings nor one of wrong links

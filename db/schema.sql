@@ -574,7 +574,7 @@ CREATE TABLE public.link_use (
     times integer DEFAULT 1 NOT NULL,
     first_at timestamp with time zone NOT NULL,
     last_at timestamp with time zone NOT NULL,
-    CONSTRAINT link_use_kind_check CHECK ((kind = ANY (ARRAY['opened'::text, 'replaced'::text, 'wrong'::text])))
+    CONSTRAINT link_use_kind_check CHECK ((kind = ANY (ARRAY['opened'::text, 'replaced'::text, 'wrong'::text, 'elsewhere'::text])))
 );
 
 CREATE TABLE public.passkey_challenge (
@@ -697,6 +697,7 @@ CREATE TABLE public.session (
     link_version integer DEFAULT 0 NOT NULL,
     pdf_signer text,
     pdf_signer_issuer text,
+    saved_by text,
     CONSTRAINT session_pdf_sha256_check CHECK ((octet_length(pdf_sha256) = 32)),
     CONSTRAINT session_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'in_progress'::text, 'completed'::text, 'expired'::text, 'cancelled'::text])))
 )

@@ -238,7 +238,7 @@ func drawForm(h *harness.Harness, t *testing.T, base string, p *demo.Partner) {
 	id := harness.QueryOne[domain.SessionID](h, `
 		SELECT id FROM session WHERE account_id = $1 AND livemode AND status = 'in_progress' AND sections_completed = 3 ORDER BY created_at DESC LIMIT 1`, p.Account)
 	tab := browsertest.New(t, browsertest.Options{})
-	tab.Open(base + strings.TrimPrefix(h.Service.Sessions.URL(&domain.Session{ID: id}), harness.BaseURL))
+	tab.Open(base + strings.TrimPrefix(h.Service.Sessions.URL(&domain.Session{ID: id}, true), harness.BaseURL))
 	tab.Screenshot("demo/form")
 	tab.Picture("doc/images/form.webp")
 }

@@ -128,7 +128,8 @@ func TestPermissions(t *testing.T) {
 }
 
 // TestLinkOfAnOpenedSession checks that a key without data:read gets a
-// session's link until the customer has opened it, and never after (D51).
+// session's link until the customer has opened it, and never after (D51). It is the one
+// for one browser (D92), also of a request that a key with data:read sent first.
 func TestLinkOfAnOpenedSession(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -138,11 +139,15 @@ func TestLinkOfAnOpenedSession(t *testing.T) {
 	link := created["session_url"]
 	id, err := domain.ParseSessionID(created["id"].(string))
 	h.OK(err)
+	full := harness.BaseURL + h.Link(id)
+	if link == full || link != h.Service.Sessions.URL(&domain.Session{ID: id}, false) {
+		t.Errorf("the key gets %v", link)
+	}
 	check := func(when string, forReader any) {
 		t.Helper()
 		for key, want := range map[string]any{
-			reader: forReader, h.Account.TestKey: link,
-			h.RestrictedKey(domain.Permissions{domain.SessionsRead, domain.DataRead}): link,
+			reader: forReader, h.Account.TestKey: full,
+			h.RestrictedKey(domain.Permissions{domain.SessionsRead, domain.DataRead}): full,
 		} {
 			got, there := h.Do(harness.Call{Method: http.MethodGet, Path: "/sessions/" + id.String(), Key: key}).WantStatus(http.StatusOK).Object()["session_url"]
 			if got != want || !there {
@@ -158,6 +163,17 @@ func TestLinkOfAnOpenedSession(t *testing.T) {
 	check("opened", nil)
 	h.Complete(id)
 	check("completed", nil)
+
+	first := h.PostOnce("of the full key", harness.ValidBody).WantStatus(http.StatusCreated).Object()
+	again := create
+	again.Header = "Idempotency-Key: of the full key"
+	repeated := h.Do(again).WantStatus(http.StatusCreated).Object()
+	if id, err = domain.ParseSessionID(first["id"].(string)); err != nil || repeated["id"] != first["id"] {
+		t.Fatalf("%v, repeated %v", first["id"], repeated["id"])
+	}
+	if repeated["session_url"] != h.Service.Sessions.URL(&domain.Session{ID: id}, false) || first["session_url"] != harness.BaseURL+h.Link(id) {
+		t.Errorf("the key without data:read repeats %v and gets %v", first["session_url"], repeated["session_url"])
+	}
 }
 
 // TestKeyEnds checks that a deleted or expired key stops working at once,

@@ -1,12 +1,14 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"path"
 	"reflect"
 
 	"github.com/labstack/echo/v4"
@@ -18,7 +20,7 @@ import (
 
 // idempotent makes an endpoint of a function that takes an idempotency key
 // (D31), nil if the request has none. respond makes the response to its result.
-func idempotent[Req, Of, Resp any](s *Server, o operation, respond func(Of) *Resp, do func(context.Context, *idempotency.Key[Of], *Req) (Of, error)) Endpoint {
+func idempotent[Req, Of, Resp any](s *Server, o operation, respond func(context.Context, Of) *Resp, do func(context.Context, *idempotency.Key[Of], *Req) (Of, error)) Endpoint {
 	fields := fieldsOf(reflect.TypeFor[Req]())
 	return Endpoint{o, reflect.TypeFor[Req](), reflect.TypeFor[Resp](), func(c echo.Context) error {
 		body, err := readBody(c)
@@ -45,12 +47,12 @@ func idempotent[Req, Of, Resp any](s *Server, o operation, respond func(Of) *Res
 		}
 		var replay *idempotency.Replay
 		if errors.As(err, &replay) {
-			return writeReplay(c, replay)
+			return s.writeReplay(c, replay)
 		}
 		if err != nil {
 			return err
 		}
-		return write(c, o.status, respond(result))
+		return write(c, o.status, respond(ctx, result))
 	}}
 }
 
@@ -66,7 +68,7 @@ const maxPath = 255
 
 // newKey returns the request's idempotency key, nil if it has none. The answer to
 // a result has the status; fail makes that to a failure, nil if it isn't kept.
-func newKey[Of, Resp any](r *http.Request, body []byte, status int, respond func(Of) *Resp, fail func(error) (*idempotency.Answer, error)) (*idempotency.Key[Of], error) {
+func newKey[Of, Resp any](r *http.Request, body []byte, status int, respond func(context.Context, Of) *Resp, fail func(error) (*idempotency.Answer, error)) (*idempotency.Key[Of], error) {
 	values := r.Header.Values(headerIdempotencyKey)
 	if len(values) == 0 {
 		return nil, nil
@@ -86,7 +88,7 @@ func newKey[Of, Resp any](r *http.Request, body []byte, status int, respond func
 		if failure != nil {
 			return fail(failure)
 		}
-		text, err := encode(respond(result))
+		text, err := encode(respond(r.Context(), result))
 		return &idempotency.Answer{Status: status, Body: text}, err
 	}}, nil
 }
@@ -104,7 +106,7 @@ func (s *Server) errorAnswer(failure error) (*idempotency.Answer, error) {
 }
 
 // writeReplay answers with the first answer to the request.
-func writeReplay(c echo.Context, replay *idempotency.Replay) error {
+func (s *Server) writeReplay(c echo.Context, replay *idempotency.Replay) error {
 	if replay.Status >= http.StatusBadRequest {
 		var kept errorBody
 		if err := json.Unmarshal(replay.Body, &kept); err != nil {
@@ -113,7 +115,21 @@ func writeReplay(c echo.Context, replay *idempotency.Replay) error {
 		web.RequestOf(c).Code, web.RequestOf(c).Refused = kept.Error.Code, refused(replay.Status, &kept.Error)
 	}
 	c.Response().Header().Set(headerReplayed, "true")
-	return writeBody(c, replay.Status, replay.Body)
+	return writeBody(c, replay.Status, s.withOwnLink(c.Request().Context(), replay.Body))
+}
+
+// withOwnLink is the answer to a repeated request with the link of its key: the first
+// request's key may have been one that may read answers (D92).
+func (s *Server) withOwnLink(ctx context.Context, body []byte) []byte {
+	var made struct {
+		ID domain.SessionID `json:"id"`
+	}
+	if mayReadData(ctx) || json.Unmarshal(body, &made) != nil {
+		return body
+	}
+	of := &domain.Session{ID: made.ID} // its link wasn't renewed when it was made
+	theirs, own := path.Base(s.Sessions.URL(of, true)), path.Base(s.Sessions.URL(of, false))
+	return bytes.ReplaceAll(body, []byte("/"+theirs+`"`), []byte("/"+own+`"`))
 }
 
 // keepsAnswer reports whether answers with the status are kept for their

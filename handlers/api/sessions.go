@@ -65,13 +65,13 @@ type sessionFields struct {
 // newSession is a session at its creation.
 type newSession struct {
 	sessionFields
-	SessionURL string `json:"session_url" format:"uri" doc:"The link that opens the form. Give it to the customer alone."`
+	SessionURL string `json:"session_url" format:"uri" doc:"The link that opens the form. Give it to the customer alone. For a key without data:read it is a link for one browser: once something is saved, it opens the form only in the browser that saved it."`
 }
 
 // session is a session now.
 type session struct {
 	sessionFields
-	SessionURL   *string         `json:"session_url" format:"uri" doc:"The link that opens the form. Null for a key without data:read if the session has prefill, or once the customer has opened it."`
+	SessionURL   *string         `json:"session_url" format:"uri" doc:"The link that opens the form. For a key without data:read it is a link for one browser, and null if the session has prefill or once the customer has opened it."`
 	CancelledAt  *form.Timestamp `json:"cancelled_at" doc:"When it was cancelled, UTC; null unless it was."`
 	DataErasedAt *form.Timestamp `json:"data_erased_at" doc:"When answers, drafts, prefill and documents were erased, UTC; null if they are kept. It happens on request, some days after a session expired or was cancelled, or when the account’s retention of answers is over. After a request, what says something about the customer is null or empty, too, and customer_email is erased@customer.invalid."`
 	Progress     progress        `json:"progress" doc:"How far the customer has come."`
@@ -152,8 +152,8 @@ func (s *Server) createSession(ctx context.Context, key *idempotency.Key[*domain
 	return created, err
 }
 
-func (s *Server) newSession(of *domain.Session) *newSession {
-	return &newSession{newSessionFields(of), s.Sessions.URL(of)}
+func (s *Server) newSession(ctx context.Context, of *domain.Session) *newSession {
+	return &newSession{newSessionFields(of), s.Sessions.URL(of, mayReadData(ctx))}
 }
 
 func newSessionFields(of *domain.Session) sessionFields {
@@ -226,23 +226,22 @@ func (s *Server) getSession(ctx context.Context, r *sessionID) (*session, error)
 			return nil, err
 		}
 	}
-	return newSessionNow(of, s.linkFor(of, web.RequestIn(ctx).Principal.Permissions.Allow(domain.DataRead))), nil
+	return s.newSessionNow(of, mayReadData(ctx)), nil
 }
 
-func newSessionNow(of *domain.Session, link *string) *session {
+// mayReadData reports whether the request's key may read answers.
+func mayReadData(ctx context.Context) bool {
+	return web.RequestIn(ctx).Principal.Permissions.Allow(domain.DataRead)
+}
+
+func (s *Server) newSessionNow(of *domain.Session, mayRead bool) *session {
+	var link *string // null for a key that may not read what the link shows (D51)
+	if url := s.Sessions.LinkNow(of, mayRead); url != "" {
+		link = &url
+	}
 	return &session{sessionFields: newSessionFields(of), SessionURL: link, CancelledAt: form.AtOptional(of.CancelledAt), DataErasedAt: form.AtOptional(of.DataErasedAt), Progress: progress{
 		SectionsCompleted: of.SectionsCompleted, SectionsTotal: statement.SectionsTotal, Percentage: statement.Percentage(of.SectionsCompleted),
 	}}
-}
-
-// linkFor is a session's link, or nil for a key that may not read what the
-// customer has entered since opening it (D51).
-func (s *Server) linkFor(of *domain.Session, mayReadData bool) *string {
-	if of.LinkIsConfidential() && !mayReadData {
-		return nil
-	}
-	link := s.Sessions.URL(of)
-	return &link
 }
 
 // CancelSession is DELETE /v1/sessions/:id.

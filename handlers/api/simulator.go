@@ -42,8 +42,8 @@ func (s *Server) advanceSession(ctx context.Context, key *idempotency.Key[*domai
 
 // advancedSession has the link as any key may have it (D51): a replay can be
 // another key's.
-func (s *Server) advancedSession(of *domain.Session) *session {
-	return newSessionNow(of, s.linkFor(of, false))
+func (s *Server) advancedSession(_ context.Context, of *domain.Session) *session {
+	return s.newSessionNow(of, false)
 }
 
 // createTestEventRequest is the body of POST /v1/test/events.
@@ -65,7 +65,7 @@ func (s *Server) createTestEvent(ctx context.Context, key *idempotency.Key[*doma
 	return s.Simulator.RecordEvent(ctx, scopeIn(ctx), key, r.Type)
 }
 
-func newTestEvent(e *domain.FeedEvent) *feedEvent {
+func newTestEvent(_ context.Context, e *domain.FeedEvent) *feedEvent {
 	out, _ := newFeedEvent(e) // its body was made just now, so it can be read
 	return &out
 }
@@ -81,7 +81,7 @@ func (s *Server) AttemptDelivery() Endpoint {
 		id: "attemptDelivery", tag: "Test mode", summary: "Attempt a delivery",
 		description: "Sends a webhook again at once, with the same id and body. A delivery that has ended starts its schedule of attempts from the beginning; a pending one keeps its place in it. GET /v1/events shows what came of it.",
 		status:      200, test: true,
-	}, newFeedDelivery, s.attemptDelivery)
+	}, func(_ context.Context, d *domain.Delivery) *feedDelivery { return newFeedDelivery(d) }, s.attemptDelivery)
 }
 
 func (s *Server) attemptDelivery(ctx context.Context, key *idempotency.Key[*domain.Delivery], r *deliveryID) (*domain.Delivery, error) {

@@ -35,8 +35,8 @@ func (s *Server) quickstartPage(c echo.Context, v *Visit, key string) error {
 	page.Live = view.Live{Topics: domain.SessionChanged | domain.DeliveryChanged | domain.EventRecorded | domain.RequestLogged}
 	page.Self = view.URL(v.Scope.Livemode, "quickstart") // after the POST, too: the ticks have no key
 	// In live mode it can be a real customer's form.
-	if !v.Scope.Livemode && done.Link != nil && maySeeLink(v, done.Link) {
-		page.FormURL = s.Sessions.URL(done.Link)
+	if !v.Scope.Livemode && done.Link != nil {
+		page.FormURL = s.Sessions.LinkNow(done.Link, v.Staff.May(domain.DownloadData))
 	}
 	if key == "" {
 		key = "candor_" + view.ModeName(v.Scope.Livemode) + "_…"

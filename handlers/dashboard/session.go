@@ -50,10 +50,8 @@ func (s *Server) sessionPage(c echo.Context, v *Visit, id domain.SessionID, stat
 			return err
 		}
 	}
-	// A link opens what the customer has entered so far: it is shown to those
-	// who may read that, and while there is nothing to read.
-	if found.Session.Status.Open() && maySeeLink(v, found.Session) {
-		page.Link = s.Sessions.URL(found.Session)
+	if found.Session.Status.Open() {
+		page.Link = s.Sessions.LinkNow(found.Session, page.MayDownload)
 	}
 	for _, e := range found.Events {
 		entry := view.EntryOfEvent(&e)
@@ -78,11 +76,6 @@ func (s *Server) sessionPage(c echo.Context, v *Visit, id domain.SessionID, stat
 	return web.Render(c, status, view.Session(page))
 }
 
-// maySeeLink reports whether the user may see the session's link (D51).
-func maySeeLink(v *Visit, session *domain.Session) bool {
-	return v.Staff.May(domain.DownloadData) || !session.LinkIsConfidential()
-}
-
 // RenewLink replaces a session's link, for those who may see it.
 func (s *Server) RenewLink(c echo.Context, v *Visit) error {
 	id, err := sessionInPath(c)
@@ -93,7 +86,7 @@ func (s *Server) RenewLink(c echo.Context, v *Visit) error {
 	if err != nil {
 		return err
 	}
-	if !maySeeLink(v, session) {
+	if s.Sessions.LinkNow(session, v.Staff.May(domain.DownloadData)) == "" {
 		return domain.Errorf(domain.CodeForbidden, "This link opens the customer’s answers, which your role can’t see. Ask an owner to renew it.")
 	}
 	_, err = s.Sessions.RenewLink(c.Request().Context(), v.Scope, id, v.Actor)

@@ -41,7 +41,7 @@ var errNoForm = domain.Errorf(domain.CodeNotFound, "Open the form by its link.")
 // out of the address (D5). It isn't the first opening yet: the page is (D14).
 func (s *Server) OpenLink(c echo.Context) error {
 	ctx := c.Request().Context()
-	id, version, ok := s.Forms.CheckLink(c.Param("session"), c.Param("token"))
+	id, link, ok := s.Forms.CheckLink(c.Param("session"), c.Param("token"))
 	if !ok {
 		if err := web.TooMany(s.NetworkLimiter.Take("wrong link "+domain.Network(c.RealIP()), s.Clock.Now())); err != nil {
 			return err
@@ -52,20 +52,29 @@ func (s *Server) OpenLink(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if version != state.Session.LinkVersion {
+	if link.Version != state.Session.LinkVersion {
 		return s.wrongLink(c, id, domain.LinkReplaced)
 	}
+	// The browser that signed keeps its mark, and the one that saved its secret; any other
+	// one gets a fresh cookie.
+	p, err := s.granted(c, id)
+	saved := state.Session.SavedBy != nil && *state.Session.SavedBy == p.Mark()
+	if err != nil || p.signed.IsZero() && !saved {
+		p = pass{LinkHolder: domain.LinkHolder{Browser: rand.Text()}}
+	}
+	p.Link = link
+	use, refusal := domain.LinkOpened, error(nil)
+	if state.Session.Status.Open() && !state.Session.OpensFor(p.LinkHolder) {
+		use, refusal = domain.LinkElsewhere, forms.ErrElsewhere
+	}
 	if state.Session.Status.Open() && byPerson(c.Request()) {
-		if err := s.Forms.NoteLinkUse(ctx, id, domain.LinkOpened, web.Visitor(c)); err != nil {
+		if err := s.Forms.NoteLinkUse(ctx, id, use, web.Visitor(c)); err != nil {
 			return err
 		}
 	}
-	// The browser that signed keeps its mark; any other one gets a fresh cookie.
-	p, err := s.granted(c, id)
-	if err != nil || p.signed.IsZero() {
-		p = pass{browser: rand.Text()}
+	if refusal != nil {
+		return refusal // the browser keeps the cookie that it has
 	}
-	p.link = version
 	if err := s.grant(c, id, p); err != nil {
 		return err
 	}
@@ -85,18 +94,20 @@ func (s *Server) wrongLink(c echo.Context, id domain.SessionID, kind domain.Link
 // A pass is the sealed content of a form's cookie, beside the id of its
 // session.
 type pass struct {
-	browser string    // a secret that tells this browser from others with the link; "" before November 2026
-	signed  time.Time // when this browser signed, zero for not
-	link    int       // the version of the link that it opened
+	domain.LinkHolder           // its Browser is "" before November 2026
+	signed            time.Time // when this browser signed, zero for not
 }
 
 // grant sets the cookie that opens the session's form.
 func (s *Server) grant(c echo.Context, id domain.SessionID, p pass) error {
 	cookie := sessions.NewSession(s.store, s.Cookies.Name(formCookie, formURL(id)))
 	cookie.Values["session"] = id.String()
-	cookie.Values["browser"] = p.browser
-	if p.link > 0 {
-		cookie.Values["link"] = p.link
+	cookie.Values["browser"] = p.Browser
+	if p.Link.Version > 0 {
+		cookie.Values["link"] = p.Link.Version
+	}
+	if p.Link.OneBrowser {
+		cookie.Values["one"] = true
 	}
 	if !p.signed.IsZero() {
 		cookie.Values["signed"] = p.signed.Unix()
@@ -131,8 +142,9 @@ func (s *Server) granted(c echo.Context, id domain.SessionID) (pass, error) {
 			continue
 		}
 		var p pass
-		p.browser, _ = cookie.Values["browser"].(string)
-		p.link, _ = cookie.Values["link"].(int)
+		p.Browser, _ = cookie.Values["browser"].(string)
+		p.Link.Version, _ = cookie.Values["link"].(int)
+		p.Link.OneBrowser, _ = cookie.Values["one"].(bool)
 		if unix, ok := cookie.Values["signed"].(int64); ok {
 			p.signed = time.Unix(unix, 0).UTC()
 		}
@@ -170,7 +182,7 @@ func (s *Server) visit(c echo.Context, find finder) (*visit, error) {
 	if v.State, err = find(ctx, id); err != nil {
 		return nil, err
 	}
-	if err := v.checkLink(); err != nil {
+	if err := v.checkLink(ctx, s.Forms); err != nil {
 		return nil, err
 	}
 	s.speakTo(c, v)
@@ -199,22 +211,37 @@ func byPerson(r *http.Request) bool {
 	return r.Method != http.MethodHead
 }
 
-// checkLink returns errNoForm if the link was renewed since the browser opened it.
-func (v *visit) checkLink() error {
-	if v.Session.LinkVersion != v.link {
+// checkLink returns errNoForm if the link was renewed since the browser opened it, and
+// forms.ErrElsewhere if it opens the form in another one (D92).
+func (v *visit) checkLink(ctx context.Context, read *forms.Service) error {
+	v.Session.Holder = v.LinkHolder
+	switch {
+	case v.Session.LinkVersion != v.Link.Version:
 		return errNoForm
+	case !v.Link.OneBrowser || !v.Session.Status.Open():
+		return nil
+	case !v.Session.OpensFor(v.LinkHolder):
+		return forms.ErrElsewhere
+	case v.Session.SavedBy != nil:
+		return nil
 	}
-	return nil
+	// The answers were read after the session, so another browser's first save can be
+	// among them.
+	now, err := read.Find(ctx, v.Session.ID)
+	if err == nil && !now.Session.OpensFor(v.LinkHolder) {
+		err = forms.ErrElsewhere
+	}
+	return err
 }
 
 // reload reads the form again after another request has changed it.
-func (v *visit) reload(ctx context.Context, forms *forms.Service) error {
-	state, err := forms.Get(ctx, v.Session.ID)
+func (v *visit) reload(ctx context.Context, read *forms.Service) error {
+	state, err := read.Get(ctx, v.Session.ID)
 	if err != nil {
 		return err
 	}
 	v.State = state
-	return v.checkLink()
+	return v.checkLink(ctx, read)
 }
 
 // LimitPosts is the middleware that counts posts to forms, before it reads anything.
@@ -235,7 +262,7 @@ func (s *Server) LimitPosts(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		if err != nil {
 			err = web.TooMany(s.NetworkLimiter.Take("post "+network, now))
-		} else if err = web.TooMany(s.LinkLimiter.Take(domain.LinkSubject(id, p.link), now)); err == nil {
+		} else if err = web.TooMany(s.LinkLimiter.Take(p.Link.Subject(id), now)); err == nil {
 			err = web.TooMany(s.OpenedLimiter.Take(network, now))
 		}
 		if err != nil {

@@ -99,7 +99,7 @@ func TestPostsByARenewedLinkAreCountedApart(t *testing.T) {
 		before.WantPage(before.Post("income", url.Values{"action": {"save"}}), http.StatusNotFound)
 	}
 	waits(before, before.Post("income", url.Values{"action": {"save"}}))
-	customer := h.CustomerAt(session, strings.TrimPrefix(h.Service.Sessions.URL(session), harness.BaseURL))
+	customer := h.CustomerAt(session, strings.TrimPrefix(h.Service.Sessions.URL(session, true), harness.BaseURL))
 	customer.WantRedirect(customer.Post("income", url.Values{"action": {"save"}}))
 }
 

@@ -90,10 +90,10 @@ func (s *Server) showClosed(c echo.Context, v *visit) error {
 // after the first: a double click, whose first response the browser has
 // discarded. Another browser with the link gets no PDF (D17).
 func (s *Server) submittedTwice(c echo.Context, v *visit) (bool, error) {
-	if c.Request().Method != http.MethodPost || sectionOf(c) != statement.DeclarationSection || v.browser == "" {
+	if c.Request().Method != http.MethodPost || sectionOf(c) != statement.DeclarationSection || v.Browser == "" {
 		return false, nil
 	}
-	return s.Forms.SignedBy(c.Request().Context(), v.Session, v.browser, s.Clock.Now().Add(-doubleClick))
+	return s.Forms.SignedBy(c.Request().Context(), v.Session, v.Browser, s.Clock.Now().Add(-doubleClick))
 }
 
 // mayCopy reports whether this browser signed and still has the copies (D59).
@@ -306,6 +306,8 @@ func (s *Server) ShowLanding(c echo.Context) error {
 func (s *Server) AnswerError(c echo.Context, status int, public *domain.Error) error {
 	page := view.StatusPage{Kind: view.StatusError, RequestID: web.RequestOf(c).ID.String()}
 	switch {
+	case public == forms.ErrElsewhere:
+		page.Kind = view.StatusElsewhere
 	case status == http.StatusNotFound || status == http.StatusMethodNotAllowed:
 		page.Kind = view.StatusNotFound
 	case status == http.StatusTooManyRequests:

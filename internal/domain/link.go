@@ -1,6 +1,8 @@
 package domain
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"strconv"
 	"strings"
 	"time"
@@ -25,6 +27,8 @@ const (
 	LinkOpened   LinkUseKind = "opened"
 	LinkReplaced LinkUseKind = "replaced" // a link that was renewed since
 	LinkWrong    LinkUseKind = "wrong"    // a link to the session with a wrong token
+	// LinkElsewhere is a link for one browser, in another one.
+	LinkElsewhere LinkUseKind = "elsewhere"
 )
 
 // The bounds of what is kept of a link's uses.
@@ -34,31 +38,65 @@ const (
 	LinkUseStep     = time.Minute // in which a browser's uses count once
 )
 
-// LinkSubject is what the token of a session's link opens.
-func LinkSubject(id SessionID, version int) string {
-	if version == 0 {
+// A Link is one of the links that open a session's form.
+type Link struct {
+	Version int // how often the session's link was renewed before
+	// OneBrowser is true for those who may not read answers (D92): from the first save on
+	// the link opens the form in the browser that saved last and in no other.
+	OneBrowser bool
+}
+
+// oneBrowserMark stands before the version of a link for one browser.
+const oneBrowserMark = "b"
+
+// Subject is what the token of the link to a session stands for. The first version stands
+// for itself.
+func (l Link) Subject(id SessionID) string {
+	switch {
+	case l.OneBrowser:
+		return id.String() + " " + oneBrowserMark + strconv.Itoa(l.Version)
+	case l.Version == 0:
 		return id.String()
 	}
-	return id.String() + " " + strconv.Itoa(version)
+	return id.String() + " " + strconv.Itoa(l.Version)
 }
 
-// LinkToken writes a token with its version; the first version stands for itself.
-func LinkToken(version int, token string) string {
-	if version == 0 {
+// Write writes the link's token with its version.
+func (l Link) Write(token string) string {
+	switch {
+	case l.OneBrowser:
+		return oneBrowserMark + strconv.Itoa(l.Version) + "." + token
+	case l.Version == 0:
 		return token
 	}
-	return strconv.Itoa(version) + "." + token
+	return strconv.Itoa(l.Version) + "." + token
 }
 
-// ParseLinkToken reads what LinkToken writes. A malformed version is that of no link.
-func ParseLinkToken(text string) (version int, token string) {
+// ParseLink reads what Write writes. If it is malformed, the token is that of no link.
+func ParseLink(text string) (l Link, token string) {
 	number, token, has := strings.Cut(text, ".")
 	if !has {
-		return 0, text
+		return l, text
 	}
+	number, l.OneBrowser = strings.CutPrefix(number, oneBrowserMark)
 	version, err := strconv.Atoi(number)
-	if err != nil || version < 1 || strconv.Itoa(version) != number {
-		return 0, ""
+	if l.Version = version; err != nil || version < 0 || l.Write(token) != text {
+		return Link{}, ""
 	}
-	return version, token
+	return l, token
+}
+
+// A LinkHolder is a browser that opened a session's form by a link.
+type LinkHolder struct {
+	Link    Link
+	Browser string // a secret of the browser; "" for none
+}
+
+// Mark is what is stored of the browser; "" for none.
+func (h LinkHolder) Mark() string {
+	if h.Browser == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(h.Browser))
+	return hex.EncodeToString(sum[:])
 }

@@ -61,7 +61,9 @@ type Session struct {
 	Language          *Language  `db:"language"`           // in which the form opens; nil: the browser's (D57)
 	Prefilled         bool       `db:"prefilled"`          // the form shows answers that the partner gave (D58)
 	LinkVersion       int        `db:"link_version"`       // how often the link was renewed
+	SavedBy           *string    `db:"saved_by"`           // LinkHolder.Mark of the browser that saved last; nil: none has
 
+	Holder  LinkHolder        `db:"-"` // the browser that works on the form
 	Prefill statement.Prefill `db:"-"` // of a new session; package vault stores it
 }
 
@@ -71,6 +73,12 @@ func (s *Session) Scope() Scope { return Scope{AccountID: s.AccountID, Livemode:
 // LinkIsConfidential reports whether the session's link shows answers, of the
 // customer or given by the partner (D51, D58).
 func (s *Session) LinkIsConfidential() bool { return s.AccessedAt != nil || s.Prefilled }
+
+// OpensFor reports whether the session's form opens in a browser. A link for one browser
+// opens it in that which saved last, and while nothing is saved in any (D92).
+func (s *Session) OpensFor(h LinkHolder) bool {
+	return h.Link.Version == s.LinkVersion && (!h.Link.OneBrowser || s.SavedBy == nil || *s.SavedBy == h.Mark())
+}
 
 // SessionKeyOwner names a session as the owner of its sealed data key.
 func SessionKeyOwner(id SessionID) string { return "session key " + id.String() }

@@ -241,7 +241,7 @@ func pages(t *testing.T) map[string]templ.Component {
 		"confirmation":        view.Confirmation(view.ConfirmationPage{Page: page(), Reference: "LOAN-2026-00417", Submitted: now, Until: now.AddDate(0, 0, 30), CopyURL: "/copy", CopyReady: true}),
 		"confirmation-making": view.Confirmation(view.ConfirmationPage{Page: page(), Reference: "sess_01kx2v8p9fe0pvr4y8m3n5t6qz", Submitted: now, CopyURL: "/copy"}),
 	}
-	for _, kind := range []view.StatusKind{view.StatusExpired, view.StatusCancelled, view.StatusCompleted, view.StatusErased, view.StatusNotFound, view.StatusTooMany, view.StatusBusy, view.StatusError, view.StatusUnsaved, view.StatusUnsent} {
+	for _, kind := range []view.StatusKind{view.StatusExpired, view.StatusCancelled, view.StatusCompleted, view.StatusErased, view.StatusNotFound, view.StatusElsewhere, view.StatusTooMany, view.StatusBusy, view.StatusError, view.StatusUnsaved, view.StatusUnsent} {
 		p := page()
 		p.HomeURL, p.Test = "", false
 		if kind == view.StatusNotFound {

@@ -62,22 +62,22 @@ func (s *Service) queries() *db.Queries {
 	return &s.DB.Queries
 }
 
-// CheckLink reports whether token is that of a link of the session (D5), and of which
-// version; a session that doesn't exist has none. It reads nothing that is stored.
-func (s *Service) CheckLink(session, token string) (id domain.SessionID, version int, ok bool) {
+// CheckLink reports whether token is that of a link of the session (D5), and of which;
+// a session that doesn't exist has none. It reads nothing that is stored.
+func (s *Service) CheckLink(session, token string) (id domain.SessionID, link domain.Link, ok bool) {
 	id, err := domain.ParseSessionID(session)
 	if err != nil {
-		return domain.SessionID{}, 0, false
+		return domain.SessionID{}, link, false
 	}
-	version, token = domain.ParseLinkToken(token)
-	return id, version, s.Ring.CheckToken(domain.LinkSubject(id, version), token)
+	link, token = domain.ParseLink(token)
+	return id, link, s.Ring.CheckToken(link.Subject(id), token)
 }
 
 // NoteLinkUse notes what was done with a link of the session. Of wrong links only the
 // number is kept.
 func (s *Service) NoteLinkUse(ctx context.Context, id domain.SessionID, kind domain.LinkUseKind, by domain.Visitor) error {
 	use := domain.LinkUse{Kind: kind, LastAt: s.Clock.Now()}
-	if kind == domain.LinkOpened {
+	if kind == domain.LinkOpened || kind == domain.LinkElsewhere {
 		use.UserAgent, use.Address = by.UserAgent, by.IPAddress
 	}
 	return s.DB.NoteLinkUse(ctx, id, use)
@@ -185,6 +185,7 @@ func (s *Service) Open(ctx context.Context, state *State, v domain.Visitor) erro
 		if err != nil {
 			return err
 		}
+		opened.Holder = state.Session.Holder
 		opened.Status = opened.StatusAt(now)
 		state.Session = opened
 		if late {
@@ -319,6 +320,9 @@ func (s *Service) change(ctx context.Context, seen *domain.Session, work func(tx
 		if err == nil {
 			err = sameLink(seen, session)
 		}
+		if err == nil {
+			err = savedBy(ctx, tx, session, seen.Holder)
+		}
 		if err != nil {
 			return err
 		}
@@ -327,10 +331,27 @@ func (s *Service) change(ctx context.Context, seen *domain.Session, work func(tx
 }
 
 // sameLink returns session_not_found, as for a wrong link, if the session's link was
-// renewed since it was seen.
+// renewed since it was seen, and ErrElsewhere.
 func sameLink(seen, session *domain.Session) error {
 	if seen.LinkVersion != session.LinkVersion {
 		return domain.ErrSessionNotFound
 	}
+	if seen.Holder.Link.OneBrowser && !session.OpensFor(seen.Holder) {
+		return ErrElsewhere
+	}
 	return nil
+}
+
+// ErrElsewhere says that a link for one browser was opened in another one (D92).
+var ErrElsewhere = domain.Errorf(domain.CodeNotFound, "This link opens the form in the browser in which it was filled in.")
+
+// savedBy notes which browser saves.
+func savedBy(ctx context.Context, tx *db.Tx, session *domain.Session, by domain.LinkHolder) error {
+	session.Holder = by
+	mark := by.Mark()
+	if mark == "" || session.SavedBy != nil && *session.SavedBy == mark {
+		return nil
+	}
+	session.SavedBy = &mark
+	return tx.SetSavedBy(ctx, session.ID, mark)
 }

@@ -38,7 +38,7 @@ func (b *fixture) creating(email string) func(tx *db.Tx) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		return b.Sessions.URL(session), nil
+		return b.Sessions.URL(session, true), nil
 	}
 }
 

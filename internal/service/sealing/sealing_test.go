@@ -50,7 +50,7 @@ func (b *fixture) staffSession(name string) *domain.StaffSession {
 // once creates a session with an idempotency key. The answer is its link.
 func (b *fixture) once() (*domain.Session, error) {
 	key := &idempotency.Key[*domain.Session]{Path: "/v1/sessions", Text: "k", Encode: func(created *domain.Session, refusal error) (*idempotency.Answer, error) {
-		return &idempotency.Answer{Status: 201, Body: []byte(b.Sessions.URL(created))}, refusal
+		return &idempotency.Answer{Status: 201, Body: []byte(b.Sessions.URL(created, true))}, refusal
 	}}
 	return b.Sessions.Create(b.Ctx, b.Test(), key, domain.NewSession{FormType: domain.FinancialStatement, CustomerEmail: "jo@customer.example"})
 }

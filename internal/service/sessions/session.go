@@ -41,10 +41,20 @@ type Service struct{ Config }
 // New returns a Service.
 func New(c Config) *Service { return &Service{c} }
 
-// URL is the link that opens a session's form (D5).
-func (s *Service) URL(of *domain.Session) string {
-	token := s.Ring.Token(domain.LinkSubject(of.ID, of.LinkVersion))
-	return s.BaseURL + "/f/" + of.ID.String() + "/" + domain.LinkToken(of.LinkVersion, token)
+// URL is the link that opens a session's form (D5), for those who may read answers or
+// for those who may not (D92).
+func (s *Service) URL(of *domain.Session, mayRead bool) string {
+	link := domain.Link{Version: of.LinkVersion, OneBrowser: !mayRead}
+	return s.BaseURL + "/f/" + of.ID.String() + "/" + link.Write(s.Ring.Token(link.Subject(of.ID)))
+}
+
+// LinkNow is URL; "" if the session's link is none of those who may not read answers any
+// more (D51).
+func (s *Service) LinkNow(of *domain.Session, mayRead bool) string {
+	if of.LinkIsConfidential() && !mayRead {
+		return ""
+	}
+	return s.URL(of, mayRead)
 }
 
 // Get returns a session of the scope as it stands now, or

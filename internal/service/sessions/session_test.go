@@ -119,7 +119,7 @@ func TestSessionURL(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
 	session := b.Session()
-	url := b.Sessions.URL(session)
+	url := b.Sessions.URL(session, true)
 	token, ok := strings.CutPrefix(url, "https://candor.example/f/"+session.ID.String()+"/")
 	if !ok || len(token) < 22 {
 		t.Fatalf("link %s", url)

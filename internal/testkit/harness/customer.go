@@ -52,7 +52,7 @@ func (h *Harness) CustomerAt(session *domain.Session, link string) *Customer {
 
 // Link is the path of the session's link.
 func (h *Harness) Link(id domain.SessionID) string {
-	return strings.TrimPrefix(h.Service.Sessions.URL(&domain.Session{ID: id}), BaseURL)
+	return strings.TrimPrefix(h.Service.Sessions.URL(&domain.Session{ID: id}, true), BaseURL)
 }
 
 // Token is the secret of the session's link.
