@@ -29,11 +29,34 @@ func (s *Server) keysPage(c echo.Context, v *Visit, status int, at domain.KeyID,
 	if page.New, err = s.Keys.NewNetworks(c.Request().Context(), v.Scope); err != nil {
 		return err
 	}
+	team, err := s.Team.List(c.Request().Context(), v.Scope.AccountID)
+	if err != nil {
+		return err
+	}
+	page.Outgrown = outgrown(keys, team, s.Clock.Now())
 	for _, w := range errs {
 		w.Field += "-" + at.String()
 		page.Errors = append(page.Errors, view.ErrorItems(form.Errors{w})...)
 	}
 	return web.Render(c, status, view.Keys(page))
+}
+
+// outgrown are the keys that still work and that the person who made them couldn't make
+// now (D93). Keys that operators made are not among them.
+func outgrown(keys []domain.APIKey, team []domain.TeamMember, now time.Time) (out []view.OutgrownKey) {
+	makers := map[string]*domain.Staff{}
+	for i := range team {
+		makers[team[i].Email] = &team[i].Staff
+	}
+	for _, k := range keys {
+		maker := makers[k.CreatedBy]
+		ended := k.ExpiresAt != nil && !k.ExpiresAt.After(now)
+		byStaff := strings.Contains(k.CreatedBy, "@") // the name of a staff user is the email address
+		if byStaff && !ended && (maker == nil || !maker.Grantable().Cover(k.Permissions)) {
+			out = append(out, view.OutgrownKey{ID: k.ID, Maker: k.CreatedBy, Left: maker == nil})
+		}
+	}
+	return out
 }
 
 // ShowNewKey shows the form for a new key.

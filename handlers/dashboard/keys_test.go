@@ -46,7 +46,7 @@ func TestKeys(t *testing.T) {
 	second, err := handlers.New(h.Config)
 	h.OK(err)
 
-	developer.WantPage(developer.Get("/dashboard/test/keys/new"), http.StatusOK, "Full access")
+	developer.WantPage(developer.Get("/dashboard/test/keys/new"), http.StatusOK, "All that your role can do")
 	answer := developer.Post("/dashboard/test/keys", url.Values{"name": {" "}, "access": {"restricted"}, "expires_at": {"2026-11-01"}, "networks": {"10.0.0.0/33"}})
 	developer.WantPage(answer, http.StatusUnprocessableEntity, "Enter a name", "Choose at least one permission", "Choose a day after today", "10.0.0.0/33")
 

@@ -42,7 +42,7 @@ func keyOf(h *harness.Harness) domain.KeyID {
 func TestKeysNetworks(t *testing.T) {
 	t.Parallel()
 	h, log := newLogged(t)
-	developer := h.Staff(domain.RoleDeveloper)
+	owner := h.Staff(domain.RoleOwner)
 	id := keyOf(h)
 	path := "/dashboard/test/keys/" + id.String()
 	use := func(address string, times int) {
@@ -54,7 +54,7 @@ func TestKeysNetworks(t *testing.T) {
 		}
 		log.Flush(t.Context())
 	}
-	developer.WantPage(developer.Get(path), http.StatusOK, "Not used yet").LeadsTo("/dashboard/test/requests?key=" + id.String())
+	owner.WantPage(owner.Get(path), http.StatusOK, "Not used yet").LeadsTo("/dashboard/test/requests?key=" + id.String())
 	use("192.0.2.1", 3)
 	use("192.0.2.77", 2) // of the same network
 	if got := sweptKeys(h); got != nil {
@@ -73,23 +73,23 @@ func TestKeysNetworks(t *testing.T) {
 	if again := sweptKeys(h); again != nil {
 		t.Errorf("reported again: %+v", again)
 	}
-	page := developer.WantPage(developer.Get(path), http.StatusOK, "192.0.2.0/24 192.0.2.1 6", "2001:db8:1::/48", "New", "2001:db8:1:3::9 2", "90 days")
+	page := owner.WantPage(owner.Get(path), http.StatusOK, "192.0.2.0/24 192.0.2.1 6", "2001:db8:1::/48", "New", "2001:db8:1:3::9 2", "90 days")
 	page.LeadsTo(path + "/leaked")
-	developer.WantPage(developer.Get("/dashboard/test/keys"), http.StatusOK, "Used from a new network", "2001:db8:1:3::9").LeadsTo(path + "/leaked")
-	developer.WantPage(developer.Get("/dashboard/live/keys"), http.StatusOK)
-	developer.WantPage(developer.Get(path+"/leaked"), http.StatusOK, "in the last 7 days", "Listed sessions 8 requests").Offers("Rotate key now", "Delete key now")
+	owner.WantPage(owner.Get("/dashboard/test/keys"), http.StatusOK, "Used from a new network", "2001:db8:1:3::9").LeadsTo(path + "/leaked")
+	owner.WantPage(owner.Get("/dashboard/live/keys"), http.StatusOK)
+	owner.WantPage(owner.Get(path+"/leaked"), http.StatusOK, "in the last 7 days", "Listed sessions 8 requests").Offers("Rotate key now", "Delete key now")
 
 	support, stranger := h.Staff(domain.RoleSupport), h.StaffOf(h.NewAccount("other@lender.example", "starter").AccountID, domain.RoleOwner)
 	for _, one := range []string{path, path + "/leaked"} {
 		support.WantPage(support.Get(one), http.StatusForbidden)
 		stranger.WantPage(stranger.Get(one), http.StatusNotFound)
-		developer.WantPage(developer.Get(strings.Replace(one, "test", "live", 1)), http.StatusNotFound)
+		owner.WantPage(owner.Get(strings.Replace(one, "test", "live", 1)), http.StatusNotFound)
 	}
-	developer.WantPage(developer.Post(path+"/rotate", url.Values{"overlap": {"24h"}}), http.StatusOK, "Copy your API key")
-	developer.WantPage(developer.Get("/dashboard/test/keys"), http.StatusOK, "(until 21 Nov)", "(created 20 Nov)")
+	owner.WantPage(owner.Post(path+"/rotate", url.Values{"overlap": {"24h"}}), http.StatusOK, "Copy your API key")
+	owner.WantPage(owner.Get("/dashboard/test/keys"), http.StatusOK, "(until 21 Nov)", "(created 20 Nov)")
 	h.Clock.Advance(domain.NewNetworkShown)
-	developer = h.Staff(domain.RoleDeveloper)
-	if strings.Contains(developer.Get("/dashboard/test/keys").Body.String(), "Used from a new network") {
+	owner = h.Staff(domain.RoleOwner)
+	if strings.Contains(owner.Get("/dashboard/test/keys").Body.String(), "Used from a new network") {
 		t.Error("a network is new for ever")
 	}
 }

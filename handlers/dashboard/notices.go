@@ -65,6 +65,6 @@ var NoticeTexts = map[string]string{ //nolint:gosec // it takes texts about pass
 	"retention_moved_on": "Nothing changed. Someone else has just changed this setting. Review it again.",
 	"invited":            "Invitation sent.",
 	"invitation_revoked": "Invitation withdrawn. Its link has stopped working.",
-	"role_changed":       "Role changed.",
-	"staff_removed":      "Removed from the team and signed out everywhere.",
+	"role_changed":       "Role changed. API keys that the new role couldn’t make still work: API keys lists them.",
+	"staff_removed":      "Removed from the team and signed out everywhere. API keys that this person made still work: API keys lists them.",
 }

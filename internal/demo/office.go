@@ -89,7 +89,7 @@ func (o *office) past(ago time.Duration) {
 // actor is one of the team at work.
 func (o *office) actor(n int) domain.Actor {
 	s := o.team[n]
-	return domain.Actor{Kind: domain.ActorStaff, ID: s.ID.String(), Name: s.Email, Address: officeAddress}
+	return domain.Actor{Kind: domain.ActorStaff, ID: s.ID.String(), Name: s.Email, Address: officeAddress, Staff: &s}
 }
 
 func (o *office) key(name string) *domain.Principal { return o.keys[name] }
@@ -201,7 +201,11 @@ func (o *office) makeKeys(ctx context.Context) error {
 		o.past(k.ago)
 		scope := domain.Scope{AccountID: o.account, Livemode: k.live}
 		k.params.Name = k.name
-		made, _, err := o.Keys.Create(ctx, scope, o.actor(1), k.params)
+		maker := 0
+		if k.name == "Mia’s laptop" {
+			maker = 1
+		}
+		made, _, err := o.Keys.Create(ctx, scope, o.actor(maker), k.params)
 		if err != nil {
 			return err
 		}

@@ -52,16 +52,17 @@ const (
 // A PermissionInfo is what is known about a permission.
 type PermissionInfo struct {
 	Permission Permission
-	Words      string // what a key with it may do, in the dashboard: "May …"
+	Words      string     // what a key with it may do, in the dashboard: "May …"
+	Needs      Capability // of the staff user who gives it to a key (D93)
 }
 
 // PermissionTable describes every permission, in the order in which the
 // dashboard shows them.
 var PermissionTable = []PermissionInfo{
-	{SessionsRead, "read sessions"},
-	{SessionsWrite, "create and cancel sessions"},
-	{DataRead, "read customers’ data, PDFs, documents and, with sessions:read, events"},
-	{BillingRead, "read billing"},
+	{SessionsRead, "read sessions", UseSessions},
+	{SessionsWrite, "create and cancel sessions", UseSessions},
+	{DataRead, "read customers’ data, PDFs, documents and, with sessions:read, events", DownloadData},
+	{BillingRead, "read billing", UseBilling},
 }
 
 // AllPermissions lists the permissions.
@@ -74,6 +75,11 @@ func (p Permission) Words() string { return permissions[p].Words }
 
 // Allow reports whether the key has the permission.
 func (ps Permissions) Allow(p Permission) bool { return ps == nil || slices.Contains(ps, p) }
+
+// Cover reports whether all of other's are among the permissions.
+func (ps Permissions) Cover(other Permissions) bool {
+	return ps == nil || other != nil && !slices.ContainsFunc(other, func(p Permission) bool { return !ps.Allow(p) })
+}
 
 const (
 	testKeyPrefix = "candor_test_"

@@ -11,6 +11,7 @@ type Actor struct {
 	ID      string
 	Name    string // as people know it: an email address, a key's name
 	Address string // client's address; "" if there is no client
+	Staff   *Staff // a staff user's rights, nil for other actors
 }
 
 // An ActorKind says what an Actor is.
@@ -29,7 +30,7 @@ const (
 
 // Actor returns the signed-in user as an actor.
 func (s *StaffSession) Actor() Actor {
-	return Actor{Kind: ActorStaff, ID: s.ID.String(), Name: s.Email, Address: s.Address}
+	return Actor{Kind: ActorStaff, ID: s.ID.String(), Name: s.Email, Address: s.Address, Staff: &s.Staff}
 }
 
 // ActorAt is the signed-in user as an actor, at the address of the request.

@@ -88,6 +88,21 @@ func (s *Staff) May(c Capability) bool {
 	return slices.Contains(s.Role.Info().May, c)
 }
 
+// Grantable are the permissions that the staff user can give an API key; nil is full
+// access (D93).
+func (s *Staff) Grantable() Permissions {
+	out := Permissions{}
+	for _, info := range PermissionTable {
+		if s.May(ManageKeys) && s.May(info.Needs) {
+			out = append(out, info.Permission)
+		}
+	}
+	if len(out) == len(PermissionTable) {
+		return nil
+	}
+	return out
+}
+
 // A StaffSession is a browser in which a staff user is signed in.
 type StaffSession struct {
 	Staff

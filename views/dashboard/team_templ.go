@@ -457,7 +457,7 @@ func memberRow(t TeamPage, m Member) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 28, " out everywhere and withdraws the invitations they sent.</p><button class=\"button button-small button-danger\">Remove from the team</button></form></div></details>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 28, " out everywhere and withdraws the invitations they sent. API keys that they made still work: the page API keys lists them.</p><button class=\"button button-small button-danger\">Remove from the team</button></form></div></details>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

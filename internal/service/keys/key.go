@@ -50,7 +50,7 @@ func (s *Service) ListAll(ctx context.Context, scope domain.Scope) ([]domain.API
 // Params are what a new API key is created with.
 type Params struct {
 	Name        string
-	Permissions domain.Permissions // nil: full access (D29)
+	Permissions domain.Permissions // nil: full access (D29), of a staff user all that the role has (D93)
 	ExpiresAt   *time.Time         // nil: never
 	Networks    string             // addresses and CIDR networks, one a line; "" for anywhere
 }
@@ -68,11 +68,18 @@ func (s *Service) Create(ctx context.Context, scope domain.Scope, by domain.Acto
 	now := s.Clock.Now()
 	name, brokenName := cleanName(params.Name)
 	networks, brokenNetworks := parseNetworks(params.Networks)
+	grantable := grantableBy(by)
+	if params.Permissions == nil {
+		params.Permissions = grantable
+	}
 	var brokenPermissions, brokenExpiry form.Rule
 	if params.Permissions != nil && len(params.Permissions) == 0 {
 		brokenPermissions = form.Rule{Code: "permissions"}
 	}
 	for _, p := range params.Permissions {
+		if !grantable.Allow(p) {
+			brokenPermissions = form.Rule{Code: "permission_of_role", Value: string(p)}
+		}
 		if !slices.Contains(domain.AllPermissions, p) {
 			brokenPermissions = form.Rule{Code: "permission", Value: string(p)}
 		}
@@ -92,6 +99,20 @@ func (s *Service) Create(ctx context.Context, scope domain.Scope, by domain.Acto
 	err = s.DB.InTx(ctx, func(tx *db.Tx) error { return s.storeKey(ctx, tx, &row, by) })
 	return row, text, err
 }
+
+// grantableBy is what the actor can give a key: all of it unless it is a staff user (D93).
+func grantableBy(by domain.Actor) domain.Permissions {
+	switch {
+	case by.Kind != domain.ActorStaff:
+		return nil
+	case by.Staff == nil:
+		return domain.Permissions{}
+	}
+	return by.Staff.Grantable()
+}
+
+// errMoreThanRole refuses to show the text of a key that can do more than the actor.
+var errMoreThanRole = domain.Errorf(domain.CodeForbidden, "This API key can do more than your role. Ask an owner to rotate it. If it leaked, delete it.")
 
 // CreateFirst makes a scope's first key, with full access, in the transaction
 // that opens the account. It returns the key's text, which is shown once.
@@ -201,12 +222,16 @@ type Rotation struct {
 // Rotate makes a replacement for a key. The old key works for overlap more, one of
 // Overlaps, but not past its original expiry date. The replacement keeps that date.
 // If the replacement is lost, rotate the old key again. Errors: validation_error on
-// overlap, not_found, also for a key that has expired.
+// overlap, not_found, also for a key that has expired, forbidden if the key can do more
+// than the actor.
 func (s *Service) Rotate(ctx context.Context, scope domain.Scope, by domain.Actor, id domain.KeyID, overlap time.Duration) (r Rotation, err error) {
 	err = s.changeKey(ctx, scope, id, func(tx *db.Tx, old *domain.APIKey) error {
 		now := s.Clock.Now()
 		if old.ExpiresAt != nil && !old.ExpiresAt.After(now) {
 			return errKeyNotFound
+		}
+		if !grantableBy(by).Cover(old.Permissions) {
+			return errMoreThanRole
 		}
 		if !slices.Contains(Overlaps, overlap) {
 			return domain.Breaks(domain.CodeValidation, "overlap", form.Rule{Code: "overlap"})
