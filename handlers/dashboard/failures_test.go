@@ -3,6 +3,7 @@ package dashboard_test
 import (
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -78,7 +79,10 @@ func TestFailedSignInsAreTold(t *testing.T) {
 	h.Clock.Advance(15 * time.Minute)
 	strangerFrom(h, 0).Post("/dashboard/sign-in", harness.SignInForm(h.Account.Email, "typed by a stranger"))
 	audited(h, domain.AuditSignInFailed, 3)
-	strangerFrom(h, 0).Post("/dashboard/sign-in", harness.SignInForm("typed@elsewhere.example", "typed by a stranger"))
+	id := strangerFrom(h, 0).Post("/dashboard/sign-in", harness.SignInForm("typed@elsewhere.example", "typed by a stranger")).Header().Get("X-Request-Id")
+	if !strings.HasPrefix(id, "req_") || !strings.Contains(h.Logs.String(), `"attempt refused","outcome":"wrong_password","request_id":"`+id+`"`) {
+		t.Errorf("no line of the refused attempt has the request %q", id)
+	}
 	audited(h, domain.AuditSignInFailed, 3)
 	owner.WantPage(owner.Get("/dashboard/test/audit"), http.StatusOK, "Sign-in failed", "Not signed in 198.18.0.1", "Too many attempts", h.Account.Email)
 	logs := h.Logs.String()
@@ -184,6 +188,9 @@ func TestForbiddenIsTold(t *testing.T) {
 	h.Do(harness.Call{Method: http.MethodGet, Path: "/sessions", Key: key}).WantStatus(http.StatusForbidden)
 	counts.want(t, "forbidden key", 1)
 	logs := h.Logs.String()
+	if line := regexp.MustCompile(`"forbidden","outcome":"account"[^\n]*"request_id":"req_`); !line.MatchString(logs) {
+		t.Error("a forbidden page has no request id in the log")
+	}
 	for _, want := range []string{
 		`"forbidden","outcome":"account","account_id":"` + h.Account.AccountID.String() + `","staff_id":"` + support.Session.ID.String(), `"key_id":"key_`,
 	} {

@@ -272,26 +272,53 @@ func TestDeviceCookie(t *testing.T) {
 	wantRetry(half, half.Post("/dashboard/sign-in", harness.SignInForm(other.Email, other.Password)), http.StatusTooManyRequests)
 }
 
-// TestCodesAreCountedApart: a stranger with the password who guesses codes
-// doesn't take the codes of a known browser.
-func TestCodesAreCountedApart(t *testing.T) {
+// TestFiveCodesAreFive: wrong codes of a user count together, whatever the browser, so
+// that a browser that is known is no five codes more.
+func TestFiveCodesAreFive(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	owner := h.Owner()
 	secret, _ := owner.TwoStep()
 	h.Clock.Advance(time.Minute)
-	for i := range 3 {
-		thief := strangerFrom(h, i)
+	thief := strangerFrom(h, 1)
+	for _, browser := range []*harness.StaffBrowser{owner, thief} {
 		form := harness.SignInForm(h.Account.Email, h.Account.Password)
-		thief.WantRedirect(thief.Post("/dashboard/sign-in", form), "/dashboard/sign-in/code?then=%2Fdashboard")
-		for range 5 {
-			thief.Post("/dashboard/sign-in/code", harness.CodeForm("000 000"))
-		}
-		wantRetry(thief, thief.Post("/dashboard/sign-in/code", harness.CodeForm(h.Code(secret, 0))), http.StatusTooManyRequests, "too many attempts")
+		browser.WantRedirect(browser.Post("/dashboard/sign-in", form), "/dashboard/sign-in/code?then=%2Fdashboard")
 	}
+	for i, browser := range []*harness.StaffBrowser{thief, owner, thief, owner, thief} {
+		if answer := browser.Post("/dashboard/sign-in/code", harness.CodeForm("000 000")); answer.Code != http.StatusUnprocessableEntity {
+			t.Errorf("code %d is answered %d", i+1, answer.Code)
+		}
+	}
+	for _, browser := range []*harness.StaffBrowser{owner, thief} {
+		wantRetry(browser, browser.Post("/dashboard/sign-in/code", harness.CodeForm(h.Code(secret, 0))), http.StatusTooManyRequests, "too many attempts")
+	}
+	h.Clock.Advance(15 * time.Minute)
 	owner.WantRedirect(owner.Post("/dashboard/sign-in", harness.SignInForm(h.Account.Email, h.Account.Password)), "/dashboard/sign-in/code?then=%2Fdashboard")
-	owner.WantPage(owner.Post("/dashboard/sign-in/code", harness.CodeForm("000 000")), http.StatusUnprocessableEntity)
 	owner.WantRedirect(owner.Post("/dashboard/sign-in/code", harness.CodeForm(h.Code(secret, 0))), "/dashboard")
+}
+
+// TestResetGivesNoDeviceBeforeTheSecondFactor: a mailbox is one half of two, so the link
+// makes no browser known.
+func TestResetGivesNoDeviceBeforeTheSecondFactor(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	m := h.Mailbox()
+	secret, _ := h.Owner().TwoStep()
+	h.Clock.Advance(time.Minute)
+	m.Email(h.Account.Email, "Two-step sign-in is on")
+	browser := strangerFrom(h, 1)
+	browser.Post("/dashboard/forgot", url.Values{"email": {h.Account.Email}})
+	openEmail(browser, m.Link(m.Email(h.Account.Email, "Choose a new password")), "/dashboard/reset")
+	browser.WantRedirect(browser.Post("/dashboard/reset", url.Values{"new_password": {harness.GoodPassword}}), "/dashboard/sign-in")
+	browser.WantRedirect(browser.Post("/dashboard/sign-in", harness.SignInForm(h.Account.Email, harness.GoodPassword)), "/dashboard/sign-in/code?then=%2Fdashboard")
+	if browser.Cookies[deviceCookie] != "" {
+		t.Error("the reset makes the browser known before the code")
+	}
+	browser.WantRedirect(browser.Post("/dashboard/sign-in/code", harness.CodeForm(h.Code(secret, 0))), "/dashboard")
+	if browser.Cookies[deviceCookie] == "" {
+		t.Error("the complete sign-in doesn’t make the browser known")
+	}
 }
 
 // TestResetEmailsCannotBeBlocked: a stranger who asks for as many emails as there
@@ -368,6 +395,9 @@ func TestFullQueueShedsLoad(t *testing.T) {
 		} {
 			wantRetry(stranger, stranger.Post(path, form), http.StatusServiceUnavailable, "Candor is busy. Try again in a few seconds.", "jo@lender.example")
 		}
+		elsewhere := h.SignedOut() // known to another user alone
+		elsewhere.From, elsewhere.Cookies[deviceCookie] = "198.18.9.9", known.Cookies[deviceCookie]
+		wantRetry(elsewhere, elsewhere.Post("/dashboard/sign-in", harness.SignInForm("jo@lender.example", "wrong")), http.StatusServiceUnavailable, "Candor is busy")
 		wantRetry(forgetful, forgetful.Post("/dashboard/reset", url.Values{"new_password": {harness.GoodPassword}}), http.StatusServiceUnavailable, "Candor is busy", h.Account.Email)
 		if after := everyRow(h); after != before {
 			t.Errorf("what is shed wrote:\n%s\n%s", before, after)
@@ -408,6 +438,7 @@ func TestStrangersAreBounded(t *testing.T) {
 		if after := everyRow(h); after != before {
 			t.Errorf("what is refused wrote:\n%s\n%s", before, after)
 		}
+		wantRetry(known, known.Post("/dashboard/forgot", url.Values{"email": {"jo@lender.example"}}), http.StatusServiceUnavailable, "Candor is busy")
 		known.WantRedirect(known.Post("/dashboard/forgot", url.Values{"email": {h.Account.Email}}), "/dashboard/letter-sent")
 		return nil
 	}))

@@ -78,5 +78,5 @@ func Visitor(c echo.Context) domain.Visitor {
 	if runes := []rune(agent); len(runes) > maxUserAgent {
 		agent = string(runes[:maxUserAgent])
 	}
-	return domain.Visitor{UserAgent: agent, IPAddress: c.RealIP()}
+	return domain.Visitor{UserAgent: agent, IPAddress: c.RealIP(), RequestID: RequestOf(c).ID.String()}
 }

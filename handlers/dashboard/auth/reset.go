@@ -54,7 +54,9 @@ func (s *Server) Reset(c echo.Context) error {
 		return s.linkGone(c, err)
 	}
 	c.SetCookie(s.emailCookie(resetPath, "", -1))
-	c.SetCookie(s.deviceCookie(device))
+	if device != "" {
+		c.SetCookie(s.deviceCookie(device))
+	}
 	s.Notices.Leave(c, "password_reset")
 	return c.Redirect(http.StatusSeeOther, view.Root+"/sign-in")
 }

@@ -43,8 +43,19 @@ func (s *Server) LimitSignedOut(next echo.HandlerFunc) echo.HandlerFunc {
 
 // knownUser names the staff user who last signed in with the browser, "" for
 // none.
-func (s *Server) knownUser(c echo.Context) string {
-	return s.StaffAuth.KnownDevice(s.Cookies.Value(c, deviceCookie, view.Root))
+func (s *Server) knownUser(c echo.Context) string { return s.StaffAuth.KnownDevice(s.device(c)) }
+
+func (s *Server) device(c echo.Context) string {
+	return s.Cookies.Value(c, deviceCookie, view.Root)
+}
+
+// isStranger reports whether a post is of a browser that isn't known, or is about the
+// address of another user than have signed in in it.
+func (s *Server) isStranger(c echo.Context) bool {
+	if email := c.FormValue("email"); email != "" {
+		return !s.StaffAuth.KnownFor(s.device(c), email)
+	}
+	return s.knownUser(c) == ""
 }
 
 // BoundStrangers is the middleware that bounds how many posts of strangers are
@@ -53,7 +64,7 @@ func (s *Server) knownUser(c echo.Context) string {
 // read: a slow sender takes no place.
 func (s *Server) BoundStrangers(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		if s.knownUser(c) != "" {
+		if !s.isStranger(c) {
 			return next(c)
 		}
 		select {

@@ -76,7 +76,7 @@ func (s *Service) Fail(ctx context.Context, t Trial, err error) error {
 		return err
 	}
 	s.Observer.SignInAttempted(t.Outcome)
-	s.logRefusal(ctx, "attempt refused", string(t.Outcome), &t.Staff)
+	s.logRefusal(ctx, "attempt refused", string(t.Outcome), &t.Staff, t.From)
 	if t.Email == "" {
 		return err
 	}
@@ -89,12 +89,12 @@ func (s *Service) Fail(ctx context.Context, t Trial, err error) error {
 }
 
 // logRefusal logs by ids alone: what was typed can be anyone's address.
-func (s *Service) logRefusal(ctx context.Context, message, what string, staff *domain.Staff) {
+func (s *Service) logRefusal(ctx context.Context, message, what string, staff *domain.Staff, from domain.Visitor) {
 	attrs := []slog.Attr{slog.String("outcome", what)}
 	if staff.ID != (domain.StaffID{}) {
 		attrs = append(attrs, slog.String("account_id", staff.AccountID.String()), slog.String("staff_id", staff.ID.String()))
 	}
-	s.Logger.LogAttrs(ctx, slog.LevelInfo, message, attrs...)
+	s.Logger.LogAttrs(ctx, slog.LevelInfo, message, append(attrs, slog.String("request_id", from.RequestID))...)
 }
 
 // auditFailure writes the first failure of a window into the account's audit log.
@@ -155,7 +155,7 @@ func (s *Service) emailTooMany(ctx context.Context, tx *db.Tx, who string, staff
 // Forbidden reports a request of a signed-in user that the role doesn't allow.
 func (s *Service) Forbidden(ctx context.Context, session *domain.StaffSession, needs domain.Capability, from domain.Visitor) error {
 	s.Observer.Forbidden(domain.ActorStaff)
-	s.logRefusal(ctx, "forbidden", string(needs), &session.Staff)
+	s.logRefusal(ctx, "forbidden", string(needs), &session.Staff, from)
 	t := Trial{Email: session.Email, Staff: session.Staff, Session: session, From: from}
 	return s.auditFailure(ctx, t, audit.Entry{
 		Action: domain.AuditForbidden, TargetID: session.ID.String(), TargetName: session.Email, After: map[string]domain.Capability{"needs": needs},

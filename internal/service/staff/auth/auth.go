@@ -57,12 +57,14 @@ func passwordCounters(email string, known *device, from domain.Visitor) []db.Cou
 	return []db.Counter{attempts.NetworkCounter(from.IPAddress), attempts.Counter(attempts.ForOne, "password", email, domain.Network(from.IPAddress)), everywhere}
 }
 
-// codeCounters count codes that are tried after the password.
+// codeCounters count codes that are tried after the password: those of a user together,
+// whatever the browser (D94), and of a browser that isn't known its network's, too.
 func codeCounters(staff domain.StaffID, known *device, from domain.Visitor) []db.Counter {
-	if known != nil {
-		return []db.Counter{known.counter(attempts.ForCode, "code")}
+	counters := []db.Counter{attempts.Counter(attempts.ForCode, "code", staff.String())}
+	if known == nil {
+		counters = append(counters, attempts.NetworkCounter(from.IPAddress))
 	}
-	return []db.Counter{attempts.NetworkCounter(from.IPAddress), attempts.Counter(attempts.ForCode, "code", staff.String())}
+	return counters
 }
 
 // confirmCounter counts the passwords by which the user of a session proves to
@@ -71,10 +73,11 @@ func confirmCounter(session *domain.StaffSession) db.Counter {
 	return attempts.Counter(attempts.ForOne, "confirm", session.SessionID.String())
 }
 
-// queue takes a turn to hash a password. A browser that is known waits with the
-// people who are signed in.
-func (s *Service) queue(from domain.Visitor) (*passwords.Turn, error) {
-	if s.KnownDevice(from.Device) != "" {
+// queue takes a turn to hash the password of the user with that address. A browser in
+// which that user has signed in waits with the people who are signed in; one in which
+// others have is a stranger's.
+func (s *Service) queue(email string, from domain.Visitor) (*passwords.Turn, error) {
+	if s.KnownFor(from.Device, email) {
 		return s.Passwords.Known()
 	}
 	return s.Passwords.Strangers()

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -27,6 +28,7 @@ const devicesKept = 5
 // Guessing Attacks with Device Cookies"). It signs no one in.
 type device struct {
 	Staff    domain.StaffID `json:"staff"`
+	Email    []byte         `json:"email"` // emailDigest of the user's address; nil before November 2026
 	Nonce    string         `json:"nonce"`
 	Password []byte         `json:"password"` // digest of the password's hash: a new password ends it
 	Until    time.Time      `json:"until"`
@@ -78,6 +80,22 @@ func (s *Service) deviceOf(staff *db.StaffPassword, from domain.Visitor) *device
 	return nil
 }
 
+// KnownFor reports whether the user with that address has signed in in the browser with
+// that cookie. It asks no database.
+func (s *Service) KnownFor(cookie, email string) bool {
+	for _, d := range s.devices(cookie) {
+		if bytes.Equal(d.Email, emailDigest(email)) {
+			return true
+		}
+	}
+	return false
+}
+
+// emailDigest is that of a user's address, in any case.
+func emailDigest(email string) []byte {
+	return attempts.Subject("device email", strings.ToLower(strings.TrimSpace(email)))[:16]
+}
+
 // KnownDevice names the staff user who signed in last in the browser with that
 // cookie, "" if it isn't known. It asks no database.
 func (s *Service) KnownDevice(cookie string) string {
@@ -98,16 +116,16 @@ func (s *Service) KeepDevice(ctx context.Context, token string, from domain.Visi
 	if err != nil {
 		return "", db.MissingAs(err, domain.ErrSignedOut)
 	}
-	return s.keepDevice(staff.ID, staff.Hash, from)
+	return s.keepDevice(staff, from)
 }
 
 // keepDevice puts a device of the user in front of the browser's others.
-func (s *Service) keepDevice(staff domain.StaffID, passwordHash string, from domain.Visitor) (cookie string, err error) {
-	own := device{Staff: staff, Password: passwordDigest(passwordHash)}
+func (s *Service) keepDevice(staff *db.StaffPassword, from domain.Visitor) (cookie string, err error) {
+	own := device{Staff: staff.ID, Email: emailDigest(staff.Email), Password: passwordDigest(staff.Hash)}
 	list := make([]device, 1, devicesKept)
 	for _, d := range s.devices(from.Device) {
 		switch {
-		case d.Staff != staff:
+		case d.Staff != staff.ID:
 			list = append(list, d)
 		case string(d.Password) == string(own.Password):
 			own.Nonce = d.Nonce // the same browser keeps its counters

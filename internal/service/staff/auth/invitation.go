@@ -21,7 +21,7 @@ func (s *Service) Invitation(ctx context.Context, token string) (*domain.Invitat
 // returns the new session's token. Errors: not_found for a link that works no
 // more, validation_error by field name or new_password.
 func (s *Service) AcceptInvitation(ctx context.Context, token, name, password string, from domain.Visitor) (string, error) {
-	hashing, err := s.queue(from)
+	hashing, err := s.Passwords.Strangers()
 	if err != nil {
 		return "", err
 	}

@@ -133,19 +133,20 @@ func (s *Service) resetting(ctx context.Context, token string) (*domain.StaffReq
 // Reset sets a new password by a link of an email and ends all of the user's
 // sessions. It signs no one in, but returns the cookie by which the browser is
 // known (KeepDevice): the link has proven who uses it, and strangers who are at
-// it at the same time must not keep its user out. Errors: not_found for a link
+// it at the same time must not keep its user out. Of a user with a second factor the
+// link has proven one half, so there is no cookie. Errors: not_found for a link
 // that was used or has expired, validation_error for a password that the rules
 // refuse, service_unavailable.
 func (s *Service) Reset(ctx context.Context, token, password string, from domain.Visitor) (cookie string, err error) {
-	hashing, err := s.queue(from)
-	if err != nil {
-		return "", err
-	}
-	defer hashing.Leave()
 	r, staff, err := s.resetting(ctx, token)
 	if err != nil {
 		return "", err
 	}
+	hashing, err := s.queue(staff.Email, from)
+	if err != nil {
+		return "", err
+	}
+	defer hashing.Leave()
 	account, err := s.DB.Account(ctx, staff.AccountID)
 	if err != nil {
 		return "", err
@@ -174,5 +175,9 @@ func (s *Service) Reset(ctx context.Context, token, password string, from domain
 	if err != nil {
 		return "", err
 	}
-	return s.keepDevice(staff.ID, hash, from)
+	if staff.TwoStep {
+		return "", nil
+	}
+	staff.Hash = hash
+	return s.keepDevice(staff, from)
 }

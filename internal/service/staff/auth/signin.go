@@ -22,7 +22,7 @@ const staffSeenPrecision = time.Minute
 // passwords wait to be hashed.
 func (s *Service) SignIn(ctx context.Context, email, password string, from domain.Visitor) (token string, _ *domain.StaffSession, err error) {
 	t := attempts.Trial{Outcome: domain.AttemptWrongPassword, Email: email, From: from}
-	hashing, err := s.queue(from)
+	hashing, err := s.queue(email, from)
 	if err != nil {
 		return "", nil, s.Attempts.Fail(ctx, t, err)
 	}

@@ -32,7 +32,7 @@ func (s *Service) SignUp(ctx context.Context, params NewAccount, from domain.Vis
 	if err != nil {
 		return err
 	}
-	hashing, err := s.queue(from)
+	hashing, err := s.Passwords.Strangers()
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (s *Service) CheckSignUp(ctx context.Context, token string) (email string, 
 // Errors: not_found for a used or expired link, unauthorized for a wrong
 // password.
 func (s *Service) OpenAccount(ctx context.Context, token, password string, from domain.Visitor) (string, error) {
-	hashing, err := s.queue(from)
+	hashing, err := s.Passwords.Strangers()
 	if err != nil {
 		return "", err
 	}
