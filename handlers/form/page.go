@@ -165,7 +165,7 @@ func (s *Server) DownloadCopy(c echo.Context) error {
 // drawCopy draws the copy in the page's language. It takes ten milliseconds of a core, so
 // it counts as a post of the link.
 func (s *Server) drawCopy(c echo.Context, v *visit) ([]byte, error) {
-	if err := web.TooMany(s.LinkLimiter.Take(domain.LinkSubject(v.Session.ID, v.pass.link), s.Clock.Now())); err != nil {
+	if err := web.TooMany(s.LinkLimiter.Take(v.Link.Subject(v.Session.ID), s.Clock.Now())); err != nil {
 		return nil, err
 	}
 	signed, err := s.signed(c, v)
