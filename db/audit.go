@@ -2,14 +2,41 @@ package db
 
 import (
 	"context"
+	"time"
 
 	"candor/internal/domain"
 )
 
-const auditColumns = `id, account_id, livemode, at, actor_kind, actor_id, actor_name, action, target_id, target_name, address, before, after`
+const auditColumns = `id, account_id, livemode, at, actor_kind, actor_id, actor_name, action, target_id, target_name, address, before, after, times, until`
 
 // InsertAudit adds a line to the audit log.
 func (tx *Tx) InsertAudit(ctx context.Context, e *domain.AuditEntry) error {
+	_, err := tx.exec(ctx, `
+		INSERT INTO audit_log (`+auditColumns+`)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`, auditValues(e)...)
+	return wrap(err, "insert audit entry")
+}
+
+// RepeatAudit counts an entry with those that are alike, until RecordRepeats.
+func (tx *Tx) RepeatAudit(ctx context.Context, e *domain.AuditEntry, alike string) error {
+	_, err := tx.exec(ctx, `
+		INSERT INTO audit_repeat AS r (`+auditColumns+`, alike)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $4, $15)
+		ON CONFLICT (alike) DO UPDATE SET times = r.times + 1, until = greatest(r.until, excluded.until)`,
+		append(auditValues(e)[:14], alike)...)
+	return wrap(err, "count audit entry")
+}
+
+// RecordRepeats adds a line to the audit log for what RepeatAudit has counted since
+// before.
+func (d *DB) RecordRepeats(ctx context.Context, before time.Time) error {
+	_, err := d.exec(ctx, `
+		WITH counted AS (DELETE FROM audit_repeat WHERE at < $1 RETURNING *)
+		INSERT INTO audit_log (`+auditColumns+`) SELECT `+auditColumns+` FROM counted`, before)
+	return wrap(err, "record repeated audit entries")
+}
+
+func auditValues(e *domain.AuditEntry) []any {
 	var before, after *string // JSON goes as text, bytes would go as bytea
 	if e.Before != nil {
 		text := string(e.Before)
@@ -19,11 +46,10 @@ func (tx *Tx) InsertAudit(ctx context.Context, e *domain.AuditEntry) error {
 		text := string(e.After)
 		after = &text
 	}
-	_, err := tx.exec(ctx, `
-		INSERT INTO audit_log (`+auditColumns+`)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
-		e.ID, e.AccountID, e.Livemode, e.At, e.ActorKind, e.ActorID, e.ActorName, e.Action, e.TargetID, e.TargetName, e.Address, before, after)
-	return wrap(err, "insert audit entry")
+	return []any{
+		e.ID, e.AccountID, e.Livemode, e.At, e.ActorKind, e.ActorID, e.ActorName, e.Action, e.TargetID, e.TargetName, e.Address, before, after,
+		max(1, e.Times), e.Until,
+	}
 }
 
 // AuditOf returns the latest lines of the account's audit log about one

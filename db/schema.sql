@@ -354,7 +354,28 @@ CREATE TABLE public.audit_log (
     address text NOT NULL,
     before jsonb,
     after jsonb,
+    times integer DEFAULT 1 NOT NULL,
+    until timestamp with time zone,
     CONSTRAINT audit_log_actor_kind_check CHECK ((actor_kind = ANY (ARRAY['staff'::text, 'key'::text, 'operator'::text, 'system'::text, 'stranger'::text])))
+);
+
+CREATE TABLE public.audit_repeat (
+    id uuid NOT NULL,
+    account_id uuid NOT NULL,
+    livemode boolean,
+    at timestamp with time zone NOT NULL,
+    actor_kind text NOT NULL,
+    actor_id text NOT NULL,
+    actor_name text NOT NULL,
+    action text NOT NULL,
+    target_id text NOT NULL,
+    target_name text NOT NULL,
+    address text NOT NULL,
+    before jsonb,
+    after jsonb,
+    times integer DEFAULT 1 NOT NULL,
+    until timestamp with time zone,
+    alike text NOT NULL
 );
 
 CREATE TABLE public.billing_setting (
@@ -914,6 +935,9 @@ ALTER TABLE ONLY public.attempt_count
 ALTER TABLE ONLY public.audit_log
     ADD CONSTRAINT audit_log_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.audit_repeat
+    ADD CONSTRAINT audit_repeat_pkey PRIMARY KEY (alike);
+
 ALTER TABLE ONLY public.billing_setting
     ADD CONSTRAINT billing_setting_pkey PRIMARY KEY (account_id);
 
@@ -1090,6 +1114,8 @@ CREATE INDEX audit_log_action_idx ON public.audit_log USING btree (account_id, a
 CREATE INDEX audit_log_actor_idx ON public.audit_log USING btree (account_id, actor_name, at DESC, id DESC);
 
 CREATE INDEX audit_log_target_idx ON public.audit_log USING btree (account_id, target_id, at DESC, id DESC);
+
+CREATE INDEX audit_repeat_at_idx ON public.audit_repeat USING btree (at);
 
 CREATE INDEX blob_garbage_removed ON public.blob_garbage USING btree (session_id, created_at) WHERE (session_id IS NOT NULL);
 

@@ -23,7 +23,7 @@ import (
 var aboutNoSession = regexp.MustCompile(`^/dashboard/:mode/(live|me|keys|quickstart|billing|team|settings|audit)(/|$)|^/dashboard/:mode/webhooks(/(settings|url|tests?|verify|secret)(/|$)|$)|^/v1/billing/|^/v1/test/events$`)
 
 // jobAboutNoSession are the kinds of jobs that have nothing to do with a session.
-var jobAboutNoSession = regexp.MustCompile(`^(alert_sweep|alert_email|billing|billing_letter|staff_letter|usage_recount)$`)
+var jobAboutNoSession = regexp.MustCompile(`^(audit_repeats|alert_sweep|alert_email|billing|billing_letter|staff_letter|usage_recount)$`)
 
 // A progress is how far a session has come before it is erased.
 type progress int

@@ -13,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"runtime"
 	"strings"
 	"time"
 
@@ -54,6 +55,7 @@ type Config struct {
 	Limiter          ratelimit.Limiter           // of API requests, by account and mode, or by network
 	RefusalDelay     time.Duration               // before a response that says to come back later; zero for none
 	SignedOutLimiter ratelimit.Limiter           // of posts by anyone to the dashboard, by network
+	StaffLimits      auth.Limits                 // of staff who are signed in
 	LinkLimiter      ratelimit.Limiter           // of posts to a form, by its link
 	OpenedLimiter    ratelimit.Limiter           // of posts by browsers that opened their form, by network
 	NetworkLimiter   ratelimit.Limiter           // of other posts to forms, and of wrong links, by network
@@ -95,7 +97,7 @@ func New(c Config) (http.Handler, error) {
 // newServer returns a server and the router of all its routes.
 func newServer(c Config) (*server, *echo.Echo, error) {
 	switch {
-	case c.Sessions == nil, c.Logger == nil, c.Clock == nil, c.Limiter == nil, c.SignedOutLimiter == nil, c.LinkLimiter == nil, c.OpenedLimiter == nil, c.NetworkLimiter == nil, c.Ready == nil:
+	case c.Sessions == nil, c.Logger == nil, c.Clock == nil, c.Limiter == nil, c.SignedOutLimiter == nil, c.LinkLimiter == nil, c.OpenedLimiter == nil, c.NetworkLimiter == nil, !c.StaffLimits.Complete(), c.Ready == nil:
 		return nil, nil, errors.New("handlers: the use cases, Logger, Clock, all limiters and Ready must be set")
 	case c.BaseURL == "" || strings.HasSuffix(c.BaseURL, "/"):
 		return nil, nil, fmt.Errorf("handlers: base URL %q must be an address without a slash at its end", c.BaseURL)
@@ -142,31 +144,41 @@ func (s *server) wire() (err error) {
 	}
 	if s.api, err = api.New(api.Config{
 		Billing: s.Billing, Idempotency: s.Idempotency, Keys: s.Keys, Sessions: s.Sessions, Simulator: s.Simulator, Webhooks: s.Webhooks,
-		Clock: s.Clock, BaseURL: s.BaseURL, Limiter: s.Limiter,
+		Clock: s.Clock, BaseURL: s.BaseURL, Limiter: s.Limiter, Line: web.NewLine(callsAtOnce),
 	}); err != nil {
 		return err
 	}
 	if s.form, err = form.New(form.Config{
 		Accounts: s.Accounts, Forms: s.Forms, Sessions: s.Sessions,
-		Clock: s.Clock, Cookies: cookies, CookieKeys: s.CookieKeys, Fonts: s.Fonts, LinkLimiter: s.LinkLimiter, OpenedLimiter: s.OpenedLimiter, NetworkLimiter: s.NetworkLimiter, RefusalDelay: s.RefusalDelay,
+		Clock: s.Clock, Cookies: cookies, CookieKeys: s.CookieKeys, Fonts: s.Fonts, LinkLimiter: s.LinkLimiter, OpenedLimiter: s.OpenedLimiter, NetworkLimiter: s.NetworkLimiter,
 	}); err != nil {
 		return err
 	}
-	s.auth = auth.New(auth.Config{
+	if s.auth, err = auth.New(auth.Config{
 		Attempts: s.Attempts, StaffAuth: s.StaffAuth,
 		Clock: s.Clock, Cookies: cookies, Notices: notices,
-		SignedOutLimiter: s.SignedOutLimiter, RefusalDelay: s.RefusalDelay, StrangersAtOnce: s.StrangersAtOnce,
-	})
+		SignedOutLimiter: s.SignedOutLimiter, Limits: s.StaffLimits, StrangersAtOnce: s.StrangersAtOnce,
+	}); err != nil {
+		return err
+	}
 	s.docs = docs.New(docs.Config{
 		Keys: s.Keys, Sessions: s.Sessions, Staff: s.auth.Session,
 		BaseURL: s.BaseURL, MaxBody: api.MaxBody, IdempotencyWindow: idempotency.Window,
 	})
 	s.dashboard = dashboard.New(dashboard.Config{
 		Accounts: s.Accounts, Attempts: s.Attempts, Audit: s.Audit, StaffAuth: s.StaffAuth, Billing: s.Billing, Home: s.Home, Keys: s.Keys, Live: s.Live, RequestLog: s.RequestLog, Search: s.Search, Sessions: s.Sessions, Team: s.Team, Webhooks: s.Webhooks,
-		Logger: s.Logger, Clock: s.Clock, BaseURL: s.BaseURL, Auth: s.auth, Notices: notices, Fonts: s.Fonts, FormData: api.SubmittedData, QuickStart: s.docs.QuickStart,
+		Logger: s.Logger, Clock: s.Clock, BaseURL: s.BaseURL, Auth: s.auth, Limiter: s.Limiter, Pages: web.NewLine(pagesAtOnce()), Exports: web.NewLine(pagesAtOnce() / 2), Notices: notices, Fonts: s.Fonts, FormData: api.SubmittedData, QuickStart: s.docs.QuickStart,
 	})
 	return nil
 }
+
+// callsAtOnce are the places of an account for its API requests: more than a machine of
+// two cores can work on, and a fifth of the usual connections to the database.
+const callsAtOnce = 4
+
+// pagesAtOnce are the places of an account for its pages, of which exports have half as
+// many of their own.
+func pagesAtOnce() int { return min(max(2, runtime.GOMAXPROCS(0)), callsAtOnce) }
 
 // addressOf returns how a client's address is found: the connection's, or
 // behind trusted proxies the last X-Forwarded-For entry that none of them is.

@@ -12,6 +12,8 @@ const (
 	retentionEvery = 10 * time.Minute
 	// reconcileEvery is the time between two checks of finished sessions.
 	reconcileEvery = 5 * time.Minute
+	// repeatsEvery is the time between two runs that write repeated audit entries.
+	repeatsEvery = time.Minute
 	// billingEvery is the time between two billing runs.
 	billingEvery = time.Minute
 	// recountEvery is the time between two recounts of used sessions.
@@ -38,6 +40,7 @@ func periodicJobs(sweepEvery time.Duration) []*river.PeriodicJob {
 		run(retentionEvery, sealArgs{}),
 		run(reconcileEvery, reconcileArgs{}),
 		run(billingEvery, billingArgs{}),
+		run(repeatsEvery, repeatArgs{}),
 		run(recountEvery, recountArgs{}),
 	}
 }

@@ -169,6 +169,7 @@ func workers(c Config) *river.Workers {
 	river.AddWorker(all, &rescueWorker{db: c.DB, outbox: c.Outbox, clock: c.Clock})
 	river.AddWorker(all, &reconcileWorker{db: c.DB, vault: safe, outbox: c.Outbox, clock: c.Clock, logger: c.Logger, observer: c.Observer})
 	river.AddWorker(all, &retentionWorker{db: c.DB, blobs: c.Blobs, clock: c.Clock})
+	river.AddWorker(all, &repeatWorker{db: c.DB, clock: c.Clock})
 	river.AddWorker(all, &sealWorker{db: c.DB, vault: safe})
 	if c.Payments == nil {
 		c.Payments = billing.Manual{}

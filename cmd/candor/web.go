@@ -11,6 +11,7 @@ import (
 
 	"candor/cmd/candor/config"
 	"candor/handlers"
+	"candor/handlers/dashboard/auth"
 	"candor/internal/domain"
 	"candor/internal/platform/ratelimit"
 	"candor/internal/service/requestlog"
@@ -42,7 +43,7 @@ func startWeb(c config.Config, a *app, listener net.Listener, logger *slog.Logge
 	config := handlers.Config{
 		Services: a.Services,
 		Logger:   logger, Clock: domain.SystemClock, BaseURL: c.PublicURL(), Development: c.Development, Remote: c.Remote,
-		TrustedProxies: c.TrustedProxies, Limiter: limits.api, SignedOutLimiter: limits.signedOut, RefusalDelay: refusalDelay,
+		TrustedProxies: c.TrustedProxies, Limiter: limits.api, SignedOutLimiter: limits.signedOut, StaffLimits: limits.staff, RefusalDelay: refusalDelay,
 		LinkLimiter: limits.links, OpenedLimiter: limits.opened, NetworkLimiter: limits.networks, CookieKeys: a.Ring.CookieKeys(), Ready: a.ready.check,
 		Version: readVersion().Version, Answered: a.metrics.Answered, Called: requests.Add,
 		Fonts: fonts, Stripe: a.stripe, Tracer: a.tracer, DatabaseTime: c.DBTimeout,
@@ -92,7 +93,10 @@ func leavable(handler http.Handler, ready *readiness) http.Handler {
 }
 
 // limits are the buckets of the web server. Processes share those of a name.
-type limits struct{ api, signedOut, links, opened, networks ratelimit.Limiter }
+type limits struct {
+	api, signedOut, links, opened, networks ratelimit.Limiter
+	staff                                   auth.Limits
+}
 
 func openLimits(c config.Config, redis *ratelimit.Redis) (l limits, err error) {
 	for _, one := range []struct {
@@ -102,6 +106,10 @@ func openLimits(c config.Config, redis *ratelimit.Redis) (l limits, err error) {
 	}{
 		{&l.api, "api", ratelimit.Config{PerMinute: c.RatePerMinute, Burst: c.RateBurst, Keys: rateKeys}},
 		{&l.signedOut, "signed out", ratelimit.SignedOut},
+		{&l.staff.Person, "staff", ratelimit.StaffPerson(c.StaffRate)},
+		{&l.staff.Account, "staff account", ratelimit.StaffAccount(c.StaffRate)},
+		{&l.staff.Changes, "staff change", ratelimit.StaffChange},
+		{&l.staff.Exports, "staff export", ratelimit.StaffExport},
 		{&l.links, "link", ratelimit.FormLink},
 		{&l.opened, "opened form", ratelimit.Config{PerMinute: ratelimit.Opened * c.FormRate, Burst: 2 * c.FormRate, Keys: rateKeys}},
 		{&l.networks, "form", ratelimit.Config{PerMinute: c.FormRate, Burst: 2 * c.FormRate, Keys: rateKeys}},

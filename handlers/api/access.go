@@ -45,6 +45,9 @@ func (s *Server) Admit(next echo.HandlerFunc) echo.HandlerFunc {
 		case browser && web.RequestOf(c).Principal != nil:
 			return domain.Errorf(domain.CodeForbidden, "API keys are for servers only: everyone who opens this page can read the key in it. Delete the key, and call the API from your server.")
 		}
+		if p := web.RequestOf(c).Principal; p != nil {
+			return web.InLine(c, s.Line, p.AccountID, "Other requests of this account are still being worked on.", func() error { return next(c) })
+		}
 		return next(c)
 	}
 }

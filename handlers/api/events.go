@@ -119,12 +119,14 @@ func (s *Server) listEvents(ctx context.Context, r *listEventsRequest) (*eventLi
 // waitEvents reads the feed, and waits for it if the request asks for that. It notes
 // how long that took.
 func (s *Server) waitEvents(ctx context.Context, filter domain.EventFilter, r *listEventsRequest) (*webhooks.EventFeed, error) {
-	request, start := web.RequestIn(ctx), time.Now()
-	feed, err := s.Webhooks.WaitEvents(ctx, scopeIn(ctx), filter, r.Limit, time.Duration(r.Wait)*time.Second, request.Recheck)
-	if r.Wait > 0 {
-		request.Waited = time.Since(start)
+	feed, err := s.Webhooks.Events(ctx, scopeIn(ctx), filter, r.Limit)
+	if err != nil || r.Wait == 0 || len(feed.Events) > 0 {
+		return feed, err
 	}
-	return feed, err
+	request, start := web.RequestIn(ctx), time.Now()
+	request.Leave()
+	defer func() { request.Waited += time.Since(start) }()
+	return s.Webhooks.WaitEvents(ctx, scopeIn(ctx), filter, r.Limit, time.Duration(r.Wait)*time.Second, request.Recheck)
 }
 
 func newFeedWebhook(of webhooks.Sample) *feedWebhook {

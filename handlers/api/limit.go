@@ -70,11 +70,7 @@ func answerQuota(c echo.Context, quota ratelimit.Quota) error {
 // valid key the network.
 func limitKey(p *domain.Principal, address string) string {
 	if p != nil {
-		mode := "test"
-		if p.Livemode {
-			mode = "live"
-		}
-		return "account " + p.AccountID.String() + " " + mode
+		return web.AccountBucket(p.Scope)
 	}
 	return "address " + domain.Network(address)
 }

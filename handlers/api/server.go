@@ -34,6 +34,7 @@ type Config struct {
 	Clock   domain.Clock
 	BaseURL string            // without a slash at its end
 	Limiter ratelimit.Limiter // of requests, by account and mode, or by network
+	Line    *web.Line         // of requests
 }
 
 // Server holds the API's handlers.

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -72,7 +73,7 @@ func (s *Server) ExportAudit(c echo.Context, v *Visit) error {
 	if len(errs) > 0 {
 		return web.Invalid(errs)
 	}
-	columns := []string{"id", "at", "mode", "actor_kind", "actor", "action", "target_id", "target", "address", "before", "after", "actor_id"}
+	columns := []string{"id", "at", "mode", "actor_kind", "actor", "action", "target_id", "target", "address", "before", "after", "actor_id", "times", "until"}
 	return web.StreamCSV(c, s.Logger, s.Clock.Now().In(zone), "audit_log", columns, func(write web.WriteRow) error {
 		return s.Audit.Export(c.Request().Context(), v.Scope.AccountID, filter, v.Actor, func(e *domain.AuditEntry) error {
 			mode := ""
@@ -80,7 +81,7 @@ func (s *Server) ExportAudit(c echo.Context, v *Visit) error {
 				mode = view.ModeName(*e.Livemode)
 			}
 			return write(e.ID.String(), web.Stamp(&e.At, zone), mode, string(e.ActorKind), e.ActorName, string(e.Action), e.TargetID, e.TargetName, e.Address,
-				string(e.Before), string(e.After), e.ActorID)
+				string(e.Before), string(e.After), e.ActorID, strconv.Itoa(e.Times), web.Stamp(e.Until, zone))
 		})
 	})
 }

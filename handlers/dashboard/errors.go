@@ -6,6 +6,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"candor/handlers/dashboard/auth"
 	"candor/handlers/web"
 	"candor/internal/domain"
 	view "candor/views/dashboard"
@@ -15,7 +16,7 @@ import (
 // any other request.
 func (s *Server) lostVisit(c echo.Context) *Visit {
 	mode, _, _ := strings.Cut(strings.TrimPrefix(c.Request().URL.Path, view.Root+"/"), "/")
-	session, err := s.Auth.Session(c)
+	session, err := s.Auth.Admit(c, auth.Action{})
 	if err != nil || session == nil || mode != "live" && mode != "test" {
 		return nil // there is an error to be shown already
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"candor/handlers/dashboard/auth"
 	"candor/handlers/web"
 	"candor/internal/domain"
 	view "candor/views/dashboard"
@@ -46,7 +47,7 @@ func (s *Server) ShowHome(c echo.Context, v *Visit) error {
 // OpenDashboard leads to the home page: of live mode if there are live
 // sessions, else of test mode.
 func (s *Server) OpenDashboard(c echo.Context) error {
-	session, err := s.Auth.Session(c)
+	session, err := s.Auth.Admit(c, auth.Action{})
 	if err != nil {
 		return err
 	}

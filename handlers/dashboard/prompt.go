@@ -75,7 +75,7 @@ type prompt struct {
 // the request.
 func (s *Server) promptOf(c echo.Context, held, then string) (_ *prompt, err error) {
 	p := &prompt{then: auth.LocalPath(then)}
-	if p.session, err = s.Auth.Session(c); err != nil {
+	if p.session, err = s.Auth.Admit(c, auth.Action{}); err != nil {
 		return nil, err
 	}
 	if p.session == nil {
@@ -224,7 +224,7 @@ func (s *Server) carryOut(c echo.Context, p *prompt, token string) error {
 
 // CancelConfirm deletes a held form.
 func (s *Server) CancelConfirm(c echo.Context) error {
-	session, err := s.Auth.Session(c)
+	session, err := s.Auth.Admit(c, auth.Action{})
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"candor/handlers/dashboard/auth"
 	"candor/handlers/web"
 	"candor/internal/domain"
+	"candor/internal/platform/ratelimit"
 	"candor/internal/service/accounts"
 	"candor/internal/service/audit"
 	"candor/internal/service/billing"
@@ -45,6 +46,9 @@ type Config struct {
 	Clock   domain.Clock
 	BaseURL string // without a slash at its end
 	Auth    *auth.Server
+	Limiter ratelimit.Limiter // of sessions, by account and mode: the API's (D30)
+	Pages   *web.Line         // of requests
+	Exports *web.Line
 	Notices web.Notices // with the texts of NoticeTexts
 	Fonts   *pdf.Fonts  // of invoices as PDF
 	// QuickStart are the commands of the docs' guide by their titles, with this key.

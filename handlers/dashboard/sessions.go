@@ -145,12 +145,19 @@ func (s *Server) CreateSession(c echo.Context, v *Visit) error {
 	typed := c.FormValue("expires_in_days")
 	within := days(typed) // reported with the other fields if it is none
 	params.ExpiresInDays = &within
-	created, err := s.Sessions.Create(c.Request().Context(), v.Scope, nil, params)
-	errs := web.ValidationErrors(err)
+	var created *domain.Session
+	err = web.TooMany(s.Limiter.Take(web.AccountBucket(v.Scope), s.Clock.Now()))
+	if err == nil {
+		created, err = s.Sessions.Create(c.Request().Context(), v.Scope, nil, params)
+	}
+	errs, status := web.ValidationErrors(err), http.StatusUnprocessableEntity
 	var refused *domain.Error
 	switch {
 	case errors.Is(err, &domain.Error{Code: domain.CodeSpendCapReached}):
 		errs = form.Errors{{Field: "create", Message: "Your account has reached its spend cap, so it can’t create live sessions. An owner or finance can raise the cap under Billing"}}
+	case errors.As(err, &refused) && refused.Code == domain.CodeRateLimitExceeded:
+		web.SetRetryAfter(c, refused)
+		status, errs = http.StatusTooManyRequests, form.Errors{{Field: "create", Message: "Your account, with its API keys, has created too many sessions in a short time. Wait a moment and create this one again"}}
 	case errors.As(err, &refused) && refused.Code == domain.CodeForbidden: // no approval, or no subscription
 		errs = form.Errors{{Field: "create", Message: refused.Message}}
 	}
@@ -161,7 +168,7 @@ func (s *Server) CreateSession(c echo.Context, v *Visit) error {
 		}
 		page.Email, page.Name, page.Reference, page.Days, page.Language = params.CustomerEmail, params.CustomerName, params.ReferenceID, typed, params.Language
 		page.Errors = view.ErrorItems(errs)
-		return web.Render(c, http.StatusUnprocessableEntity, view.NewSession(page))
+		return web.Render(c, status, view.NewSession(page))
 	}
 	if err != nil {
 		return err

@@ -266,7 +266,6 @@ func (s *Server) LimitPosts(next echo.HandlerFunc) echo.HandlerFunc {
 			err = web.TooMany(s.OpenedLimiter.Take(network, now))
 		}
 		if err != nil {
-			web.HoldBack(c.Request().Context(), s.RefusalDelay)
 			return err
 		}
 		return next(c)

@@ -31,7 +31,6 @@ type Config struct {
 	LinkLimiter    ratelimit.Limiter // of posts to a form and copies drawn, by its link
 	OpenedLimiter  ratelimit.Limiter // of posts by browsers that opened their form, by network
 	NetworkLimiter ratelimit.Limiter // of other posts to forms, and of wrong links, by network
-	RefusalDelay   time.Duration     // before a response that says to come back later; zero for none
 }
 
 // Server holds the form's handlers.

@@ -36,6 +36,7 @@ func BytesFile(contentType, name string, content []byte) *File {
 // Respond sends the file and closes it.
 func (f *File) Respond(c echo.Context) error {
 	defer func() { _ = f.Content.Close() }() // read only: nothing is lost
+	RequestOf(c).Leave()                     // a slow reader must not keep it
 	h := c.Response().Header()
 	tag := `"` + hex.EncodeToString(f.SHA256) + `"`
 	if f.SHA256 != nil {

@@ -61,6 +61,8 @@ type AuditEntry struct {
 	Address    string      `db:"address"`
 	Before     []byte      `db:"before"` // JSON
 	After      []byte      `db:"after"`
+	Times      int         `db:"times"` // that it was done
+	Until      *time.Time  `db:"until"` // the last of these times; nil for one
 }
 
 // AuditFilter filters the audit log; zero fields match everything.

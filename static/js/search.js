@@ -17,6 +17,7 @@ async function search() {
     const answer = await fetch(`${field.form.action}?${query}`, { headers: { "HX-Request": "true" }, signal });
     const leave = answer.headers.get("HX-Redirect"); // signed out
     if (leave) location.assign(leave);
+    if (answer.status === 429) timer = setTimeout(search, 1000 * answer.headers.get("Retry-After"));
     if (!answer.ok || answer.redirected || leave) return;
     found.replaceChildren(...new DOMParser().parseFromString(await answer.text(), "text/html").body.children);
     status.textContent = found.querySelector("[data-results]")?.dataset.results ?? "";

@@ -49,7 +49,7 @@ func (a *attack) signedOutPosts() []post {
 
 // request writes the form, sent from a network.
 func (p post) request(addr, network string) []byte {
-	body := strings.ReplaceAll(p.values.Encode(), "%23", fmt.Sprintf("%08d", rand.IntN(1e8)))
+	body := numbered(p.values.Encode(), "%23")
 	header := []string{"Content-Type: application/x-www-form-urlencoded", "Sec-Fetch-Site: same-origin", "X-Forwarded-For: " + network}
 	if p.cookie != "" {
 		header = append(header, "Cookie: "+p.cookie)
@@ -69,6 +69,13 @@ func (o *outcome) count(status int) {
 	defer o.Unlock()
 	o.statuses[status]++
 	o.total++
+}
+
+func (o *outcome) add(more *outcome) {
+	for status, n := range more.statuses {
+		o.statuses[status] += n
+		o.total += n
+	}
 }
 
 func (o *outcome) String() string {

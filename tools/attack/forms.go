@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"candor/internal/domain"
@@ -48,15 +47,8 @@ func (a *attack) forms(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		var cookies []string
-		at, err := url.Parse(c.base + c.path(statement.IncomeSection))
-		if err != nil {
-			return err
-		}
-		for _, cookie := range c.Jar.Cookies(at) {
-			cookies = append(cookies, cookie.Name+"="+cookie.Value)
-		}
-		saves = append(saves, saveRequest(a.Addr, c.path(statement.IncomeSection), officeNetwork, strings.Join(cookies, "; ")))
+		path := c.path(statement.IncomeSection)
+		saves = append(saves, saveRequest(a.Addr, path, officeNetwork, c.cookies(path)))
 	}
 	o, seen = a.besideVictim(ctx, func() []byte { return saves[rand.IntN(len(saves))] })
 	text, met = a.judge(seen)

@@ -26,12 +26,15 @@ import (
 func main() {
 	seconds := flag.Int("seconds", 10, "how long each flood lasts")
 	only := flag.String("only", "", "run these parts, by commas")
-	binary := flag.String("candor", "bin/candor", "the built service")
+	a := &attack{}
+	flag.StringVar(&a.binary, "candor", "bin/candor", "the built service")
+	flag.StringVar(&a.before, "before", "", "an older build, which the part neighbour shows beside it")
+	flag.StringVar(&a.activity, "activity", "", "of the part neighbour, the activities with this text")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	a := &attack{span: time.Duration(*seconds) * time.Second}
-	if err := a.run(ctx, *binary, *only); err != nil {
+	a.span = time.Duration(*seconds) * time.Second
+	if err := a.run(ctx, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "attack:", err)
 		os.Exit(1)
 	}
@@ -43,10 +46,11 @@ func main() {
 // attack gathers the rows of the table.
 type attack struct {
 	*harness.Service
-	span   time.Duration
-	victim harness.Account // the other account, whose calls must stay fast
-	idle   time.Duration   // median of its calls without an attack
-	rows   []row
+	span                     time.Duration
+	binary, before, activity string
+	victim                   harness.Account // the other account, whose calls must stay fast
+	idle                     time.Duration   // median of its calls without an attack
+	rows                     []row
 }
 
 // row is one attack: what it did, its result, and what is wanted.
@@ -77,7 +81,7 @@ func (a *attack) parts(only string) ([]part, error) {
 	all := []part{
 		{"uploads", a.uploads}, {"refused", a.refusedUploads}, {"removed", a.removedUploads}, {"places", a.places}, {"drafts", a.drafts},
 		{"api", a.refusedClients}, {"floods", a.floods}, {"networks", a.manyNetworks}, {"owner", a.knownAddress},
-		{"forms", a.forms}, {"connections", a.unfinished},
+		{"forms", a.forms}, {"neighbour", a.neighbour}, {"connections", a.unfinished},
 		{"copy", a.secondBrowser}, {"rest", a.storedText}, {"links", a.guessedLinks}, {"sites", a.otherSites}, {"host", a.hostHeader},
 	}
 	if only == "" {
@@ -94,11 +98,8 @@ func (a *attack) parts(only string) ([]part, error) {
 	return out, nil
 }
 
-func (a *attack) run(ctx context.Context, binary, only string) (err error) {
-	parts, err := a.parts(only)
-	if err != nil {
-		return err
-	}
+// start starts the service with two accounts.
+func (a *attack) start(ctx context.Context, binary string) (err error) {
 	a.Service, err = harness.Start(ctx, binary, harness.Options{
 		Name: "attack", Connections: 4, Serve: true, Errors: os.Stderr, MaxConnections: 100,
 		Environ: []string{
@@ -111,10 +112,21 @@ func (a *attack) run(ctx context.Context, binary, only string) (err error) {
 	if err != nil {
 		return err
 	}
-	defer a.Stop()
 	if a.victim, err = a.CreateAccount(ctx, "Victim", "victim@example.com"); err != nil {
+		a.Stop()
+	}
+	return err
+}
+
+func (a *attack) run(ctx context.Context, only string) error {
+	parts, err := a.parts(only)
+	if err != nil {
 		return err
 	}
+	if err := a.start(ctx, a.binary); err != nil {
+		return err
+	}
+	defer a.Stop()
 	began := time.Now()
 	for _, p := range parts {
 		if err := p.run(ctx); err != nil {

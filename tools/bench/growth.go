@@ -76,7 +76,7 @@ func (b *bench) openGrown(ctx context.Context) (_ *grown, err error) {
 	}
 	options := harness.Options{
 		Name: "small", Dir: folder("small"), MaxConnections: 100, Connections: 4, Errors: os.Stderr,
-		Environ: []string{"CANDOR_RATE_PER_MINUTE=1000000000", "CANDOR_RATE_BURST=1000000000", "CANDOR_FORM_RATE_PER_MINUTE=1000000", "CANDOR_DB_CONNECTIONS=16", "CANDOR_SWEEP_INTERVAL=10m"},
+		Environ: []string{"CANDOR_RATE_PER_MINUTE=1000000000", "CANDOR_RATE_BURST=1000000000", "CANDOR_FORM_RATE_PER_MINUTE=1000000", "CANDOR_STAFF_RATE_PER_MINUTE=1000000", "CANDOR_DB_CONNECTIONS=16", "CANDOR_SWEEP_INTERVAL=10m"},
 	}
 	small, err := harness.Start(ctx, b.binary, options)
 	if err != nil {

@@ -109,7 +109,7 @@ func (b *bench) run(ctx context.Context, only string) error {
 	service, err := harness.Start(ctx, b.binary, harness.Options{
 		Name: "bench", MaxConnections: 200, Connections: 4, Serve: true, Errors: os.Stderr,
 		// Candor shares its processors with PostgreSQL here.
-		Environ: []string{"CANDOR_RATE_PER_MINUTE=1000000000", "CANDOR_RATE_BURST=1000000000", "CANDOR_FORM_RATE_PER_MINUTE=1000000", fmt.Sprintf("CANDOR_DB_CONNECTIONS=%d", 5*runtime.NumCPU())},
+		Environ: []string{"CANDOR_RATE_PER_MINUTE=1000000000", "CANDOR_RATE_BURST=1000000000", "CANDOR_FORM_RATE_PER_MINUTE=1000000", "CANDOR_STAFF_RATE_PER_MINUTE=1000000", fmt.Sprintf("CANDOR_DB_CONNECTIONS=%d", 5*runtime.NumCPU())},
 	})
 	if err != nil {
 		return err

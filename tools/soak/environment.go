@@ -174,7 +174,7 @@ func (e *environment) startCandor(ctx context.Context) error {
 		"CANDOR_DATA_DIR="+filepath.Join(e.files(), "data"), "CANDOR_SECRET_KEYS="+keyring.Generate("soak"), "CANDOR_DB_CONNECTIONS=12",
 		"CANDOR_BLOBS=s3", "CANDOR_S3_ENDPOINT=http://"+e.links["S3"][0].listen, "CANDOR_S3_BUCKET="+bucket, "CANDOR_S3_ACCESS_KEY=soak", "CANDOR_S3_SECRET_KEY=secret-of-soak",
 		"CANDOR_REDIS_URL=redis://"+e.links["Redis"][0].listen,
-		"CANDOR_RATE_PER_MINUTE=1000000", "CANDOR_RATE_BURST=1000000", "CANDOR_FORM_RATE_PER_MINUTE=100000",
+		"CANDOR_RATE_PER_MINUTE=1000000", "CANDOR_RATE_BURST=1000000", "CANDOR_FORM_RATE_PER_MINUTE=100000", "CANDOR_STAFF_RATE_PER_MINUTE=100000",
 		// A killed worker's claims end after 20 s, and a delivery makes all its attempts
 		// within some minutes.
 		"CANDOR_RESCUE_AFTER=20s", "CANDOR_SWEEP_INTERVAL=1s", "CANDOR_WEBHOOK_SCHEDULE=0s,1s,2s,4s,8s,16s,32s", "CANDOR_SHUTDOWN_TIMEOUT=10s")

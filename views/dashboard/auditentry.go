@@ -25,6 +25,14 @@ func auditSession(e *domain.AuditEntry) string {
 	return e.TargetID
 }
 
+// timesOf says how often and when the entry was done, "" for once.
+func timesOf(ctx context.Context, e *domain.AuditEntry) string {
+	if e.Until == nil {
+		return ""
+	}
+	return count(e.Times, "time") + " between " + When(ctx, e.At) + " and " + When(ctx, *e.Until)
+}
+
 // changes are an entry's changes, one a field: "role: support → owner".
 func changes(ctx context.Context, e *domain.AuditEntry) []string {
 	before, after := map[string]json.RawMessage{}, map[string]json.RawMessage{}

@@ -60,6 +60,9 @@ func EntryOfAudit(e *domain.AuditEntry) TimelineEntry {
 	if e.Address != "" {
 		m.Detail += ", " + e.Address
 	}
+	if e.Times > 1 {
+		m.Title += " " + count(e.Times, "time")
+	}
 	return m
 }
 

@@ -39,6 +39,7 @@ type Config struct {
 	RatePerMinute   int
 	RateBurst       int
 	FormRate        int
+	StaffRate       int
 	RedisURL        string // "": each process counts requests by itself
 	SweepInterval   time.Duration
 	RescueAfter     time.Duration
@@ -96,6 +97,7 @@ func (c *Config) Variables() []Variable {
 		{"CANDOR_RATE_PER_MINUTE", "100", "requests a minute for each account and mode", setCount(&c.RatePerMinute)},
 		{"CANDOR_RATE_BURST", "200", "requests at once", setCount(&c.RateBurst)},
 		{"CANDOR_FORM_RATE_PER_MINUTE", "600", "posts a minute to forms from one network; its browsers that have opened their form have a limit of their own, ten times as high; either allows twice this number at once", setCount(&c.FormRate)},
+		{"CANDOR_STAFF_RATE_PER_MINUTE", "1200", "requests a minute to the dashboard by one person, half as many at once; three times as many for an account", setCount(&c.StaffRate)},
 		{"CANDOR_REDIS_URL", "", "Redis or Valkey in which processes share their rate limits: redis://user:password@host:6379, rediss://… with TLS", c.setRedisURL},
 		{"CANDOR_SWEEP_INTERVAL", "10s", "time between sweeps for expired sessions and lost jobs", setDuration(&c.SweepInterval)},
 		{"CANDOR_RESCUE_AFTER", "2m", "age at which a claimed webhook, or a job that no other worker has taken up before, is started again after its process has died", setDuration(&c.RescueAfter)},

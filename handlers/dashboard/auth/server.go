@@ -4,7 +4,7 @@
 package auth
 
 import (
-	"time"
+	lru "github.com/hashicorp/golang-lru/v2"
 
 	"candor/handlers/web"
 	"candor/internal/domain"
@@ -22,7 +22,7 @@ type Config struct {
 	Cookies          web.Cookies
 	Notices          web.Notices       // of the dashboard
 	SignedOutLimiter ratelimit.Limiter // of posts by anyone, by network
-	RefusalDelay     time.Duration     // before a response that says to come back later; zero for none
+	Limits           Limits            // of staff who are signed in
 	StrangersAtOnce  int               // posts of strangers that are worked on at a time
 }
 
@@ -31,9 +31,14 @@ type Server struct {
 	Config
 	store     *staffStore
 	strangers chan struct{} // holds the posts that BoundStrangers works on
+	visitors  *lru.Cache[string, visitor]
 }
 
 // New returns the pages before the dashboard.
-func New(c Config) *Server {
-	return &Server{Config: c, store: &staffStore{c.StaffAuth, c.Cookies}, strangers: make(chan struct{}, c.StrangersAtOnce)}
+func New(c Config) (*Server, error) {
+	visitors, err := lru.New[string, visitor](visitorsRemembered)
+	if err != nil {
+		return nil, err
+	}
+	return &Server{Config: c, store: &staffStore{c.StaffAuth, c.Cookies}, strangers: make(chan struct{}, c.StrangersAtOnce), visitors: visitors}, nil
 }

@@ -1,8 +1,6 @@
 package auth
 
 import (
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -24,20 +22,10 @@ func (s *Server) LimitSignedOut(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		quota := s.SignedOutLimiter.Take(key, s.Clock.Now())
 		if quota.Allowed {
-			err := next(c)
-			var own *domain.Error
-			if c.Response().Header().Get(web.HeaderRetry) != "" || errors.As(err, &own) && own.RetryAfter > 0 {
-				web.HoldBack(c.Request().Context(), s.RefusalDelay)
-			}
-			return err
+			return next(c)
 		}
 		s.Attempts.Observer.SignInAttempted(domain.AttemptLimited)
-		wait := max(time.Second, quota.RetryAfter.Round(time.Second))
-		web.HoldBack(c.Request().Context(), s.RefusalDelay)
-		return &domain.Error{
-			Code: domain.CodeRateLimitExceeded, Message: fmt.Sprintf("There were too many attempts from your network. Try again in %.0f seconds.", wait.Seconds()),
-			RetryAfter: wait,
-		}
+		return web.Busy("There were too many attempts from your network.", quota.RetryAfter)
 	}
 }
 

@@ -52,6 +52,23 @@ var FormLink = Config{PerMinute: 120, Burst: 240, Keys: 100_000}
 // minute for anyone, it is enough for 300 of them behind one address.
 const Opened = 10
 
+// StaffPerson is the limit of a person's requests to the dashboard (D88).
+func StaffPerson(perMinute int) Config {
+	return Config{PerMinute: perMinute, Burst: max(1, perMinute/2), Keys: 100_000}
+}
+
+// StaffAccount is the limit of the requests of all staff of an account.
+func StaffAccount(perMinute int) Config {
+	return Config{PerMinute: 3 * perMinute, Burst: perMinute, Keys: 100_000}
+}
+
+// StaffChange and StaffExport are the limits of what a person does with one button of
+// the dashboard, and of one kind of file that they export (D88).
+var (
+	StaffChange = Config{PerMinute: 60, Burst: 60, Keys: 100_000}
+	StaffExport = Config{PerMinute: 12, Burst: 12, Keys: 100_000}
+)
+
 // Memory is a set of token buckets of this process. It is safe for concurrent
 // use, and its memory is bounded.
 type Memory struct {

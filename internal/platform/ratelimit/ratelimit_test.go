@@ -124,3 +124,33 @@ func TestNewRefusesNonsense(t *testing.T) {
 		}
 	}
 }
+
+// TestWorkingSpeed: who works as fast as they can is never refused: for an hour five
+// requests a second, with four live pages of two parts that look once a second, and the
+// same button once a second; at first ten seconds' worth at once.
+func TestWorkingSpeed(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		config    ratelimit.Config
+		perSecond int
+	}{
+		{ratelimit.StaffPerson(1200), 5 + 4*2}, {ratelimit.StaffAccount(1200), 4 * (5 + 4*2)}, {ratelimit.StaffChange, 1},
+	} {
+		m, err := ratelimit.New(c.config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 10 * c.perSecond {
+			if !m.Take("jo", start).Allowed {
+				t.Errorf("%+v: request %d at once is refused", c.config, i+1)
+			}
+		}
+		for second := range 3600 {
+			for range c.perSecond {
+				if !m.Take("jo", start.Add(time.Duration(second)*time.Second)).Allowed {
+					t.Fatalf("%+v: refused after %d seconds", c.config, second)
+				}
+			}
+		}
+	}
+}

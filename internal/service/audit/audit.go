@@ -4,11 +4,16 @@ package audit
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"time"
 
 	"candor/db"
 	"candor/internal/domain"
+	"candor/internal/platform/ratelimit"
 )
 
 // Config is what the audit log needs.
@@ -18,10 +23,23 @@ type Config struct {
 }
 
 // Service writes and reads audit logs. It is safe for concurrent use.
-type Service struct{ Config }
+type Service struct {
+	Config
+	alike *ratelimit.Memory // entries of staff that differ in their time alone
+}
+
+// single is how often the same entry is written by itself: more often than a person
+// does the same thing to the same thing on purpose (D89).
+var single = ratelimit.Config{PerMinute: 6, Burst: 20, Keys: 10_000}
 
 // New returns a Service.
-func New(c Config) *Service { return &Service{c} }
+func New(c Config) *Service {
+	alike, err := ratelimit.New(single)
+	if err != nil {
+		panic(err) // its size is a constant
+	}
+	return &Service{c, alike}
+}
 
 // An Entry is what the audit log says of an action. Before and After become JSON,
 // nil for nothing. They must hold no secret and no customer's answer.
@@ -35,7 +53,8 @@ type Entry struct {
 }
 
 // Record adds an entry to the account's audit log in the transaction of the action,
-// so that neither exists without the other.
+// so that neither exists without the other. What a staff user does to the same thing again
+// and again is counted at first, in the transaction, too (D89).
 func (s *Service) Record(ctx context.Context, tx *db.Tx, account domain.AccountID, by domain.Actor, e Entry) error {
 	entry := &domain.AuditEntry{
 		ID: domain.NewAuditID(), AccountID: account, Livemode: e.Livemode, At: s.Clock.Now(),
@@ -49,7 +68,25 @@ func (s *Service) Record(ctx context.Context, tx *db.Tx, account domain.AccountI
 	if entry.After, err = encode(e.After); err != nil {
 		return err
 	}
-	return tx.InsertAudit(ctx, entry)
+	if by.Kind != domain.ActorStaff {
+		return tx.InsertAudit(ctx, entry)
+	}
+	key, err := alike(*entry)
+	if err != nil || s.alike.Take(key, entry.At).Allowed {
+		return errors.Join(err, tx.InsertAudit(ctx, entry))
+	}
+	return tx.RepeatAudit(ctx, entry, key)
+}
+
+// alike names entries that differ in their id and time alone.
+func alike(e domain.AuditEntry) (string, error) {
+	e.ID, e.At = domain.AuditID{}, time.Time{}
+	text, err := json.Marshal(e)
+	if err != nil {
+		return "", fmt.Errorf("audit: audit entry: %w", err)
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:]), nil
 }
 
 func encode(v any) ([]byte, error) {

@@ -16,6 +16,7 @@ import (
 
 	"candor/db"
 	"candor/handlers"
+	"candor/handlers/dashboard/auth"
 	"candor/internal/billing"
 	"candor/internal/domain"
 	"candor/internal/outbox"
@@ -80,7 +81,7 @@ func New(t testing.TB, change ...func(*handlers.Config)) *Harness {
 	h.OK(err)
 	config := handlers.Config{
 		Services: h.Service.Services,
-		Logger:   logger, Clock: h.Clock.Now, BaseURL: BaseURL, Limiter: limiter, SignedOutLimiter: limiter, LinkLimiter: limiter, OpenedLimiter: limiter, NetworkLimiter: limiter,
+		Logger:   logger, Clock: h.Clock.Now, BaseURL: BaseURL, Limiter: limiter, SignedOutLimiter: limiter, StaffLimits: auth.Limits{Person: limiter, Account: limiter, Changes: limiter, Exports: limiter}, LinkLimiter: limiter, OpenedLimiter: limiter, NetworkLimiter: limiter,
 		CookieKeys: ring.CookieKeys(), Ready: func(context.Context) error { return nil }, Version: "test",
 		Fonts: Fonts(),
 	}
