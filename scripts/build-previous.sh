@@ -42,6 +42,7 @@ if [ ! -x "$binary" ]; then
 	(cd "$source" &&
 		npm ci --include=dev --ignore-scripts --no-update-notifier --loglevel=error >/dev/null &&
 		npm run --silent build >/dev/null &&
+		go tool templ generate -path views -log-level error &&
 		go build -buildvcs=false -trimpath -ldflags "-X main.version=previous" -o candor ./cmd/candor)
 	mkdir -p bin
 	mv "$source/candor" "$binary"
