@@ -11,6 +11,8 @@ BUILDVCS := -buildvcs=$(shell git status >/dev/null 2>&1 && echo auto || echo fa
 LDFLAGS := $(if $(VERSION),-ldflags "-s -w -X main.version=$(VERSION)")
 
 FRONT := static/dist/manifest.json
+TEMPLATES := bin/templates
+GENERATED := $(FRONT) $(TEMPLATES)
 GENERATORS := tools/openapi/node_modules/.package-lock.json examples/node/node_modules/.package-lock.json
 TOOL := go tool -modfile=tools/lint.mod
 SETUP := @sh scripts/setup.sh
@@ -38,7 +40,7 @@ seed: build ## Fill the development database with a demo partner
 	@bin/candor demo seed
 
 .PHONY: build
-build: $(FRONT) ## Build bin/candor and its bill of materials
+build: $(GENERATED) ## Build bin/candor and its bill of materials
 	$(SETUP) go
 	@[ -x bin/candor ] || echo "Building Candor; the first time takes a few minutes" >&2
 	@go build -trimpath $(BUILDVCS) $(LDFLAGS) -o bin/candor ./cmd/candor
@@ -47,24 +49,19 @@ build: $(FRONT) ## Build bin/candor and its bill of materials
 # One goroutine draws a document, ten times slower with the race detector: that looks at
 # the tests that draw several at once.
 .PHONY: test
-test: $(FRONT) $(GENERATORS) ## Run every test, with Chromium and the race detector
+test: $(GENERATED) $(GENERATORS) ## Run every test, with Chromium and the race detector
 	$(SETUP) go node cc postgres chromium pdftools promtool python redis pgbouncer caddy nginx
 	PRISM=yes go test -race -timeout 30m $$(go list ./... | grep -v '/views/pdf$$')
 	go test ./views/pdf
 	go test -race -run 'IsDeterministic$$' ./views/pdf
 
 .PHONY: test-fast
-test-fast: $(FRONT) ## Run the tests that need no browser, without the slow ones and the race detector
+test-fast: $(GENERATED) ## Run the tests that need no browser, without the slow ones and the race detector
 	$(SETUP) go postgres pdftools
 	CGO_ENABLED=0 go test -short -ldflags '-s -w' ./...
 
 .PHONY: check
-check: check-generated check-format vet lint check-htmx test check-vulnerabilities ## Run everything that a change must pass
-
-.PHONY: check-generated
-check-generated:
-	$(SETUP) go
-	sh scripts/check-generated.sh
+check: check-format vet lint check-htmx test check-vulnerabilities ## Run everything that a change must pass
 
 .PHONY: check-format
 check-format:
@@ -74,48 +71,47 @@ check-format:
 	go tool templ fmt -log-level error -fail views
 
 .PHONY: vet
-vet: $(FRONT)
+vet: $(GENERATED)
 	$(SETUP) go
 	go vet ./...
 
 .PHONY: lint
-lint: $(FRONT) ## Run the linters
+lint: $(GENERATED) ## Run the linters
 	$(SETUP) go
 	$(TOOL) golangci-lint run --build-tags upgrade
 
 .PHONY: check-s3
-check-s3: $(FRONT) bin/versitygw ## Run the tests of documents on an S3 service, versitygw
+check-s3: $(GENERATED) bin/versitygw ## Run the tests of documents on an S3 service, versitygw
 	$(SETUP) go postgres
 	VERSITYGW=$(CURDIR)/bin/versitygw go test -count=1 ./internal/platform/blob ./internal/vault
 	VERSITYGW=$(CURDIR)/bin/versitygw go test -count=1 -run 'Document|Blob|Upload|Garbage|Retention|Retire' ./jobs ./internal/service/forms ./cmd/candor/admin
 	VERSITYGW=$(CURDIR)/bin/versitygw go test -count=1 -run RestoreWithDocumentsInS3 ./cmd/candor
 
 .PHONY: check-upgrade
-check-upgrade: $(FRONT) ## Upgrade the previous release to this one under traffic, go back and upgrade again; FOR=1m for longer phases
+check-upgrade: $(GENERATED) ## Upgrade the previous release to this one under traffic, go back and upgrade again; FOR=1m for longer phases
 	$(SETUP) go node postgres
 	@previous=$$(sh scripts/build-previous.sh) && \
 	go test -tags upgrade -count=1 -timeout 0 -v ./tools/upgrade -previous="$$previous" -for=$(or $(FOR),8s)
 
 .PHONY: check-htmx
-check-htmx: $(FRONT) ## Check for attributes and values that htmx doesn't know
+check-htmx: $(GENERATED) ## Check for attributes and values that htmx doesn't know
 	$(SETUP) go
 	npm run --silent check:htmx
 	go test ./views/ui -run '^TestHtmx'
 
 .PHONY: check-vulnerabilities
-check-vulnerabilities:
+check-vulnerabilities: $(GENERATED)
 	$(SETUP) go
 	@sh scripts/check-vulnerabilities.sh
 
 .PHONY: vulnerabilities
-vulnerabilities: ## Check for known vulnerabilities and record the date
+vulnerabilities: $(GENERATED) ## Check for known vulnerabilities and record the date
 	$(SETUP) go
 	@sh scripts/check-vulnerabilities.sh note
 
 .PHONY: generate
-generate: $(FRONT) ## Generate the templates' Go code and db/schema.sql
+generate: $(GENERATED) ## Generate what isn't in Git, for an editor, and db/schema.sql
 	$(SETUP) go postgres
-	go tool templ generate -log-level error
 	go test ./db -run TestSchemaDump -update
 
 .PHONY: bench
@@ -135,28 +131,28 @@ attack: build ## Attack a running service and compare the results with the limit
 	@go run ./tools/attack
 
 .PHONY: fuzz
-fuzz: $(FRONT) ## Send generated requests for a minute; FOR=1h and SEED=2 for longer and others
+fuzz: $(GENERATED) ## Send generated requests for a minute; FOR=1h and SEED=2 for longer and others
 	$(SETUP) go postgres
 	go test -count=1 -timeout 0 -v ./tools/fuzz -for=$(or $(FOR),1m) -seed=$(or $(SEED),1)
 
 .PHONY: soak
-soak: $(FRONT) bin/versitygw bin/toxiproxy-server ## Use the service for a minute while everything fails at random; FOR=30m, FAULTS=1000, SEED=7
+soak: $(GENERATED) bin/versitygw bin/toxiproxy-server ## Use the service for a minute while everything fails at random; FOR=30m, FAULTS=1000, SEED=7
 	$(SETUP) go postgres redis pdftools
 	@go build -tags soak $(BUILDVCS) -o bin/candor-soak ./cmd/candor
 	@go run ./tools/soak -for=$(or $(FOR),0) -faults=$(or $(FAULTS),0) -seed=$(or $(SEED),1)
 
 .PHONY: packages
-packages: $(FRONT) ## Build binaries, archives, deb, rpm and checksums into dist/; VERSION=1.2.3 for a release
+packages: $(GENERATED) ## Build binaries, archives, deb, rpm and checksums into dist/; VERSION=1.2.3 for a release
 	$(SETUP) go
 	@sh scripts/packages.sh $(VERSION)
 
 .PHONY: check-packages
-check-packages: $(FRONT) ## Install, upgrade, run and remove the packages and the image on a bare Debian; needs root
+check-packages: $(GENERATED) ## Install, upgrade, run and remove the packages and the image on a bare Debian; needs root
 	$(SETUP) go pdftools packagetools
 	@bash scripts/check-packages.sh
 
 .PHONY: screenshots
-screenshots: $(FRONT) ## Take pictures of every page into artifacts/, and those of the README
+screenshots: $(GENERATED) ## Take pictures of every page into artifacts/, and those of the README
 	$(SETUP) go postgres chromium pdftools
 	go test -count=1 -run 'InTheBrowser$$' ./views/form -pictures
 	go test -count=1 -run 'TestAPersonFillsInEverything|TestPagesOfLinksThatAreOver|TestWhatTheFormTakes|TestDemoPartner|InABrowser$$' ./handlers ./handlers/form ./handlers/dashboard ./handlers/docs -pictures
@@ -165,6 +161,7 @@ screenshots: $(FRONT) ## Take pictures of every page into artifacts/, and those 
 clean: ## Remove build results; .data, the development data, stays
 	rm -rf bin dist artifacts node_modules tools/openapi/node_modules tools/openapi/generated tools/openapi/goclient/generated
 	find static/dist views/pdf/fonts -type f ! -name .gitkeep -exec rm -f {} +
+	find views -name '*_templ.go' -delete
 
 # What only tests and benchmarks need: an S3 service, a proxy that makes networks worse,
 # and a program to compare with.
@@ -194,3 +191,11 @@ $(GENERATORS): %/node_modules/.package-lock.json: %/package.json %/package-lock.
 
 $(FRONT): node_modules/.package-lock.json static/build.mjs $(shell find static/css static/js static/img -type f)
 	@npm run --silent build >/dev/null
+
+# The templates' Go code. What a deleted template left is removed.
+$(TEMPLATES): go.mod $(shell find views -name '*.templ')
+	$(SETUP) go
+	@mkdir -p bin
+	@for file in $$(find views -name '*_templ.go'); do [ -f "$${file%_templ.go}.templ" ] || rm "$$file"; done
+	@go tool templ generate -path views -log-level error
+	@touch $@

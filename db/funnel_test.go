@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -242,34 +241,4 @@ func TestProblemsCountOnce(t *testing.T) {
 	if again := s.lines(`SELECT xmin::text FROM section`); again[0] != written {
 		t.Error("problems that were noted are written again")
 	}
-}
-
-// The counters start from what was there before them: all but problems, and
-// when sections were seen.
-func TestFormCountsOfThePast(t *testing.T) {
-	t.Parallel()
-	s := newStore(t)
-	for i := range 5 {
-		s.completed(s.scope, start, start.Add(time.Minute), start.Add(time.Duration(1+i*i)*time.Hour))
-	}
-	open := s.session(s.scope, start)
-	s.tx(func(tx *db.Tx) error { _, err := tx.OpenSession(s.ctx, open.ID, start); return err })
-	s.tx(func(tx *db.Tx) error {
-		_, err := tx.SaveSection(s.ctx, open.ID, "income", json.RawMessage(`{}`), start.Add(time.Hour))
-		return err
-	})
-	before := s.formCounts()
-	migration, err := os.ReadFile("migrations/00015_funnel.sql")
-	s.ok(err)
-	up, down, _ := strings.Cut(string(migration), "-- +goose Down")
-	for _, half := range []string{down, up} {
-		_, err := s.Raw().ExecContext(s.ctx, half)
-		s.ok(err)
-	}
-	if after := s.formCounts(); fmt.Sprint(after) != fmt.Sprint(before) {
-		t.Errorf("counted\n%q\nand from the past\n%q", before, after)
-	}
-	// Open sessions are still counted once.
-	s.ok(s.ReachSection(s.ctx, open.ID, "income", start.Add(2*time.Hour)))
-	s.checkFormCounts("after the past")
 }

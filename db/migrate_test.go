@@ -125,12 +125,12 @@ func TestMigrateWaitsForATableAlone(t *testing.T) {
 	testkit.Slow(t)
 	dsn := dbtest.DSN(t)
 	d := dbtest.Open(t, dsn)
-	forgetMigrations(t, d, 71) // which changes staff_user
+	forgetMigrations(t, d, 82) // which changes session
 	backup, err := d.Raw().BeginTxx(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := backup.Exec("LOCK TABLE staff_user IN ACCESS SHARE MODE"); err != nil {
+	if _, err := backup.Exec("LOCK TABLE session IN ACCESS SHARE MODE"); err != nil {
 		t.Fatal(err)
 	}
 	migrated := make(chan error, 1)
@@ -141,13 +141,13 @@ func TestMigrateWaitsForATableAlone(t *testing.T) {
 			t.Fatalf("migrated although the table is in use: %v", err)
 		default:
 		}
-		if err := d.Raw().Get(&waits, "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND relation = 'staff_user'::regclass)"); err != nil {
+		if err := d.Raw().Get(&waits, "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND relation = 'session'::regclass)"); err != nil {
 			t.Fatal(err)
 		}
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	if _, err := d.Raw().ExecContext(ctx, "SELECT FROM staff_user"); err != nil {
+	if _, err := d.Raw().ExecContext(ctx, "SELECT FROM session"); err != nil {
 		t.Errorf("a statement while the migration waits: %v", err)
 	}
 	if err := backup.Rollback(); err != nil {

@@ -594,8 +594,7 @@ CREATE TABLE public.link_use (
     address text DEFAULT ''::text NOT NULL,
     times integer DEFAULT 1 NOT NULL,
     first_at timestamp with time zone NOT NULL,
-    last_at timestamp with time zone NOT NULL,
-    CONSTRAINT link_use_kind_check CHECK ((kind = ANY (ARRAY['opened'::text, 'replaced'::text, 'wrong'::text, 'elsewhere'::text])))
+    last_at timestamp with time zone NOT NULL
 );
 
 CREATE TABLE public.passkey_challenge (
@@ -994,6 +993,9 @@ ALTER TABLE ONLY public.invoice
 
 ALTER TABLE ONLY public.invoice
     ADD CONSTRAINT invoice_subscription_id_period_start_key UNIQUE (subscription_id, period_start);
+
+ALTER TABLE public.link_use
+    ADD CONSTRAINT link_use_kind_check CHECK ((kind = ANY (ARRAY['opened'::text, 'replaced'::text, 'wrong'::text, 'elsewhere'::text]))) NOT VALID;
 
 ALTER TABLE ONLY public.link_use
     ADD CONSTRAINT link_use_pkey PRIMARY KEY (session_id, kind, user_agent, address);

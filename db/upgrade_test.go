@@ -130,7 +130,7 @@ func TestMigrationsLeaveThePreviousReleaseWorking(t *testing.T) {
 	}
 	for file, content := range since {
 		for _, wrong := range breaks(content, created) {
-			t.Errorf("%s: %s. If it must be, write `-- contract: ` with the reason before the statement, and the steps for operators into operations.md.", file, wrong)
+			t.Errorf("%s: %s. If it must be, write `-- contract: ` with the reason before the statement, and the steps for operators into CHANGELOG.md.", file, wrong)
 		}
 	}
 }

@@ -11,6 +11,7 @@ fail() {
 
 commit=$(sed -n 's/^commit=//p' scripts/previous-release)
 migration=$(sed -n 's/^migration=//p' scripts/previous-release)
+base=$(sed -n 's/^base=//p' scripts/previous-release)
 [ -n "$commit" ] && [ -n "$migration" ] || fail "scripts/previous-release names no commit or no migration"
 binary=bin/previous-$(echo "$commit" | cut -c 1-12)
 
@@ -28,7 +29,7 @@ theirs=$(git ls-tree --name-only "$commit" db/migrations/)
 for file in db/migrations/*.sql; do
 	number=$(echo "$file" | sed 's|.*/\([0-9]*\)_.*|\1|')
 	# Numbers have leading zeros and one length, so the order of texts is theirs.
-	if [ "$number" \> "$migration" ]; then continue; fi
+	if [ "$number" \> "$migration" ] || [ ! "$number" \> "$base" ]; then continue; fi
 	echo "$theirs" | grep -qxF "$file" ||
 		fail "$file came after the previous release, so its number must be above $migration"
 	git diff --quiet "$commit" -- "$file" || fail "$file was released and is changed: write another migration"
@@ -42,6 +43,7 @@ if [ ! -x "$binary" ]; then
 	(cd "$source" &&
 		npm ci --include=dev --ignore-scripts --no-update-notifier --loglevel=error >/dev/null &&
 		npm run --silent build >/dev/null &&
+		go tool templ generate -path views -log-level error &&
 		go build -buildvcs=false -trimpath -ldflags "-X main.version=previous" -o candor ./cmd/candor)
 	mkdir -p bin
 	mv "$source/candor" "$binary"

@@ -29,6 +29,7 @@ CREATE TRIGGER statement_pdf_leaves_erased BEFORE INSERT ON statement_pdf FOR EA
 
 -- What was written beside erasures before.
 DELETE FROM customer_receipt WHERE session_id IN (SELECT session_id FROM erasure);
+-- contract: these are few, found by their sessions' ids.
 DELETE FROM link_use WHERE session_id IN (SELECT session_id FROM erasure);
 
 -- +goose Down
