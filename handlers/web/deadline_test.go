@@ -25,7 +25,7 @@ func (l *line) SetReadDeadline(t time.Time) error {
 }
 
 func (l *line) Read([]byte) (int, error) {
-	time.Sleep(min(l.pause, time.Until(l.deadline)))
+	time.Sleep(min(l.pause, time.Until(l.deadline))) //nolint:forbidigo // on the clock of synctest
 	if !time.Now().Before(l.deadline) {
 		return 0, os.ErrDeadlineExceeded
 	}
@@ -44,7 +44,7 @@ func (l *line) cut(busy time.Duration, crowded func() bool) time.Duration {
 		if _, err := body.Read(nil); errors.Is(err, ErrTooSlow) {
 			return time.Since(began)
 		}
-		time.Sleep(busy)
+		time.Sleep(busy) //nolint:forbidigo // on the clock of synctest
 	}
 	return 0
 }

@@ -144,7 +144,7 @@ type side struct {
 	typed   func(Field, string) url.Values
 	fields  map[string]url.Values
 	blank   map[string]url.Values // of amounts without an answer: a period can be chosen first
-	texts   map[string]string // the inputs of a field or a whole list as one text; "" for a preset
+	texts   map[string]string     // the inputs of a field or a whole list as one text; "" for a preset
 }
 
 // readSide reads the inputs of one side. typed returns a field's: an input that is too long

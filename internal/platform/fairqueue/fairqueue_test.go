@@ -14,7 +14,7 @@ import (
 func TestInvariants(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {
-		r := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // repeatable
+		r := rand.New(rand.NewPCG(seed, 0))
 		limits := Limits{Places: 1 + r.IntN(12), Each: 1 + r.IntN(6), Waiting: 1 + r.IntN(4)}
 		q, keys := New[int](limits), 1+r.IntN(8)
 		var held []*Place[int]

@@ -138,6 +138,6 @@ func TestAccountsOfAnyoneTakeNoneOfTheOthers(t *testing.T) {
 				t.Errorf("an approved account's: %v after %s", err, time.Since(began))
 			}
 		}
-		time.Sleep(uploadWait + time.Second)
+		time.Sleep(uploadWait + time.Second) //nolint:forbidigo // on the clock of synctest
 	})
 }
