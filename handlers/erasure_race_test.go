@@ -137,7 +137,7 @@ func newErasureRace(t *testing.T) *erasureRace {
 		database := c.Sessions.DB
 		r.metrics = metrics.New(metrics.Source{
 			Backlog: func(ctx context.Context) (db.DeliveryBacklog, error) { return database.DeliveryBacklog(ctx, c.Clock()) },
-			Pool:    database.Stats, Clock: c.Clock, Version: "test",
+			Pool:    database.Stats, CommitWaits: database.CommitWaits, Clock: c.Clock, Version: "test",
 		})
 		log = requestlog.NewWriter(database, c.Logger, r.metrics.RequestsUnlogged)
 		c.Called, c.Answered = log.Add, r.metrics.Answered
