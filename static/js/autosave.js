@@ -383,9 +383,9 @@ document.addEventListener("htmx:finally:request", ({ detail: { ctx } }) => {
   if (state) state.dataset.sent = "lost";
   const refusal = document.getElementById("refusal");
   if (!form) {
-    if (!own || refusal.hasChildNodes()) return;
+    if (!own || refusal.firstChild) return;
     refusal.append(Object.assign(document.createElement("p"), { className: "wrap error", textContent: refusal.dataset.unsaved }));
-    refusal.scrollIntoView({ block: "nearest" });
+    refusal.scrollIntoView();
     return;
   }
   dirty = form;

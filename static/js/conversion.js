@@ -1,7 +1,7 @@
 // What an amount comes to in its section's unit is said beside it while it is typed:
 // "= $83.33 a month". Whole cents, halves away from zero, as in internal/form (D49, D53).
 // What this can't read, such as "2,000 per year", the server says after the next save.
-const written = /^(?:\+\s*)?(?:(?:a\$|au\$|aud|\$)\s*)?(.*?)\s*(k?)$/s;
+const written = /^\+?\s*(?:(?:au?)?\$|aud)?\s*(.*?)\s*(k?)$/s;
 const plain = /^(?:\d*|\d{1,3}(?:[,\s]\d{3})+)(?:\.\d{0,2})?$/;
 const timesAYear = { week: 52n, fortnight: 26n, month: 12n, quarter: 4n, year: 1n };
 
