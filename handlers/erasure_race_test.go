@@ -135,6 +135,7 @@ func newErasureRace(t *testing.T) *erasureRace {
 	var log *requestlog.Writer
 	r.Harness = harness.New(t, func(c *handlers.Config) {
 		database := c.Sessions.DB
+		c.PlacesEach = 1000 // erasures that are held, and what waits for them, are of one account
 		r.metrics = metrics.New(metrics.Source{
 			Backlog: func(ctx context.Context) (db.DeliveryBacklog, error) { return database.DeliveryBacklog(ctx, c.Clock()) },
 			Pool:    database.Stats, CommitWaits: database.CommitWaits, Clock: c.Clock, Version: "test",

@@ -6,6 +6,7 @@
 package handlers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,6 +57,7 @@ type Config struct {
 	RefusalDelay     time.Duration               // before a response that says to come back later; zero for none
 	SignedOutLimiter ratelimit.Limiter           // of posts by anyone to the dashboard, by network
 	StaffLimits      auth.Limits                 // of staff who are signed in
+	PlacesEach       int                         // of an account's requests in each of its lines; 0 for the usual (D88)
 	LinkLimiter      ratelimit.Limiter           // of posts to a form, by its link
 	OpenedLimiter    ratelimit.Limiter           // of posts by browsers that opened their form, by network
 	NetworkLimiter   ratelimit.Limiter           // of other posts to forms, and of wrong links, by network
@@ -134,6 +136,7 @@ func newServer(c Config) (*server, *echo.Echo, error) {
 
 // wire makes the applications, each with what it needs.
 func (s *server) wire() (err error) {
+	calls, pages := cmp.Or(s.PlacesEach, callsAtOnce), cmp.Or(s.PlacesEach, pagesAtOnce())
 	cookies := web.Cookies{Secure: !s.Development}
 	notices := web.Notices{Cookies: cookies, Path: view.Root, Texts: dashboard.NoticeTexts}
 	if s.origins, err = web.NewOrigins(s.BaseURL); err != nil {
@@ -144,7 +147,7 @@ func (s *server) wire() (err error) {
 	}
 	if s.api, err = api.New(api.Config{
 		Billing: s.Billing, Idempotency: s.Idempotency, Keys: s.Keys, Sessions: s.Sessions, Simulator: s.Simulator, Webhooks: s.Webhooks,
-		Clock: s.Clock, BaseURL: s.BaseURL, Limiter: s.Limiter, Line: web.NewLine(callsAtOnce),
+		Clock: s.Clock, BaseURL: s.BaseURL, Limiter: s.Limiter, Line: web.NewLine(calls),
 	}); err != nil {
 		return err
 	}
@@ -167,7 +170,7 @@ func (s *server) wire() (err error) {
 	})
 	s.dashboard = dashboard.New(dashboard.Config{
 		Accounts: s.Accounts, Attempts: s.Attempts, Audit: s.Audit, StaffAuth: s.StaffAuth, Billing: s.Billing, Home: s.Home, Keys: s.Keys, Live: s.Live, RequestLog: s.RequestLog, Search: s.Search, Sessions: s.Sessions, Team: s.Team, Webhooks: s.Webhooks,
-		Logger: s.Logger, Clock: s.Clock, BaseURL: s.BaseURL, Auth: s.auth, Limiter: s.Limiter, Pages: web.NewLine(pagesAtOnce()), Exports: web.NewLine(pagesAtOnce() / 2), Notices: notices, Fonts: s.Fonts, FormData: api.SubmittedData, QuickStart: s.docs.QuickStart,
+		Logger: s.Logger, Clock: s.Clock, BaseURL: s.BaseURL, Auth: s.auth, Limiter: s.Limiter, Pages: web.NewLine(pages), Exports: web.NewLine(pages / 2), Notices: notices, Fonts: s.Fonts, FormData: api.SubmittedData, QuickStart: s.docs.QuickStart,
 	})
 	return nil
 }
