@@ -19,7 +19,7 @@ var errNotApproved = domain.Errorf(domain.CodeForbidden, "This account is not ap
 // (D42). A session that a staff user creates is in the audit log; the session
 // and the request log name an API key.
 func (s *Service) Create(ctx context.Context, scope domain.Scope, key *idempotency.Key[*domain.Session], params domain.NewSession) (*domain.Session, error) {
-	if key == nil && isOneRow(scope, params) {
+	if key == nil && IsOneRow(scope, params) {
 		session, err := params.Session(scope, s.Clock.Now(), s.Policy.CheckURL, nil)
 		if err != nil {
 			return nil, err
@@ -35,8 +35,9 @@ func (s *Service) Create(ctx context.Context, scope domain.Scope, key *idempoten
 	})
 }
 
-// isOneRow reports whether creating the session reads and writes nothing but its row.
-func isOneRow(scope domain.Scope, params domain.NewSession) bool {
+// IsOneRow reports whether creating the session reads and writes nothing but its row:
+// without a key, it shares a statement with all that come at the same time.
+func IsOneRow(scope domain.Scope, params domain.NewSession) bool {
 	return !scope.Livemode && params.By.Kind != domain.ActorStaff && params.Language == "" && params.Prefill == nil
 }
 
