@@ -30,18 +30,9 @@ const servesAgain = 10 * time.Second
 func TestFailoverLosesNothing(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
-	dir := openDir(t)
-	primary := startPostgres(t, filepath.Join(dir, "a"))
-	standby := startStandby(t, primary, filepath.Join(dir, "b"))
-	env := process.NewEnvironment(t).With("CANDOR_RATE_PER_MINUTE", "1000000", "CANDOR_RATE_BURST", "1000000", "CANDOR_BASE_URL", "http://localhost:8080",
-		"CANDOR_SWEEP_INTERVAL", "1s", "CANDOR_RESCUE_AFTER", "1s", "DATABASE_URL", "postgres://candor@/candor?sslmode=disable&host="+socketOf(t, primary)+","+socketOf(t, standby)+"&port=5432,5432")
-	hooks := process.NewReceiver(t, nil)
-	a := process.CreateAccount(t, env, "--webhook-url", hooks.URL)
-	hooks.SetSecret(a.TestWebhookSecret)
-	web, worker := process.Serve(t, env, "web"), process.Serve(t, env, "worker")
-	api := process.NewPartner(t, web.URL, a.TestKey)
-	api.Do("GET", "/events?wait=1&after=1000000", "") // so that the web process listens
-	l := &load{base: web.URL, key: a.TestKey, opened: map[string]bool{}}
+	r := serveReplicated(t, unlimitedEnvironment(t).With("CANDOR_RESCUE_AFTER", "1s"))
+	primary, standby, web, worker, api, hooks := r.primary, r.standby, r.web, r.worker, r.api, r.hooks
+	l := &load{base: web.URL, key: r.key, opened: map[string]bool{}}
 
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -117,6 +108,38 @@ func wantListening(t *testing.T, d *db.DB, pattern string) {
 		err := d.Raw().GetContext(t.Context(), &n, `SELECT count(*) FROM pg_stat_activity WHERE query LIKE $1`, pattern)
 		return err == nil && n > 0
 	})
+}
+
+// replicated is a web process and a worker on a primary and its replica.
+type replicated struct {
+	primary, standby *devpg.Server
+	web, worker      *process.Candor
+	hooks            *process.Receiver
+	api              process.Partner
+	key              string // of the API, in test mode
+}
+
+// serveReplicated starts them with env. The web process listens for events.
+func serveReplicated(t *testing.T, env process.Environment) replicated {
+	t.Helper()
+	dir := openDir(t)
+	primary := startPostgres(t, filepath.Join(dir, "a"))
+	standby := startStandby(t, primary, filepath.Join(dir, "b"))
+	env = env.With("DATABASE_URL", "postgres://candor@/candor?sslmode=disable&host="+socketOf(t, primary)+","+socketOf(t, standby)+"&port=5432,5432")
+	hooks := process.NewReceiver(t, nil)
+	a := process.CreateAccount(t, env, "--webhook-url", hooks.URL)
+	hooks.SetSecret(a.TestWebhookSecret)
+	web, worker := process.Serve(t, env, "web"), process.Serve(t, env, "worker")
+	api := process.NewPartner(t, web.URL, a.TestKey)
+	api.Do("GET", "/events?wait=1&after=1000000", "")
+	return replicated{primary, standby, web, worker, hooks, api, a.TestKey}
+}
+
+// unlimitedEnvironment has no limits to requests, and sweeps often.
+func unlimitedEnvironment(t *testing.T) process.Environment {
+	t.Helper()
+	return process.NewEnvironment(t).With("CANDOR_RATE_PER_MINUTE", "1000000", "CANDOR_RATE_BURST", "1000000", "CANDOR_BASE_URL", "http://localhost:8080",
+		"CANDOR_SWEEP_INTERVAL", "1s")
 }
 
 // startStandby starts a replica of a server. Commits wait for it.

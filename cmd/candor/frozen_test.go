@@ -106,17 +106,9 @@ func TestFrozenStandby(t *testing.T) {
 func TestFrozenPrimary(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
-	dir := openDir(t)
-	primary := startPostgres(t, filepath.Join(dir, "a"))
-	standby := startStandby(t, primary, filepath.Join(dir, "b"))
-	env := frozenEnvironment(t).With("DATABASE_URL", "postgres://candor@/candor?sslmode=disable&host="+socketOf(t, primary)+","+socketOf(t, standby)+"&port=5432,5432")
-	hooks := process.NewReceiver(t, nil)
-	a := process.CreateAccount(t, env, "--webhook-url", hooks.URL)
-	hooks.SetSecret(a.TestWebhookSecret)
-	web, worker := process.Serve(t, env, "web"), process.Serve(t, env, "worker")
-	api := process.NewPartner(t, web.URL, a.TestKey)
-	api.Do("GET", "/events?wait=1&after=1000000", "") // so that the web process listens
-	l := &keyedLoad{base: web.URL, key: a.TestKey, made: map[string]string{}}
+	r := serveReplicated(t, frozenEnvironment(t))
+	primary, standby, web, worker, api, hooks := r.primary, r.standby, r.web, r.worker, r.api, r.hooks
+	l := &keyedLoad{base: web.URL, key: r.key, made: map[string]string{}}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var wg sync.WaitGroup
@@ -188,8 +180,7 @@ func TestFrozenPrimary(t *testing.T) {
 
 func frozenEnvironment(t *testing.T) process.Environment {
 	t.Helper()
-	return process.NewEnvironment(t).With("CANDOR_RATE_PER_MINUTE", "1000000", "CANDOR_RATE_BURST", "1000000", "CANDOR_BASE_URL", "http://localhost:8080",
-		"CANDOR_SWEEP_INTERVAL", "1s", "CANDOR_METRICS_ADDR", "localhost:0", "CANDOR_DB_TIMEOUT", patience.String())
+	return unlimitedEnvironment(t).With("CANDOR_METRICS_ADDR", "localhost:0", "CANDOR_DB_TIMEOUT", patience.String())
 }
 
 // freeze stops a server's processes until thaw, or the test's end.
