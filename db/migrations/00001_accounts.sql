@@ -60,7 +60,7 @@ CREATE TABLE audit_log (
     action      text NOT NULL, -- api_key.created
     target_id   text NOT NULL,
     target_name text NOT NULL, -- as it was then
-    address     text NOT NULL, -- '' where nobody was connected
+    address     text NOT NULL, -- '' without a client
     before      jsonb, -- what changed, without secrets
     after       jsonb
 );

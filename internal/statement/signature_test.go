@@ -128,7 +128,7 @@ func FuzzSameName(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, one, other string) {
 		if len(one) > 200 || len(other) > 200 {
-			t.Skip("the form takes no longer names")
+			return // the form takes no longer names
 		}
 		if !statement.SameName(one, one) {
 			t.Errorf("%q isn't itself", one)

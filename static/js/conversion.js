@@ -1,14 +1,14 @@
 // What an amount comes to in its section's unit is said beside it while it is typed:
 // "= $83.33 a month". Whole cents, halves away from zero, as in internal/form (D49, D53).
 // What this can't read, such as "2,000 per year", the server says after the next save.
-const written = /^\+?\s*(?:(?:au?)?\$|aud)?\s*(.*?)\s*(k?)$/s;
-const plain = /^(?:\d*|\d{1,3}(?:[,\s]\d{3})+)(?:\.\d{0,2})?$/;
+const written = /^\s*\+?\s*(?:(?:au?)?\$|aud)?\s*(.*?)\s*(k?)\s*$/is;
+const plain = /^(?=.*\d)(?:\d*|\d{1,3}(?:[,\s]\d{3})+)(?:\.\d{0,2})?$/;
 const timesAYear = { week: 52n, fortnight: 26n, month: 12n, quarter: 4n, year: 1n };
 
 // cents of a text, such as "1,250.50", "$2k" and "+500"; null if it can't be read here.
 function centsOf(text) {
-  const [, number, thousands] = text.normalize("NFKC").toLowerCase().trim().match(written);
-  if (!plain.test(number) || !/\d/.test(number)) return null;
+  const [, number, thousands] = written.exec(text.normalize("NFKC"));
+  if (!plain.test(number)) return null;
   const [dollars, cents = ""] = number.replace(/[,\s]/g, "").split(".");
   return BigInt(dollars + cents.padEnd(2, "0")) * (thousands ? 1000n : 1n);
 }
