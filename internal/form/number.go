@@ -39,8 +39,8 @@ func NumberOrNull(answer **int, largest int, name, label string) Field {
 
 func optional(answer **int, largest int, sign string) *whole {
 	v := &whole{p: new(int), answer: answer, max: largest, sign: sign}
-	if *answer != nil {
-		v.set(**answer)
+	if *answer != nil { // only read: several draw one statement at a time
+		*v.p, v.input = **answer, strconv.Itoa(**answer)
 	}
 	return v
 }
