@@ -2,6 +2,7 @@ package web
 
 import (
 	"math"
+	"runtime"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -22,9 +23,11 @@ const (
 // A Line gives each account places of its own for its requests (D88).
 type Line = fairqueue.Queue[domain.AccountID]
 
-// NewLine returns a Line of so many places for each account.
+// NewLine returns a Line of so many places for each account, of which it has half a core's
+// worth while other accounts come, so that it leaves them the rest.
 func NewLine(each int) *Line {
-	return fairqueue.New[domain.AccountID](fairqueue.Limits{Places: math.MaxInt, Each: each, Waiting: mostWaiting})
+	beside := min(each, max(1, runtime.GOMAXPROCS(0)/2))
+	return fairqueue.New[domain.AccountID](fairqueue.Limits{Places: math.MaxInt, Each: each, Beside: beside, Waiting: mostWaiting})
 }
 
 // InLine serves a request when its account has a place for it. It is refused, with text,

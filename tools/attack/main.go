@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -24,6 +25,11 @@ import (
 )
 
 func main() {
+	// The flood’s threads have low priority. None may hold what the victim needs to go on:
+	// a processor of the runtime, or the world stopped for the collector.
+	runtime.GOMAXPROCS(4 * floodConnections)
+	debug.SetGCPercent(-1)
+	debug.SetMemoryLimit(2 << 30)
 	seconds := flag.Int("seconds", 10, "how long each flood lasts")
 	only := flag.String("only", "", "run these parts, by commas")
 	a := &attack{}

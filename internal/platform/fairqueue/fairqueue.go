@@ -3,12 +3,13 @@
 //
 // After each call, which TestInvariants checks:
 //
-//  1. At most Places are taken, and at most Each by one key.
+//  1. At most Places are taken, and at most Each by one key; none is granted to a key
+//     that has Beside or more while another key came within a second.
 //  2. A key took a place only while more were free than it had. So it never takes the
 //     last one unless it has none.
 //  3. No one waits who could have a place.
-//  4. A place went to who came first of those who could have it. By 2 and 3 no key that
-//     waits then had fewer.
+//  4. A place went to the key that had the fewest of those that could have it, and of equal
+//     ones to who came first.
 //  5. At most Waiting of a key wait.
 //  6. Who left, or no longer waits, leaves nothing behind.
 package fairqueue
@@ -17,14 +18,19 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 )
 
 // Limits of a Queue.
 type Limits struct {
 	Places  int // that can be taken at once
 	Each    int // of them by one key
+	Beside  int // of them by one key while others came lately; 0 for Each
 	Waiting int // of one key, at least 1
 }
+
+// lately is how long a key that came counts as one that others leave room for.
+const lately = time.Second
 
 // ErrFull says that too many of a key wait.
 var ErrFull = errors.New("fairqueue: too many wait")
@@ -36,6 +42,13 @@ type Queue[K comparable] struct {
 	free    int
 	taken   map[K][]*Place[K] // by the keys that have one, oldest first
 	waiting []*Place[K]       // in the order in which they came
+
+	last, other arrival[K] // the last to come, and the last of another key than that
+}
+
+type arrival[K comparable] struct {
+	key K
+	at  time.Time // zero for none
 }
 
 // Place is a place, or the wait for one.
@@ -55,6 +68,7 @@ func New[K comparable](l Limits) *Queue[K] {
 func (q *Queue[K]) Join(key K) (*Place[K], error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	defer q.grant()
 	waiting := 0
 	for _, p := range q.waiting {
 		if p.key == key {
@@ -64,9 +78,12 @@ func (q *Queue[K]) Join(key K) (*Place[K], error) {
 	if waiting >= q.limits.Waiting {
 		return nil, ErrFull
 	}
+	if key != q.last.key {
+		q.other = q.last
+	}
+	q.last = arrival[K]{key, time.Now()}
 	p := &Place[K]{q, key, make(chan struct{})}
 	q.waiting = append(q.waiting, p)
-	q.grant()
 	return p, nil
 }
 
@@ -78,6 +95,7 @@ func (p *Place[K]) Leave() {
 	q := p.queue
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	defer q.grant()
 	if i := slices.Index(q.waiting, p); i >= 0 {
 		q.waiting = slices.Delete(q.waiting, i, i+1)
 		return
@@ -87,7 +105,6 @@ func (p *Place[K]) Leave() {
 	if len(q.taken[p.key]) == 0 {
 		delete(q.taken, p.key)
 	}
-	q.grant()
 }
 
 // Crowded reports whether its user should make haste: fewer than a quarter of the places
@@ -102,9 +119,13 @@ func (p *Place[K]) Crowded() bool {
 // grant gives places to who waits as long as someone may have one.
 func (q *Queue[K]) grant() {
 	for {
-		next := slices.IndexFunc(q.waiting, func(p *Place[K]) bool {
-			return len(q.taken[p.key]) < min(q.limits.Each, q.free)
-		})
+		next := -1
+		for i, p := range q.waiting {
+			has := len(q.taken[p.key])
+			if has < min(q.most(p.key), q.free) && (next < 0 || has < len(q.taken[q.waiting[next].key])) {
+				next = i
+			}
+		}
 		if next < 0 {
 			return
 		}
@@ -114,4 +135,17 @@ func (q *Queue[K]) grant() {
 		q.taken[p.key] = append(q.taken[p.key], p)
 		close(p.granted)
 	}
+}
+
+// most is how many places a key may have now. A key that has fewer than Beside never
+// waits for others' second to pass, and one that has more is asked again when it leaves.
+func (q *Queue[K]) most(key K) int {
+	others := q.last
+	if others.key == key {
+		others = q.other
+	}
+	if q.limits.Beside > 0 && time.Since(others.at) < lately {
+		return q.limits.Beside
+	}
+	return q.limits.Each
 }

@@ -7,48 +7,70 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 // TestInvariants takes random steps of random keys and checks what the package promises
 // after each.
 func TestInvariants(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(300) {
-		r := rand.New(rand.NewPCG(seed, 0))
-		limits := Limits{Places: 1 + r.IntN(12), Each: 1 + r.IntN(6), Waiting: 1 + r.IntN(4)}
-		q, keys := New[int](limits), 1+r.IntN(8)
-		var held []*Place[int]
-		for step := range 300 {
-			before, wereFree, waited := counts(q), q.free, slices.Clone(q.waiting)
-			switch action := r.IntN(5); {
-			case action == 0 && len(q.waiting) > 0:
-				q.waiting[r.IntN(len(q.waiting))].Leave()
-			case action <= 2 && len(held) > 0:
-				i := r.IntN(len(held))
-				before[held[i].key]--
-				wereFree++
-				held[i].Leave()
-				held = slices.Delete(held, i, i+1)
-			default:
-				if came, err := q.Join(r.IntN(keys)); err == nil {
-					waited = append(waited, came)
+	synctest.Test(t, func(t *testing.T) {
+		for seed := range uint64(300) {
+			tryAll(t, seed)
+		}
+	})
+}
+
+func tryAll(t *testing.T, seed uint64) {
+	r := rand.New(rand.NewPCG(seed, 0))
+	limits := Limits{Places: 1 + r.IntN(12), Each: 1 + r.IntN(6), Waiting: 1 + r.IntN(4)}
+	limits.Beside = r.IntN(limits.Each + 1)
+	q, keys := New[int](limits), 1+r.IntN(8)
+	var held []*Place[int]
+	came := map[int]time.Time{}
+	for step := range 300 {
+		time.Sleep(time.Duration(r.IntN(2)*r.IntN(1200)) * time.Millisecond)
+		before, wereFree, waited := counts(q), q.free, slices.Clone(q.waiting)
+		switch action := r.IntN(5); {
+		case action == 0 && len(q.waiting) > 0:
+			i := r.IntN(len(waited))
+			waited[i].Leave()
+			waited = slices.Delete(waited, i, i+1)
+		case action <= 2 && len(held) > 0:
+			i := r.IntN(len(held))
+			before[held[i].key]--
+			wereFree++
+			held[i].Leave()
+			held = slices.Delete(held, i, i+1)
+		default:
+			key := r.IntN(keys)
+			if p, err := q.Join(key); err == nil {
+				waited, came[key] = append(waited, p), time.Now()
+			}
+		}
+		most := func(key int) int {
+			for other, at := range came {
+				if other != key && limits.Beside > 0 && time.Since(at) < lately {
+					return limits.Beside
 				}
 			}
-			granted := slices.DeleteFunc(slices.Clone(waited), func(t *Place[int]) bool { return !isGranted(t) })
-			held = append(held, granted...)
-			if problem := wrong(q, held, waited, granted, before, wereFree); problem != "" {
-				t.Fatalf("seed %d, step %d, %+v: %s; %d free, taken %v", seed, step, limits, problem, q.free, q.taken)
-			}
+			return limits.Each
 		}
-		for _, w := range slices.Clone(q.waiting) {
-			w.Leave()
+		granted := slices.DeleteFunc(slices.Clone(waited), func(t *Place[int]) bool { return !isGranted(t) })
+		held = append(held, granted...)
+		if problem := wrong(q, held, waited, granted, before, wereFree, most); problem != "" {
+			t.Fatalf("seed %d, step %d, %+v: %s; %d free, taken %v", seed, step, limits, problem, q.free, q.taken)
 		}
-		for _, h := range held {
-			h.Leave()
-		}
-		if q.free != limits.Places || len(q.taken)+len(q.waiting) != 0 {
-			t.Fatalf("seed %d: %d of %d places are free at the end, taken %v, %d wait", seed, q.free, limits.Places, q.taken, len(q.waiting))
-		}
+	}
+	for _, w := range slices.Clone(q.waiting) {
+		w.Leave()
+	}
+	for _, h := range held {
+		h.Leave()
+	}
+	if q.free != limits.Places || len(q.taken)+len(q.waiting) != 0 {
+		t.Fatalf("seed %d: %d of %d places are free at the end, taken %v, %d wait", seed, q.free, limits.Places, q.taken, len(q.waiting))
 	}
 }
 
@@ -71,7 +93,7 @@ func isGranted(t *Place[int]) bool {
 
 // wrong is the invariant that does not hold, "" for none. When the places were granted,
 // waited waited, and before and wereFree were taken and free.
-func wrong(q *Queue[int], held, waited, granted []*Place[int], before map[int]int, wereFree int) string {
+func wrong(q *Queue[int], held, waited, granted []*Place[int], before map[int]int, wereFree int, most func(int) int) string {
 	taken, waiting := map[int]int{}, map[int]int{}
 	for _, t := range held {
 		taken[t.key]++
@@ -86,8 +108,8 @@ func wrong(q *Queue[int], held, waited, granted []*Place[int], before map[int]in
 		return "more places than there are"
 	}
 	for key, n := range taken {
-		if n > q.limits.Each {
-			return "more than Each of a key"
+		if n > q.limits.Each || n > before[key] && n > most(key) {
+			return "more than the most of a key"
 		}
 		if n > before[key] && n > 1 && n-1 >= wereFree {
 			return "a key took a place while no more were free than it had"
@@ -97,14 +119,14 @@ func wrong(q *Queue[int], held, waited, granted []*Place[int], before map[int]in
 		if n > q.limits.Waiting {
 			return "more than Waiting of a key"
 		}
-		if taken[key] < min(q.limits.Each, q.free) {
+		if taken[key] < min(most(key), q.free) {
 			return "one waits who could have a place"
 		}
 	}
 	if len(granted) == 1 {
 		first := granted[0]
 		for i, t := range waited {
-			if t != first && before[t.key] < min(q.limits.Each, wereFree) && (i < slices.Index(waited, first) || before[t.key] < before[first.key]) {
+			if t != first && before[t.key] < min(most(t.key), wereFree) && (before[t.key] < before[first.key] || before[t.key] == before[first.key] && i < slices.Index(waited, first)) {
 				return "one who came before, or whose key had fewer places, waits on"
 			}
 		}
