@@ -1,10 +1,6 @@
 package docs
 
-import (
-	"bytes"
-	"regexp"
-	"text/template"
-)
+import "regexp"
 
 var shellBlock = regexp.MustCompile("(?s)```sh ([^\n]+)\n(.*?)\n```")
 
@@ -15,17 +11,13 @@ func (s *Server) QuickStart(key string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.Key = key
-	t, err := template.ParseFS(guideFiles, "guides/quick-start.md")
+	f["Key"] = key
+	text, err := f.read("quick-start")
 	if err != nil {
 		return nil, err
 	}
-	var text bytes.Buffer
-	if err := t.Execute(&text, f); err != nil {
-		return nil, err
-	}
 	out := map[string]string{}
-	for _, block := range shellBlock.FindAllStringSubmatch(text.String(), -1) {
+	for _, block := range shellBlock.FindAllStringSubmatch(text, -1) {
 		out[block[1]] = block[2]
 	}
 	return out, nil
