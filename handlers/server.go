@@ -147,7 +147,7 @@ func (s *server) wire() (err error) {
 	}
 	if s.api, err = api.New(api.Config{
 		Billing: s.Billing, Idempotency: s.Idempotency, Keys: s.Keys, Sessions: s.Sessions, Simulator: s.Simulator, Webhooks: s.Webhooks,
-		Clock: s.Clock, BaseURL: s.BaseURL, Limiter: s.Limiter, Line: web.NewLine(calls),
+		Clock: s.Clock, BaseURL: s.BaseURL, Limiter: s.Limiter, Line: web.NewLine(calls, "Other requests of this account are still being worked on."),
 	}); err != nil {
 		return err
 	}
@@ -170,18 +170,21 @@ func (s *server) wire() (err error) {
 	})
 	s.dashboard = dashboard.New(dashboard.Config{
 		Accounts: s.Accounts, Attempts: s.Attempts, Audit: s.Audit, StaffAuth: s.StaffAuth, Billing: s.Billing, Home: s.Home, Keys: s.Keys, Live: s.Live, RequestLog: s.RequestLog, Search: s.Search, Sessions: s.Sessions, Team: s.Team, Webhooks: s.Webhooks,
-		Logger: s.Logger, Clock: s.Clock, BaseURL: s.BaseURL, Auth: s.auth, Limiter: s.Limiter, Pages: web.NewLine(pages), Exports: web.NewLine(pages / 2), Notices: notices, Fonts: s.Fonts, FormData: api.SubmittedData, QuickStart: s.docs.QuickStart,
+		Logger: s.Logger, Clock: s.Clock, BaseURL: s.BaseURL, Auth: s.auth, Limiter: s.Limiter,
+		Pages:   web.NewLine(pages, "Your team’s other requests are still being worked on."),
+		Exports: web.NewLine(pages/2, "Other exports of your team are still running."),
+		Notices: notices, Fonts: s.Fonts, FormData: api.SubmittedData, QuickStart: s.docs.QuickStart,
 	})
 	return nil
 }
 
-// callsAtOnce are the places of an account for its API requests: more than a machine of
-// two cores can work on, and a fifth of the usual connections to the database.
-const callsAtOnce = 4
+// callsAtOnce are the places of an account for its API requests while no other account
+// comes: four in five of the usual connections to the database.
+const callsAtOnce = 16
 
 // pagesAtOnce are the places of an account for its pages, of which exports have half as
 // many of their own.
-func pagesAtOnce() int { return min(max(2, runtime.GOMAXPROCS(0)), callsAtOnce) }
+func pagesAtOnce() int { return min(max(2, runtime.GOMAXPROCS(0)), 4) }
 
 // addressOf returns how a client's address is found: the connection's, or
 // behind trusted proxies the last X-Forwarded-For entry that none of them is.

@@ -35,7 +35,8 @@ func startWorker(ctx context.Context, c config.Config, a *app, logger *slog.Logg
 	work := jobs.Config{
 		DB: a.DB, DSN: a.dsn, DirectDSN: a.direct, Outbox: a.Outbox, Dispatcher: dispatcher, Ring: a.Ring, Blobs: a.Blobs, Fonts: fonts, Signer: signer,
 		Mail: a.mail, BaseURL: c.PublicURL(), Clock: domain.SystemClock, Logger: logger, Observer: a.metrics, Tracer: a.tracer,
-		SweepEvery: c.SweepInterval, RescueAfter: c.RescueAfter, PDFWorkers: runtime.GOMAXPROCS(0),
+		// Drawing takes a core. The others are for people who wait for a page.
+		SweepEvery: c.SweepInterval, RescueAfter: c.RescueAfter, PDFWorkers: max(1, runtime.GOMAXPROCS(0)/2),
 		Terms: c.Terms, Payments: a.stripe,
 	}
 	worker, err := jobs.NewWorker(ctx, work)

@@ -27,7 +27,7 @@ func (s *Server) Admit(next echo.HandlerFunc) echo.HandlerFunc {
 		if browser {
 			c.Response().Header().Set(echo.HeaderAccessControlAllowOrigin, "*") // else the page couldn't read why it is refused
 		}
-		if err := s.limitEarly(c); err != nil {
+		if err := s.admitEarly(c); err != nil {
 			return err
 		}
 		unknown := s.authenticate(c)
@@ -46,7 +46,9 @@ func (s *Server) Admit(next echo.HandlerFunc) echo.HandlerFunc {
 			return domain.Errorf(domain.CodeForbidden, "API keys are for servers only: everyone who opens this page can read the key in it. Delete the key, and call the API from your server.")
 		}
 		if p := web.RequestOf(c).Principal; p != nil {
-			return web.InLine(c, s.Line, p.AccountID, "Other requests of this account are still being worked on.", func() error { return next(c) })
+			if err := s.Line.Enter(c, p.AccountID); err != nil {
+				return err
+			}
 		}
 		return next(c)
 	}

@@ -24,12 +24,12 @@ func (s *Server) limit(c echo.Context) error {
 	return answerQuota(c, s.Limiter.Take(limitKey(web.RequestOf(c).Principal, c.RealIP()), s.Clock.Now()))
 }
 
-// limitEarly refuses a request with an API key before the database is asked for
-// the key, if it would be rejected afterwards: a key that was valid lately if
-// its account's bucket is empty; another key if its network's bucket is empty
-// and the network has tried too many such keys. It admits no one: each request
-// that it passes on is authenticated.
-func (s *Server) limitEarly(c echo.Context) error {
+// admitEarly does before the database is asked for the request's key what can be done
+// without: a key that was valid lately waits in its account's line, or is refused if the
+// account's bucket is empty; another key is refused if its network's bucket is empty and
+// the network has tried too many such keys. It admits no one by itself: each request that
+// it passes on is authenticated.
+func (s *Server) admitEarly(c echo.Context) error {
 	r, now := web.RequestOf(c), s.Clock.Now()
 	key, err := bearer(c.Request().Header)
 	if err != nil || !domain.WellFormedAPIKey(key) {
@@ -38,7 +38,7 @@ func (s *Server) limitEarly(c echo.Context) error {
 	if caller, known := s.callers.Get(domain.HashAPIKey(key)); known {
 		quota := s.Limiter.Peek(limitKey(&caller, ""), now)
 		if quota.Allowed {
-			return nil
+			return s.Line.Enter(c, caller.AccountID)
 		}
 		r.Caller = &caller
 		return answerQuota(c, quota)

@@ -161,15 +161,15 @@ func TestStaffSessionsCountForTheAPI(t *testing.T) {
 	}
 }
 
-// TestAccountsWaitInLinesOfTheirOwn: an account whose API requests all hang has four of
+// TestAccountsWaitInLinesOfTheirOwn: an account whose API requests all hang has its places
 // them under way, and neither another account nor its own staff wait for them. When they
 // are done, those that waited are served.
 func TestAccountsWaitInLinesOfTheirOwn(t *testing.T) {
 	t.Parallel()
-	h := harness.New(t)
+	const places, calls = 4, 10
+	h := harness.New(t, func(c *handlers.Config) { c.PlacesEach = places })
 	session, jo := h.NewSession(h.TestScope(), domain.NewSession{}), h.Staff(domain.RoleOwner)
 	other := h.StaffOf(h.NewAccount("b@lender.example", "starter").AccountID, domain.RoleOwner)
-	const places, calls = 4, 10
 	answers := make(chan int, calls)
 	err := h.DB.InTx(h.Context(), func(tx *db.Tx) error {
 		if _, err := tx.CancelSession(h.Context(), h.TestScope(), session.ID, h.Clock.Now()); err != nil {

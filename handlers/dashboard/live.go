@@ -41,6 +41,7 @@ func (s *Server) FollowChanges(c echo.Context, v *Visit) error {
 		return c.NoContent(http.StatusNotAcceptable)
 	}
 	request, start := web.RequestOf(c), time.Now()
+	request.Leave()
 	defer func() { request.Waited += time.Since(start) }()
 	out := http.NewResponseController(c.Response())
 	return s.Live.Follow(c.Request().Context(), v.Staff, params, func(names ...string) error {

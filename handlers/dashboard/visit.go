@@ -128,33 +128,21 @@ func (s *Server) serve(c echo.Context, route *Route) error {
 	if !web.ByItself(c) {
 		v.notice = s.Notices.Text(c) // else another page's would be lost
 	}
-	return s.inLine(c, v)
+	return route.Serve(c, v)
 }
 
 // counted is what a limit counts of the route besides requests: what writes an audit
-// entry (D88).
+// entry; and the line in which the request waits (D88). A stream leaves it once it has
+// begun.
 func (s *Server) counted(route *Route) auth.Action {
-	name := route.Method + " " + route.Path
+	action := auth.Action{Line: s.Pages, Name: route.Method + " " + route.Path}
 	switch {
 	case route.Has(AsFile):
-		return auth.Action{Limiter: s.Auth.Limits.Exports, Name: name}
+		action.Line, action.Limiter = s.Exports, s.Auth.Limits.Exports
 	case route.Method == http.MethodPost, route.May == domain.DownloadData:
-		return auth.Action{Limiter: s.Auth.Limits.Changes, Name: name}
+		action.Limiter = s.Auth.Limits.Changes
 	}
-	return auth.Action{}
-}
-
-// inLine serves the request when the account has a place for it. A stream needs none: it
-// works only when something changes.
-func (s *Server) inLine(c echo.Context, v *Visit) error {
-	serve := func() error { return v.Route.Serve(c, v) }
-	switch {
-	case v.Route.Has(Streams):
-		return serve()
-	case v.Route.Has(AsFile):
-		return web.InLine(c, s.Exports, v.Scope.AccountID, "Other exports of your team are still running.", serve)
-	}
-	return web.InLine(c, s.Pages, v.Scope.AccountID, "Your team’s other requests are still being worked on.", serve)
+	return action
 }
 
 // leadToDuty leads to My account, which shows the user's duty. A posted form is

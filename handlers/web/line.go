@@ -21,35 +21,43 @@ const (
 )
 
 // A Line gives each account places of its own for its requests (D88).
-type Line = fairqueue.Queue[domain.AccountID]
-
-// NewLine returns a Line of so many places for each account, of which it has half a core's
-// worth while other accounts come, so that it leaves them the rest.
-func NewLine(each int) *Line {
-	beside := min(each, max(1, runtime.GOMAXPROCS(0)/2))
-	return fairqueue.New[domain.AccountID](fairqueue.Limits{Places: math.MaxInt, Each: each, Beside: beside, Waiting: mostWaiting})
+type Line struct {
+	places *fairqueue.Queue[domain.AccountID]
+	busy   string // the text of a refusal
 }
 
-// InLine serves a request when its account has a place for it. It is refused, with text,
-// if it would wait too long.
-func InLine(c echo.Context, line *Line, account domain.AccountID, text string, serve func() error) error {
-	place, err := line.Join(account)
-	if err != nil {
-		return Busy(text, busyRetry)
-	}
+// NewLine returns a Line of so many places for each account, of which it has half a core's
+// worth while other accounts come, so that it leaves them the rest. It refuses with busy.
+func NewLine(each int, busy string) *Line {
+	beside := min(each, max(1, runtime.GOMAXPROCS(0)/2))
+	return &Line{fairqueue.New[domain.AccountID](fairqueue.Limits{Places: math.MaxInt, Each: each, Beside: beside, Waiting: mostWaiting}), busy}
+}
+
+// Enter waits until the account has a place for the request, unless it has had one. The
+// request keeps it until it leaves, at the latest at its end. It is refused if it would
+// wait too long.
+func (l *Line) Enter(c echo.Context, account domain.AccountID) error {
 	r, ctx := RequestOf(c), c.Request().Context()
-	r.leave = place.Leave
-	defer r.Leave()
+	if r.entered {
+		return nil
+	}
+	place, err := l.places.Join(account)
+	if err != nil {
+		return Busy(l.busy, busyRetry)
+	}
 	timer := time.NewTimer(longestWait)
 	defer timer.Stop()
 	select {
 	case <-place.Granted():
-		return serve()
+		r.entered, r.leave = true, place.Leave
+		return nil
 	case <-timer.C:
-		return Busy(text, busyRetry)
+		err = Busy(l.busy, busyRetry)
 	case <-ctx.Done():
-		return ctx.Err()
+		err = ctx.Err()
 	}
+	place.Leave()
+	return err
 }
 
 // Leave gives the request's place back, if it has one: before it only waits, or sends
@@ -58,5 +66,13 @@ func (r *Request) Leave() {
 	if r.leave != nil {
 		r.leave()
 		r.leave = nil
+	}
+}
+
+// LeaveAtEnd is the middleware by which no request keeps a place.
+func LeaveAtEnd(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		defer RequestOf(c).Leave()
+		return next(c)
 	}
 }

@@ -33,8 +33,9 @@ type Request struct {
 	Staff *domain.StaffSession // who is signed in
 	Visit any                  // the dashboard's own record of the request
 
-	body  *timedBody // nil if it has none
-	leave func()     // gives back the place in a line; nil if it has none
+	body    *timedBody // nil if it has none
+	entered bool       // a line
+	leave   func()     // gives back the place in it; nil if it has none
 }
 
 type requestKey struct{}

@@ -10,8 +10,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"candor/internal/domain"
 	"candor/tools/harness"
@@ -91,21 +92,23 @@ func (o *outcome) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// flood sends the requests of next over 40 connections until ctx ends. A real
+// flood sends the requests of next over so many connections until ctx ends. A real
 // attacker has another machine, so these threads only get the CPU time that the
 // service and the victim leave.
-func (a *attack) flood(ctx context.Context, next func() []byte) *outcome {
+func (a *attack) flood(ctx context.Context, connections int, next func() []byte) *outcome {
 	o := &outcome{statuses: map[int]int{}}
 	var work sync.WaitGroup
-	for range floodConnections {
+	for range connections {
 		work.Go(func() {
-			runtime.LockOSThread()                               // for good: the thread ends with its priority
-			_ = syscall.Setpriority(syscall.PRIO_PROCESS, 0, 19) // without it the flood disturbs more
+			runtime.LockOSThread() // for good: the thread ends with its policy
+			// Without it the flood disturbs more.
+			_ = unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_IDLE}, 0)
 			var c *harness.Client
 			defer func() { c.Close() }()
 			for ctx.Err() == nil {
-				status, _ := a.send(&c, next()) // a broken connection is counted as 0
-				o.count(status)
+				if status, _ := a.send(ctx, &c, next()); ctx.Err() == nil { // a broken connection is counted as 0
+					o.count(status)
+				}
 			}
 		})
 	}
@@ -120,7 +123,7 @@ func (a *attack) besideVictim(ctx context.Context, next func() []byte) (*outcome
 	defer cancel()
 	seen := make(chan *probe)
 	go func() { seen <- a.watch(ctx) }()
-	o := a.flood(ctx, next)
+	o := a.flood(ctx, floodConnections, next)
 	return o, <-seen
 }
 
@@ -177,7 +180,7 @@ func (a *attack) refusedClients(ctx context.Context) error {
 	call := func(span time.Duration) *outcome {
 		ctx, cancel := context.WithTimeout(ctx, span)
 		defer cancel()
-		return a.flood(ctx, func() []byte { return request })
+		return a.flood(ctx, floodConnections, func() []byte { return request })
 	}
 	for used := 0; used < 4000; { // more than both bursts: of the network and of unknown keys
 		used += call(time.Second).total

@@ -164,7 +164,7 @@ func pages(paths ...string) func(*attack, context.Context) (func(context.Context
 		}
 		header := []string{"X-Forwarded-For: " + attackerNetwork, "Cookie: " + b.cookies("/dashboard")}
 		return func(ctx context.Context) *outcome {
-			return a.flood(ctx, func() []byte {
+			return a.flood(ctx, floodConnections, func() []byte {
 				return harness.Request("GET", a.Addr, "/dashboard/test"+numbered(paths[rand.IntN(len(paths))], "%23"), "", header...)
 			})
 		}, nil
@@ -186,7 +186,7 @@ func posts(forms ...form) func(*attack, context.Context) (func(context.Context) 
 		}
 		cookie := b.cookies("/dashboard")
 		return func(ctx context.Context) *outcome {
-			return a.flood(ctx, func() []byte {
+			return a.flood(ctx, floodConnections, func() []byte {
 				f := forms[rand.IntN(len(forms))]
 				return post{"/test" + f.path, f.values, cookie}.request(a.Addr, attackerNetwork)
 			})
@@ -198,7 +198,9 @@ func posts(forms ...form) func(*attack, context.Context) (func(context.Context) 
 func calls(method, path, body string) func(*attack, context.Context) (func(context.Context) *outcome, error) {
 	return func(a *attack, _ context.Context) (func(context.Context) *outcome, error) {
 		request := harness.Request(method, a.Addr, path, body, "X-Forwarded-For: "+attackerNetwork, "Authorization: Bearer "+a.Account.TestKey)
-		return func(ctx context.Context) *outcome { return a.flood(ctx, func() []byte { return request }) }, nil
+		return func(ctx context.Context) *outcome {
+			return a.flood(ctx, floodConnections, func() []byte { return request })
+		}, nil
 	}
 }
 
@@ -238,19 +240,10 @@ func (a *attack) streams(ctx context.Context) (func(context.Context) *outcome, e
 	if err != nil {
 		return nil, err
 	}
+	request := harness.Request("GET", a.Addr, "/dashboard/test/live?on=session", "", "Accept: text/event-stream",
+		"X-Forwarded-For: "+attackerNetwork, "Cookie: "+b.cookies("/dashboard"))
 	return func(ctx context.Context) *outcome {
-		o := &outcome{statuses: map[int]int{}}
-		var work sync.WaitGroup
-		for range manyStreams {
-			work.Go(func() {
-				for ctx.Err() == nil {
-					got, _ := b.send(ctx, http.MethodGet, "/dashboard/test/live?on=session", http.NoBody, map[string]string{"Accept": "text/event-stream"})
-					o.count(got.status)
-				}
-			})
-		}
-		work.Wait()
-		return o
+		return a.flood(ctx, manyStreams, func() []byte { return request })
 	}, nil
 }
 
@@ -353,7 +346,7 @@ func (n *neighbour) watch(ctx context.Context, span time.Duration) []sight {
 	}{
 		{"API", func() error { return n.createAndGet(ctx) }},
 		{"form", func() error {
-			status, err := n.send(&kept, n.forms[rand.IntN(len(n.forms))])
+			status, err := n.send(context.WithoutCancel(ctx), &kept, n.forms[rand.IntN(len(n.forms))])
 			return expect(http.StatusOK, status, err)
 		}},
 		{"page", func() error {

@@ -144,7 +144,7 @@ func (a *attack) guessedLinks(ctx context.Context) error {
 		if string(guess) == token {
 			continue
 		}
-		status, _ := a.send(&conn, harness.Request("GET", a.Addr, "/f/"+c.id+"/"+url.PathEscape(string(guess)), "", "X-Forwarded-For: 198.51.102.200"))
+		status, _ := a.send(ctx, &conn, harness.Request("GET", a.Addr, "/f/"+c.id+"/"+url.PathEscape(string(guess)), "", "X-Forwarded-For: 198.51.102.200"))
 		o.count(status)
 	}
 	opened := o.statuses[http.StatusOK] + o.statuses[http.StatusSeeOther]

@@ -54,7 +54,7 @@ func (a *attack) callAPI(ctx context.Context, p *probe) {
 	defer func() { c.Close() }()
 	for ctx.Err() == nil {
 		began := time.Now()
-		status, err := a.send(&c, request)
+		status, err := a.send(context.WithoutCancel(ctx), &c, request)
 		switch {
 		case err == nil && status == http.StatusCreated:
 			p.times = append(p.times, time.Since(began))
@@ -71,7 +71,9 @@ func (a *attack) checkReady(ctx context.Context, p *probe) {
 	request := harness.Request("GET", a.Addr, "/readyz", "", "Connection: close")
 	for ctx.Err() == nil {
 		var c *harness.Client
-		status, err := a.send(&c, request)
+		waits, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+		status, err := a.send(waits, &c, request)
+		cancel()
 		c.Close()
 		p.checks++
 		if err != nil || status != http.StatusOK {
@@ -82,17 +84,18 @@ func (a *attack) checkReady(ctx context.Context, p *probe) {
 }
 
 // send sends a request over a kept connection. It opens one if there is none, and
-// drops it after an error.
-func (a *attack) send(c **harness.Client, request []byte) (status int, err error) {
+// drops it after an error, such as the end of ctx.
+func (a *attack) send(ctx context.Context, c **harness.Client, request []byte) (status int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
 	if *c == nil {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		defer cancel()
 		if *c, err = harness.Dial(ctx, a.Addr); err != nil {
 			*c = nil
 			return 0, err
 		}
 	}
-	if err = (*c).Conn.SetDeadline(time.Now().Add(10 * time.Second)); err == nil {
+	until, _ := ctx.Deadline()
+	if err = (*c).Conn.SetDeadline(until); err == nil {
 		status, err = (*c).Do(request)
 	}
 	if err != nil {

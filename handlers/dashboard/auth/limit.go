@@ -37,10 +37,20 @@ type bucket struct {
 	text string // of a refusal
 }
 
-// An Action is what a limit counts besides requests; the zero value is none.
+// An Action is what a limit counts besides requests, and where it waits; the zero value
+// does neither.
 type Action struct {
 	ratelimit.Limiter
 	Name string
+	Line *web.Line
+}
+
+// enter waits for a place for the visitor's action.
+func (a Action) enter(c echo.Context, v visitor) error {
+	if a.Line == nil {
+		return nil
+	}
+	return a.Line.Enter(c, v.account)
 }
 
 // buckets are those of a visitor who does something.
@@ -56,7 +66,7 @@ func (s *Server) buckets(v visitor, does Action) []bucket {
 }
 
 // Admit is Session for a request that counts. A browser that is known by its cookie is
-// refused before the database is asked for its session; so is one whose cookie no one
+// refused, or waits, before the database is asked for its session; so is one whose cookie no one
 // knows, if its network has tried too many. It admits no one by itself: each request
 // that it lets through is looked up.
 func (s *Server) Admit(c echo.Context, does Action) (*domain.StaffSession, error) {
@@ -71,6 +81,9 @@ func (s *Server) Admit(c echo.Context, does Action) (*domain.StaffSession, error
 			if err := b.refusal(b.Peek(b.key, now)); err != nil {
 				return nil, err
 			}
+		}
+		if err := does.enter(c, v); err != nil {
+			return nil, err
 		}
 	} else if err := network.refusal(network.Peek(network.key, now)); err != nil {
 		return nil, err
@@ -90,7 +103,7 @@ func (s *Server) Admit(c echo.Context, does Action) (*domain.StaffSession, error
 			return nil, err
 		}
 	}
-	return session, nil
+	return session, does.enter(c, v)
 }
 
 // refusal says how long to wait, nil if the quota allows the request.

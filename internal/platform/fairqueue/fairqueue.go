@@ -68,7 +68,6 @@ func New[K comparable](l Limits) *Queue[K] {
 func (q *Queue[K]) Join(key K) (*Place[K], error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	defer q.grant()
 	waiting := 0
 	for _, p := range q.waiting {
 		if p.key == key {
@@ -84,6 +83,10 @@ func (q *Queue[K]) Join(key K) (*Place[K], error) {
 	q.last = arrival[K]{key, time.Now()}
 	p := &Place[K]{q, key, make(chan struct{})}
 	q.waiting = append(q.waiting, p)
+	q.grant()
+	if q.limits.Beside > 0 {
+		time.AfterFunc(lately, q.grantAgain) // others then may have Each
+	}
 	return p, nil
 }
 
@@ -95,7 +98,6 @@ func (p *Place[K]) Leave() {
 	q := p.queue
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	defer q.grant()
 	if i := slices.Index(q.waiting, p); i >= 0 {
 		q.waiting = slices.Delete(q.waiting, i, i+1)
 		return
@@ -105,6 +107,7 @@ func (p *Place[K]) Leave() {
 	if len(q.taken[p.key]) == 0 {
 		delete(q.taken, p.key)
 	}
+	q.grant()
 }
 
 // Crowded reports whether its user should make haste: fewer than a quarter of the places
@@ -137,8 +140,13 @@ func (q *Queue[K]) grant() {
 	}
 }
 
-// most is how many places a key may have now. A key that has fewer than Beside never
-// waits for others' second to pass, and one that has more is asked again when it leaves.
+func (q *Queue[K]) grantAgain() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.grant()
+}
+
+// most is how many places a key may have now.
 func (q *Queue[K]) most(key K) int {
 	others := q.last
 	if others.key == key {

@@ -30,10 +30,15 @@ func tryAll(t *testing.T, seed uint64) {
 	var held []*Place[int]
 	came := map[int]time.Time{}
 	for step := range 300 {
-		time.Sleep(time.Duration(r.IntN(2)*r.IntN(1200)) * time.Millisecond)
+		q.mu.Lock()
 		before, wereFree, waited := counts(q), q.free, slices.Clone(q.waiting)
-		switch action := r.IntN(5); {
-		case action == 0 && len(q.waiting) > 0:
+		q.mu.Unlock()
+		action := r.IntN(6)
+		switch {
+		case action == 5:
+			time.Sleep(time.Duration(r.IntN(1500)) * time.Millisecond)
+			synctest.Wait()
+		case action == 0 && len(waited) > 0:
 			i := r.IntN(len(waited))
 			waited[i].Leave()
 			waited = slices.Delete(waited, i, i+1)
@@ -59,15 +64,25 @@ func tryAll(t *testing.T, seed uint64) {
 		}
 		granted := slices.DeleteFunc(slices.Clone(waited), func(t *Place[int]) bool { return !isGranted(t) })
 		held = append(held, granted...)
-		if problem := wrong(q, held, waited, granted, before, wereFree, most); problem != "" {
+		if action == 5 {
+			granted = nil // at several times
+		}
+		q.mu.Lock()
+		problem := wrong(q, held, waited, granted, before, wereFree, most)
+		q.mu.Unlock()
+		if problem != "" {
 			t.Fatalf("seed %d, step %d, %+v: %s; %d free, taken %v", seed, step, limits, problem, q.free, q.taken)
 		}
 	}
-	for _, w := range slices.Clone(q.waiting) {
-		w.Leave()
+	time.Sleep(lately) // the last timer
+	synctest.Wait()
+	for len(q.waiting) > 0 {
+		q.waiting[0].Leave()
 	}
-	for _, h := range held {
-		h.Leave()
+	for _, all := range q.taken {
+		for _, p := range slices.Clone(all) {
+			p.Leave()
+		}
 	}
 	if q.free != limits.Places || len(q.taken)+len(q.waiting) != 0 {
 		t.Fatalf("seed %d: %d of %d places are free at the end, taken %v, %d wait", seed, q.free, limits.Places, q.taken, len(q.waiting))
