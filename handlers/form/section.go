@@ -141,7 +141,7 @@ func mostBytes(section string) int64 {
 var errUnknownAction = domain.Errorf(domain.CodeInvalidRequest, "The page has no such button.")
 
 func newAnswer(v *visit, section string, values url.Values) (*answer, error) {
-	a := &answer{visit: v, section: section, edit: form.Edit{Typed: values}}
+	a := &answer{visit: v, section: section, edit: form.Edit{Ours: values}}
 	verb, target, _ := strings.Cut(values.Get("action"), ":")
 	a.action, a.target = verb, target
 	for i, was := range values["was"] {
@@ -149,7 +149,7 @@ func newAnswer(v *visit, section string, values url.Values) (*answer, error) {
 		if err != nil || i == maxWas {
 			return nil, web.Unreadable(errors.New("the page does not say what it replaces"))
 		}
-		a.edit.Was = append(a.edit.Was, replaced)
+		a.edit.Bases = append(a.edit.Bases, replaced)
 	}
 	switch verb {
 	case view.ActionKeep, view.ActionTake:
@@ -157,9 +157,9 @@ func newAnswer(v *visit, section string, values url.Values) (*answer, error) {
 		if err != nil {
 			return nil, web.Unreadable(err)
 		}
-		a.edit.Settle(target, seen, verb == view.ActionTake)
+		a.edit.Resolve(target, seen, verb == view.ActionTake)
 	case view.ActionJoin:
-		a.edit.Join = target
+		a.edit.Union = target
 	case view.ActionEvidence:
 		if !statement.KnownCategory(target) {
 			return nil, errUnknownAction
@@ -178,7 +178,7 @@ func (a *answer) decide(ctx context.Context, merged *form.Merged) (forms.Save, e
 	section.Read(merged.Store)
 	a.page.Section, a.status = section, http.StatusOK
 	save := forms.Save{Section: section, Skip: a.action == view.ActionAutosave && !merged.Changed}
-	if len(merged.Collisions) > 0 {
+	if len(merged.Conflicts) > 0 {
 		a.collide(merged)
 		return save, nil
 	}
@@ -211,7 +211,7 @@ func (a *answer) decide(ctx context.Context, merged *form.Merged) (forms.Save, e
 // empty is the section without answers, to be completed.
 func (a *answer) empty() *form.Section {
 	section := a.Empty(a.section)
-	section.FromPage = len(a.edit.Was) > 0
+	section.FromPage = len(a.edit.Bases) > 0
 	return section
 }
 
@@ -220,7 +220,7 @@ func (a *answer) empty() *form.Section {
 func (a *answer) collide(merged *form.Merged) {
 	a.page.Stored, a.page.Section = a.page.Section, a.Empty(a.section)
 	a.page.Section.Read(merged.Show)
-	a.page.Was, a.page.Collisions = merged.Was.Encode(), merged.Collisions
+	a.page.Was, a.page.Collisions = merged.Base.Encode(), merged.Conflicts
 	if a.action != view.ActionAutosave {
 		a.status = http.StatusUnprocessableEntity
 	}
@@ -269,7 +269,7 @@ func (a *answer) changeList(ctx context.Context, section *form.Section) error {
 	case view.ActionRemove:
 		// If items were added or removed elsewhere, the number means another item.
 		i, err := strconv.Atoi(number)
-		if same := len(a.edit.Was) == 0 || list.Version == a.edit.Typed.Get(name+".version"); err == nil && same && list.Remove(i) {
+		if same := len(a.edit.Bases) == 0 || list.Version == a.edit.Ours.Get(name+".version"); err == nil && same && list.Remove(i) {
 			a.page.Focus = view.AfterRemoval(list, i)
 			if list.Len() == 0 {
 				section.Untick(list.Name)

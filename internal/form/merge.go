@@ -2,6 +2,7 @@ package form
 
 import (
 	"crypto/rand"
+	"fmt"
 	"maps"
 	"net/url"
 	"slices"
@@ -9,25 +10,74 @@ import (
 	"strings"
 )
 
-// An Edit is what a page sends of a section: every input as it is now, and as
-// it was when the page last agreed with what is stored.
+// Merging edits (ADR 36)
+//
+// A customer has a section open twice: on a phone and a computer, or in a tab that was
+// forgotten. Each page sends all inputs of its form, also those that nobody touched there.
+// Storing them as they come would undo what the other page saved. So each post is a
+// three-way merge, as in version control:
+//
+//   - ours are the inputs as the page sends them;
+//   - theirs are the inputs that are stored now, by whichever page saved last;
+//   - base are the inputs as they were when the page last agreed with what is stored. The
+//     page has them in its hidden input "was", so the server keeps no history.
+//
+// What is merged. The unit is what has one meaning by itself: a field with all its inputs.
+// A date made of the day of one device and the month of another is a day that no one
+// typed, and so is an amount with a period that was chosen for another. A unit is known by
+// the path of its field. Texts are compared as they are stored, so a space or a comma is no
+// change; a choice that the page started with is no answer, and loses to one.
+//
+//	ours = theirs          that
+//	only theirs changed    theirs
+//	only ours changed      ours; cleared is an answer, too
+//	both changed           a conflict
+//
+// Ticks of what the customer has are units as well (D56). A tick has two values, so two
+// changes of one are the same change: ticks never conflict. Unticking hides the questions
+// below, so their answers are taken for cleared.
+//
+// Rows of lists. A row has no identity but its position: pages work without script, and
+// the contract numbers rows (D47). A number means the same row on two sides only if no row
+// was added, removed or moved between them. That is what a list's version says: it changes
+// with each such change. While ours, base and theirs have one version, rows are matched by
+// number and merged field by field, except that a row which was blank and is filled in on
+// both sides is two rows. With different versions no rule about contents is safe: two
+// accounts at one bank look alike, and a wrong match puts a balance under another account.
+// Then the list is one unit: it is taken whole from the side that changed it, or conflicts.
+//
+// What becomes of a conflict. Theirs stays stored, because another page was told that it
+// is. Ours stays on the page beside it, and the base of that unit stays what it was, so
+// that each later post of the page finds the same conflict until the customer resolves it:
+// keep ours, take theirs (Edit.Resolve), or, of a list, have the rows of both (Edit.Union).
+// Units without conflict are stored at once; one conflict holds up nothing else.
+//
+// Several bases. A request whose response was lost may have been stored or not. The page
+// then sends each state that it sent since as a further base. Theirs is unchanged if it
+// equals any of them, because the page itself put it there; ours is unchanged only if it
+// equals all of them, or typing an old answer again would do nothing.
+//
+// So, whatever the order of the posts: a unit that one device changed is stored as that
+// device left it; a post never changes a unit that its page didn't; what was typed is
+// stored, or on its page in a conflict that has a name. TestMergeKeepsEveryEdit tries it.
+
+// An Edit is what a page sends of a section.
 type Edit struct {
-	Typed url.Values
-	// Was are the inputs that Typed replaces. There are two after a request
-	// whose response the page doesn't know: those before it and those in it.
-	// With none, Typed replaces everything (D47).
-	Was []url.Values
-	// Join names a list whose collision ends: items that were added or changed
-	// here follow the stored ones.
-	Join string
+	Ours url.Values
+	// Bases are the inputs that Ours replaces: those that the page knows to be stored, then
+	// those that it sent since. With none, Ours replaces everything (D47).
+	Bases []url.Values
+	// Union names a list whose conflict ends: rows that were added or changed here follow
+	// the stored ones.
+	Union string
 }
 
-// Settle ends the collision of the named field: the edit replaces what the
-// customer has seen of it, and with take it becomes that.
-func (e Edit) Settle(name string, seen url.Values, take bool) {
-	sides := e.Was
+// Resolve ends the conflict of the named field: ours replaces what the customer has seen
+// of theirs, and with take it becomes that.
+func (e Edit) Resolve(name string, seen url.Values, take bool) {
+	sides := e.Bases
 	if take {
-		sides = append(slices.Clone(sides), e.Typed)
+		sides = append(slices.Clone(sides), e.Ours)
 	}
 	for _, side := range sides {
 		maps.DeleteFunc(side, func(input string, _ []string) bool { return inputOf(name, input) })
@@ -44,129 +94,107 @@ func inputOf(name, input string) bool {
 	return input == name || strings.HasPrefix(input, name+".")
 }
 
-// A Merged is an edit brought together with what is stored.
+// A Merged is an edit merged with what is stored.
 type Merged struct {
 	Store url.Values // to store
-	Show  url.Values // Store, with what was typed for each collision
-	Was   url.Values // what the next edit of the page replaces
-	// Collisions are the names of the fields and lists that were changed both
-	// here and elsewhere. Store keeps what is stored of them.
-	Collisions []string
-	Changed    bool // Store has answers that weren't stored
+	Show  url.Values // Store, with ours of each conflict
+	Base  url.Values // of the page's next edit: Store, with the base of each conflict
+	// Conflicts are the names of the fields and lists in conflict. Pages call each a
+	// collision, in attributes that scripts of open pages read.
+	Conflicts []string
+	Changed   bool // Store has answers that weren't stored
 }
 
-// Merge brings an edit together with the stored inputs of a section, field by
-// field. blank returns the section without answers. Items are numbered by
-// position, so a list whose items were added or removed elsewhere is merged as
-// one field.
-func Merge(blank func() *Section, edit Edit, stored url.Values) *Merged {
-	if len(edit.Was) == 0 {
-		return overwrite(blank(), edit.Typed)
+// add adds inputs that are the same to store, to show and as a base.
+func (m *Merged) add(inputs url.Values) {
+	for _, out := range []url.Values{m.Store, m.Show, m.Base} {
+		maps.Copy(out, inputs)
 	}
-	m := &merge{join: edit.Join, typed: readSide(blank, edit.Typed, Field.Typed), stored: readSide(blank, stored, Field.kept)}
-	m.out = &Merged{Store: url.Values{}, Show: url.Values{}, Was: url.Values{}}
-	for _, was := range edit.Was {
-		m.was = append(m.was, readSide(blank, was, Field.kept))
-	}
-	if rest := m.untick(edit.Typed); len(rest) < len(edit.Typed) {
-		m.typed = readSide(blank, rest, Field.Typed)
-	}
-	m.kinds()
-	for _, g := range m.typed.section.Groups {
-		for _, f := range g.Fields {
-			m.field(f.Name)
-		}
-		if g.List != nil {
-			m.list(g.List.Name)
-		}
-	}
-	return m.out
 }
 
-// overwrite takes what was typed for all there is.
-func overwrite(section *Section, typed url.Values) *Merged {
-	out := url.Values{}
-	maps.Copy(out, typed)
-	for _, g := range section.Groups {
-		if g.List != nil {
-			out.Set(g.List.Name+versionInput, rand.Text())
-		}
-	}
-	return &Merged{Store: out, Show: out, Was: out, Changed: true}
-}
-
-// untick returns what was typed without the answers of kinds that were unticked, which
-// the page then hides (D56). A post without any tick says nothing about kinds.
-func (m *merge) untick(typed url.Values) url.Values {
-	rest, has := maps.Clone(typed), m.typed.section.has
-	for _, g := range m.typed.section.Groups {
-		kind := g.Kind()
-		if kind == "" || len(has) == 0 || slices.Contains(has, kind) || !slices.ContainsFunc(m.was, func(was *side) bool { return was.section.Has(kind) }) {
-			continue
-		}
-		maps.DeleteFunc(rest, func(input string, _ []string) bool {
-			return g.List != nil && inputOf(g.List.Name, input) || slices.ContainsFunc(g.Fields, func(f Field) bool { return inputOf(f.Name, input) })
-		})
-	}
-	return rest
-}
-
-// kinds merges the ticks of what the customer has one by one (D56).
-func (m *merge) kinds() {
-	var out []string
-	for _, kind := range m.typed.section.kinds() {
-		has, stored := m.typed.section.Has(kind), m.stored.section.Has(kind)
-		here := slices.ContainsFunc(m.was, func(was *side) bool { return was.section.Has(kind) != has })
-		m.out.Changed = m.out.Changed || here && has != stored
-		if has && here || stored && !here {
-			out = append(out, kind)
-		}
-	}
-	if len(out) > 1 {
-		out = slices.DeleteFunc(out, func(kind string) bool { return kind == HasNone })
-	}
-	for _, values := range []url.Values{m.out.Store, m.out.Show, m.out.Was} {
-		values[HasInput] = out
-	}
+// version gives the list a version.
+func (m *Merged) version(list, version string) {
+	m.add(url.Values{list + versionInput: {version}})
 }
 
 type merge struct {
-	typed, stored *side
-	was           []*side // the newest last
-	join          string
-	out           *Merged
+	ours, theirs *side
+	bases        []*side // the newest last
+	union        string
+	out          *Merged
 }
 
-// A side is a section's inputs by the name of their field. Fields that aren't
-// asked or have no answer have none.
+// Merge merges an edit with theirs, the stored inputs of its section. blank returns the
+// section without answers.
+func Merge(blank func() *Section, edit Edit, theirs url.Values) *Merged {
+	out := &Merged{Store: url.Values{}, Show: url.Values{}, Base: url.Values{}}
+	section := blank()
+	if len(edit.Bases) == 0 {
+		out.Changed = true
+		out.add(edit.Ours)
+		for _, g := range section.Groups {
+			if g.List != nil {
+				out.version(g.List.Name, rand.Text())
+			}
+		}
+		return out
+	}
+	m := &merge{theirs: read(blank(), theirs, Field.kept), union: edit.Union, out: out}
+	for _, base := range edit.Bases {
+		m.bases = append(m.bases, read(blank(), base, Field.kept))
+	}
+	m.ours = read(section, m.unticked(section, edit.Ours), Field.Typed)
+	m.kinds()
+	for _, g := range section.Groups {
+		for _, f := range g.Fields {
+			m.unit(f.Name)
+		}
+		if g.List != nil {
+			m.list(g.List)
+		}
+	}
+	return out
+}
+
+// A side is the answers of ours, of theirs or of a base.
 type side struct {
 	section *Section
-	typed   func(Field, string) url.Values
-	fields  map[string]url.Values
-	blank   map[string]url.Values // of amounts without an answer: a period can be chosen first
-	texts   map[string]string     // the inputs of a field or a whole list as one text; "" for a preset
+	// inputs are a field's. One that is too long to keep is ours, but neither stored nor
+	// known to be (D85).
+	inputs  func(Field, string) url.Values
+	answers map[string]url.Values // the inputs of each field that has an answer, by its path
+	periods map[string]url.Values // of amounts without an answer: a period can be chosen first
+	texts   map[string]string     // the answer of a field or list to compare; "" for none and for a preset
+	items   map[string][]string   // the answers of each item of a list to compare
 }
 
-// readSide reads the inputs of one side. typed returns a field's: an input that is too long
-// to keep is typed, but neither stored nor known to be (D85).
-func readSide(blank func() *Section, values url.Values, typed func(Field, string) url.Values) *side {
-	s := &side{section: blank(), typed: typed, fields: map[string]url.Values{}, blank: map[string]url.Values{}, texts: map[string]string{}}
-	s.section.Read(values)
-	s.section.Walk(func(path string, f Field) {
-		switch inputs := typed(f, path); {
+func read(section *Section, values url.Values, inputs func(Field, string) url.Values) *side {
+	s := &side{section, inputs, map[string]url.Values{}, map[string]url.Values{}, map[string]string{}, map[string][]string{}}
+	section.Read(values)
+	section.Walk(func(path string, f Field) {
+		switch typed := inputs(f, path); {
 		case !f.Asked():
-		case answered(inputs):
-			s.fields[path] = inputs
+		case answered(typed):
+			s.answers[path] = typed
 			if !f.isPreset() {
-				s.texts[path] = inputs.Encode()
+				s.texts[path] = inputs(f, f.Name).Encode() // an item's has no number
 			}
 		case f.Kind == KindMoney:
-			s.blank[path] = inputs
+			s.periods[path] = typed
 		}
 	})
-	for _, g := range s.section.Groups {
+	for _, g := range section.Groups {
+		for i := 0; g.List != nil && i < g.List.Len(); i++ {
+			item := ""
+			for _, f := range g.List.Item(i) {
+				if text := s.texts[g.List.Input(i, f)]; text != "" {
+					item += "&" + text
+				}
+			}
+			s.items[g.List.Name] = append(s.items[g.List.Name], item)
+		}
 		if g.List != nil {
-			s.texts[g.List.Name] = s.listText(g.List)
+			s.texts[g.List.Name] = fmt.Sprintf("%q", s.items[g.List.Name])
 		}
 	}
 	return s
@@ -178,8 +206,8 @@ func (f Field) isPreset() bool {
 	return f.Preset != "" && (input == f.Preset || input == PresetInput)
 }
 
-// answered is false for blank inputs: the period of an amount that isn't there
-// (D53) is no answer.
+// answered is false for blank inputs: the period of an amount that isn't there (D53) is no
+// answer.
 func answered(inputs url.Values) bool {
 	for name, values := range inputs {
 		if values[0] != "" && !strings.HasSuffix(name, ".period") {
@@ -189,155 +217,153 @@ func answered(inputs url.Values) bool {
 	return false
 }
 
-func (s *side) listText(l *List) string {
-	text := []string{strconv.Itoa(l.Len())}
-	for i := range l.Len() {
-		for _, f := range l.Item(i) {
-			text = append(text, s.texts[l.Input(i, f)])
-		}
-	}
-	return strings.Join(text, "\n")
-}
-
-// items are the inputs of each item of the list as one text, "" for a blank
-// one.
-func (s *side) items(name string) []string {
-	var out []string
+// of returns the side's inputs of a field, or of all items of a list.
+func (s *side) of(name string) url.Values {
 	l := s.section.List(name)
-	for i := range l.Len() {
-		text := ""
-		for _, f := range l.Item(i) {
-			if inputs := s.typed(f, f.Name); f.Asked() && answered(inputs) && !f.isPreset() {
-				text += "&" + inputs.Encode()
-			}
-		}
-		out = append(out, text)
+	if l == nil {
+		return s.answers[name]
 	}
+	out := url.Values{}
+	l.inputs(out, s.inputs)
 	return out
 }
 
-// put puts the inputs of a field, or of all items of a list, into out.
-func (s *side) put(out url.Values, name string) {
-	if l := s.section.List(name); l != nil {
-		l.inputs(out, s.typed)
-		return
-	}
-	maps.Copy(out, s.fields[name])
-}
-
-func (m *merge) field(name string) {
-	if from := m.decide(name); from != nil {
-		m.keep(name, from, from, from)
-		if from.fields[name] == nil {
-			maps.Copy(m.out.Show, m.typed.blank[name])
+// unticked returns ours without the answers of kinds that were unticked, which the page
+// hides (D56). A post without any tick says nothing about kinds.
+func (m *merge) unticked(section *Section, ours url.Values) url.Values {
+	section.readKinds(ours)
+	rest := maps.Clone(ours)
+	for _, g := range section.Groups {
+		kind := g.Kind()
+		had := slices.ContainsFunc(m.bases, func(base *side) bool { return base.section.Has(kind) })
+		if kind == "" || len(section.has) == 0 || slices.Contains(section.has, kind) || !had {
+			continue
 		}
-		return
+		maps.DeleteFunc(rest, func(input string, _ []string) bool {
+			return g.List != nil && inputOf(g.List.Name, input) ||
+				slices.ContainsFunc(g.Fields, func(f Field) bool { return inputOf(f.Name, input) })
+		})
 	}
-	m.out.Collisions = append(m.out.Collisions, name)
-	m.keep(name, m.stored, m.typed, m.was[0])
+	return rest
 }
 
-func (m *merge) keep(name string, store, show, was *side) {
-	store.put(m.out.Store, name)
-	show.put(m.out.Show, name)
-	was.put(m.out.Was, name)
+// kinds merges the ticks of what the customer has one by one.
+func (m *merge) kinds() {
+	var out []string
+	for _, kind := range m.ours.section.kinds() {
+		ours, theirs := m.ours.section.Has(kind), m.theirs.section.Has(kind)
+		if slices.ContainsFunc(m.bases, func(base *side) bool { return base.section.Has(kind) != ours }) {
+			m.out.Changed = m.out.Changed || ours != theirs
+			theirs = ours
+		}
+		if theirs {
+			out = append(out, kind)
+		}
+	}
+	if len(out) > 1 {
+		out = slices.DeleteFunc(out, func(kind string) bool { return kind == HasNone })
+	}
+	m.out.add(url.Values{HasInput: out})
 }
 
-// decide returns the side whose answer stays, nil if both have changed it.
-func (m *merge) decide(name string) *side {
-	typed, stored := m.typed.texts[name], m.stored.texts[name]
-	here, elsewhere := false, true
-	for _, was := range m.was {
-		here = here || typed != was.texts[name]
-		elsewhere = elsewhere && stored != was.texts[name]
+// winner returns the side whose answer of the unit stays, nil for a conflict.
+func (m *merge) winner(name string) *side {
+	ours, theirs := m.ours.texts[name], m.theirs.texts[name]
+	oursChanged, theirsChanged := false, true
+	for _, base := range m.bases {
+		oursChanged = oursChanged || ours != base.texts[name]
+		theirsChanged = theirsChanged && theirs != base.texts[name]
 	}
 	switch {
-	case typed == stored && m.typed.fields[name] == nil && m.stored.fields[name] != nil:
-		return m.stored // a preset that was chosen elsewhere
-	case typed == stored:
-		return m.typed
-	case here && !elsewhere:
+	case ours == theirs && m.ours.answers[name] == nil && m.theirs.answers[name] != nil:
+		return m.theirs // a preset that was chosen elsewhere
+	case ours == theirs:
+		return m.ours
+	case !oursChanged:
+		return m.theirs
+	case !theirsChanged:
 		m.out.Changed = true
-		return m.typed
-	case !here:
-		return m.stored
+		return m.ours
 	}
 	return nil
 }
 
-func (m *merge) list(name string) {
-	own := m.typed.section.List(name)
-	switch from := m.decide(name); {
-	case from != nil:
-		m.keep(name, from, from, from)
-		m.sign(name, m.stored.section.List(name).Version)
-	case m.sameItems(name):
-		longer := own
-		if l := m.stored.section.List(name); l.Len() > own.Len() {
-			longer = l
+// unit merges a field.
+func (m *merge) unit(name string) {
+	winner := m.winner(name)
+	if winner == nil {
+		m.conflict(name)
+		return
+	}
+	m.out.add(winner.of(name))
+	if winner.answers[name] == nil {
+		maps.Copy(m.out.Show, m.ours.periods[name])
+	}
+}
+
+func (m *merge) conflict(name string) {
+	m.out.Conflicts = append(m.out.Conflicts, name)
+	maps.Copy(m.out.Store, m.theirs.of(name))
+	maps.Copy(m.out.Show, m.ours.of(name))
+	maps.Copy(m.out.Base, m.bases[0].of(name))
+}
+
+// list merges a list: whole if one side changed it, else by field.
+func (m *merge) list(ours *List) {
+	theirs := m.theirs.section.List(ours.Name)
+	switch winner := m.winner(ours.Name); {
+	case winner != nil:
+		m.out.add(winner.of(ours.Name))
+		m.out.version(ours.Name, theirs.Version)
+	case m.sameItems(ours.Name):
+		longer := ours
+		if theirs.Len() > ours.Len() {
+			longer = theirs
 		}
 		for i := range longer.Len() {
 			for _, f := range longer.Item(i) {
-				m.field(longer.Input(i, f))
+				m.unit(longer.Input(i, f))
 			}
-			m.number(longer, i)
+			m.out.add(url.Values{longer.path(i): {""}}) // keeps the place of an item without answers
 		}
-		m.sign(name, own.Version)
-	case m.join == name:
-		m.joinItems(name)
+		m.out.version(ours.Name, theirs.Version)
+	case m.union == ours.Name:
+		m.unite(ours)
 	default:
-		m.field(name)
+		m.conflict(ours.Name)
 	}
 }
 
-// number keeps the place of an item without answers.
-func (m *merge) number(l *List, i int) {
-	for _, out := range []url.Values{m.out.Store, m.out.Show, m.out.Was} {
-		out.Set(l.path(i), "")
-	}
-}
-
-func (m *merge) sign(name, version string) {
-	for _, out := range []url.Values{m.out.Store, m.out.Show, m.out.Was} {
-		out.Set(name+versionInput, version)
-	}
-}
-
-// sameItems reports whether a number means the same item of the list on all
-// sides. An item that was blank before and is filled in on both is two items.
+// sameItems reports whether a number means the same item of the list on all sides.
 func (m *merge) sameItems(name string) bool {
-	typed, stored, was := m.typed.items(name), m.stored.items(name), m.was[0].items(name)
-	for _, s := range append([]*side{m.typed}, m.was...) {
-		if s.section.List(name).Version != m.stored.section.List(name).Version {
-			return false
-		}
+	ours, theirs, base := m.ours.items[name], m.theirs.items[name], m.bases[0].items[name]
+	version := m.theirs.section.List(name).Version
+	if slices.ContainsFunc(append(slices.Clone(m.bases), m.ours), func(s *side) bool { return s.section.List(name).Version != version }) {
+		return false
 	}
-	for i := range min(len(typed), len(stored)) {
-		if (i >= len(was) || was[i] == "") && typed[i] != "" && stored[i] != "" && typed[i] != stored[i] {
+	for i := range min(len(ours), len(theirs)) {
+		isNew := i >= len(base) || base[i] == ""
+		if isNew && ours[i] != "" && theirs[i] != "" && ours[i] != theirs[i] {
 			return false
 		}
 	}
 	return true
 }
 
-// joinItems keeps the stored items and puts those after them that were added
-// or changed here.
-func (m *merge) joinItems(name string) {
-	m.keep(name, m.stored, m.stored, m.stored)
+// unite keeps their items and puts those after them that were added or changed here.
+func (m *merge) unite(ours *List) {
 	m.out.Changed = true
-	own, next := m.typed.section.List(name), m.stored.section.List(name).Len()
-	known := slices.Concat([]string{""}, m.stored.items(name), m.was[0].items(name))
-	for i, item := range m.typed.items(name) {
+	m.out.add(m.theirs.of(ours.Name))
+	next := len(m.theirs.items[ours.Name])
+	known := slices.Concat([]string{""}, m.theirs.items[ours.Name], m.bases[0].items[ours.Name])
+	for i, item := range m.ours.items[ours.Name] {
 		if slices.Contains(known, item) || next == mostItems {
 			continue
 		}
-		for _, f := range own.Item(i) {
-			inputs := f.Typed(name + "." + strconv.Itoa(next) + "." + f.Name)
-			maps.Copy(m.out.Store, inputs)
-			maps.Copy(m.out.Show, inputs)
-			maps.Copy(m.out.Was, inputs)
+		for _, f := range ours.Item(i) {
+			m.out.add(f.Typed(ours.Name + "." + strconv.Itoa(next) + "." + f.Name))
 		}
 		next++
 	}
-	m.sign(name, rand.Text())
+	m.out.version(ours.Name, rand.Text())
 }

@@ -39,18 +39,16 @@ func (p *pets) section() *form.Section {
 	chip := form.Email(&p.chip, "detail.chip", "Chip")
 	chip.When = func() bool { return p.breed != "" }
 	return &form.Section{Name: "pets", Title: "Pets", Groups: []form.Group{
-		{Fields: []form.Field{breed, chip}}, // before the question they depend on
-		{
-			Fields: []form.Field{
-				form.Text(&p.name, "name", "Name"),
-				form.PastDate(&p.born, "born", "Born", time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)).OrNone(),
-				form.Choice(&p.kind, "kind", "Kind", []form.Option{{Code: "dog", Label: "Dog"}, {Code: "cat", Label: "Cat"}}),
-				form.Money(&p.cost, "cost", "Cost", form.Yearly),
-				form.Percent(&p.share, "share", "Share").OrNone(),
-				form.Checkbox(&p.agreed, "agreed", "I agree").OrNone(),
-			},
-			List: form.ListOf(&p.friends, "friends", "Friends", "friend", (*friend).fields),
-		},
+		{Name: "detail", Fields: []form.Field{breed, chip}}, // before the question they depend on
+		{Fields: []form.Field{
+			form.Text(&p.name, "name", "Name"),
+			form.PastDate(&p.born, "born", "Born", time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)).OrNone(),
+			form.Choice(&p.kind, "kind", "Kind", []form.Option{{Code: "dog", Label: "Dog"}, {Code: "cat", Label: "Cat"}}),
+			form.Money(&p.cost, "cost", "Cost", form.Yearly),
+			form.Percent(&p.share, "share", "Share").OrNone(),
+			form.Checkbox(&p.agreed, "agreed", "I agree").OrNone(),
+		}},
+		{List: form.ListOf(&p.friends, "friends", "Friends", "friend", (*friend).fields)},
 		{Fields: []form.Field{form.Total(func() form.Cents { return p.cost * 2 }, "total", "Total", form.Once)}},
 	}}
 }

@@ -54,8 +54,8 @@ func checkPaths(t *testing.T, blank func() *form.Section, what, input string, ty
 	t.Helper()
 	script := blank()
 	want := script.Decode(typed)
-	merged := form.Merge(blank, form.Edit{Typed: typed, Was: []url.Values{stored}}, stored)
-	again := form.Merge(blank, form.Edit{Typed: typed, Was: []url.Values{stored, typed}}, stored)
+	merged := form.Merge(blank, form.Edit{Ours: typed, Bases: []url.Values{stored}}, stored)
+	again := form.Merge(blank, form.Edit{Ours: typed, Bases: []url.Values{stored, typed}}, stored)
 	waited := blank()
 	waited.Read(merged.Store)
 	for path, values := range map[string]url.Values{"page": merged.Store, "page that lost a response": again.Store, "draft": waited.Inputs()} {

@@ -255,8 +255,8 @@ func TestPresetSurvivesAMerge(t *testing.T) {
 	blank := func() *form.Section {
 		return new(statement.Statement).Section(statement.AssetsSection, statementtest.Now())
 	}
-	merged := form.Merge(blank, form.Edit{Typed: account("ING", "2"), Was: []url.Values{account("ING", "1")}}, account("ANZ", "1"))
-	if errs := blank().Decode(merged.Store); len(errs)+len(merged.Collisions) > 0 {
-		t.Errorf("%v, collisions %v of %v", errs, merged.Collisions, merged.Store)
+	merged := form.Merge(blank, form.Edit{Ours: account("ING", "2"), Bases: []url.Values{account("ING", "1")}}, account("ANZ", "1"))
+	if errs := blank().Decode(merged.Store); len(errs)+len(merged.Conflicts) > 0 {
+		t.Errorf("%v, collisions %v of %v", errs, merged.Conflicts, merged.Store)
 	}
 }

@@ -150,7 +150,7 @@ func (r *run) complete(ctx context.Context, state *forms.State, customer *custom
 		})
 	}
 	typed := customer.answer(state, name, r.given[name])
-	return r.forms.Edit(ctx, state, name, form.Edit{Typed: typed}, func(merged *form.Merged) (forms.Save, error) {
+	return r.forms.Edit(ctx, state, name, form.Edit{Ours: typed}, func(merged *form.Merged) (forms.Save, error) {
 		section := state.Empty(name)
 		if refused := section.Decode(merged.Store); len(refused) > 0 {
 			return forms.Save{}, inData(name+".", refused)
