@@ -118,7 +118,7 @@ func testNames(t *testing.T) map[string]bool {
 }
 
 // TestScriptsKeepToWhatIsSafe reads our own scripts: they run no text as code,
-// write no HTML and use no other window. Only autosave.js stores something in the
+// write no HTML and use no other window. Only ondevice.js stores something in the
 // browser: what is typed and not saved yet.
 func TestScriptsKeepToWhatIsSafe(t *testing.T) {
 	t.Parallel()
@@ -133,7 +133,7 @@ func TestScriptsKeepToWhatIsSafe(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if filepath.Base(file) == "autosave.js" {
+		if filepath.Base(file) == "ondevice.js" {
 			source = bytes.ReplaceAll(source, []byte("indexedDB"), nil)
 		}
 		if found := unsafe.Find(source); found != nil {

@@ -13,7 +13,7 @@ import (
 // Merging edits (ADR 36)
 //
 // A customer has a section open twice: on a phone and a computer, or in a tab that was
-// forgotten. Each page sends all inputs of its form, also those that nobody touched there.
+// forgotten. Each page sends all inputs of its form, also those that were not touched there.
 // Storing them as they come would undo what the other page saved. So each post is a
 // three-way merge, as in version control:
 //
@@ -55,7 +55,9 @@ import (
 // Several bases. A request whose response was lost may have been stored or not. The page
 // then sends each state that it sent since as a further base. Theirs is unchanged if it
 // equals any of them, because the page itself put it there; ours is unchanged only if it
-// equals all of them, or typing an old answer again would do nothing.
+// equals all of them, or typing an old answer again would do nothing. A request that arrives
+// after a later one of its page, in which the old answer was typed again, looks like an
+// edit; so a page sends one at a time.
 //
 // So, whatever the order of the posts: a unit that one device changed is stored as that
 // device left it; a post never changes a unit that its page didn't; what was typed is
