@@ -96,7 +96,7 @@ func (a *attack) asNeighbours(ctx context.Context, binary string, report func(na
 }
 
 // rounds is how many times idle and flood follow each other, so that both meet the same
-// other work of the machine.
+// other work of the machine. Idle takes half as long.
 const rounds = 4
 
 // beside says what the neighbour sees of an activity, and whether it meets the target.
@@ -104,7 +104,7 @@ func (n *neighbour) beside(ctx context.Context, drive func(context.Context) *out
 	var idle, busy []sight
 	all := &outcome{statuses: map[int]int{}}
 	for range rounds {
-		idle = joined(idle, n.watch(ctx, n.span/rounds))
+		idle = joined(idle, n.watch(ctx, n.span/rounds/2))
 		flood, cancel := context.WithTimeout(ctx, n.span/rounds)
 		seen := make(chan []sight)
 		go func() { seen <- n.watch(ctx, n.span/rounds) }()
