@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"candor/internal/domain"
-	"candor/tools/harness"
+	"candor/internal/testkit/client"
 )
 
 const (
@@ -54,7 +54,7 @@ func (p post) request(addr, network string) []byte {
 	if p.cookie != "" {
 		header = append(header, "Cookie: "+p.cookie)
 	}
-	return harness.Request("POST", addr, "/dashboard"+p.path, body, header...)
+	return client.Request("POST", addr, "/dashboard"+p.path, body, header...)
 }
 
 // outcome counts the responses to a flood.
@@ -101,7 +101,7 @@ func (a *attack) flood(ctx context.Context, next func() []byte) *outcome {
 		work.Go(func() {
 			runtime.LockOSThread()                               // for good: the thread ends with its priority
 			_ = syscall.Setpriority(syscall.PRIO_PROCESS, 0, 19) // without it the flood disturbs more
-			var c *harness.Client
+			var c *client.Conn
 			defer func() { c.Close() }()
 			for ctx.Err() == nil {
 				status, _ := a.send(&c, next()) // a broken connection is counted as 0
@@ -173,7 +173,7 @@ func madeUpNetwork() string {
 // network. A refused call must not reach the database.
 func (a *attack) refusedClients(ctx context.Context) error {
 	_, key := domain.NewAPIKey(domain.Scope{}, "none", time.Now())
-	request := harness.Request("GET", a.Addr, "/v1/sessions", "", "Authorization: Bearer "+key, "X-Forwarded-For: 198.51.100.99")
+	request := client.Request("GET", a.Addr, "/v1/sessions", "", "Authorization: Bearer "+key, "X-Forwarded-For: 198.51.100.99")
 	call := func(span time.Duration) *outcome {
 		ctx, cancel := context.WithTimeout(ctx, span)
 		defer cancel()

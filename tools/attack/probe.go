@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"candor/tools/harness"
+	"candor/internal/testkit/client"
 )
 
 const (
@@ -48,9 +48,9 @@ func (a *attack) watch(ctx context.Context) *probe {
 }
 
 func (a *attack) callAPI(ctx context.Context, p *probe) {
-	request := harness.Request("POST", a.Addr, "/v1/sessions", `{"form_type":"financial_statement","customer_email":"sam@example.com"}`,
+	request := client.Request("POST", a.Addr, "/v1/sessions", `{"form_type":"financial_statement","customer_email":"sam@example.com"}`,
 		"Authorization: Bearer "+a.victim.TestKey, "X-Forwarded-For: "+victimNetwork)
-	var c *harness.Client
+	var c *client.Conn
 	defer func() { c.Close() }()
 	for ctx.Err() == nil {
 		began := time.Now()
@@ -68,9 +68,9 @@ func (a *attack) callAPI(ctx context.Context, p *probe) {
 // checkReady checks readiness over a new connection each time, like a load
 // balancer.
 func (a *attack) checkReady(ctx context.Context, p *probe) {
-	request := harness.Request("GET", a.Addr, "/readyz", "", "Connection: close")
+	request := client.Request("GET", a.Addr, "/readyz", "", "Connection: close")
 	for ctx.Err() == nil {
-		var c *harness.Client
+		var c *client.Conn
 		status, err := a.send(&c, request)
 		c.Close()
 		p.checks++
@@ -83,11 +83,11 @@ func (a *attack) checkReady(ctx context.Context, p *probe) {
 
 // send sends a request over a kept connection. It opens one if there is none, and
 // drops it after an error.
-func (a *attack) send(c **harness.Client, request []byte) (status int, err error) {
+func (a *attack) send(c **client.Conn, request []byte) (status int, err error) {
 	if *c == nil {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
-		if *c, err = harness.Dial(ctx, a.Addr); err != nil {
+		if *c, err = client.Dial(ctx, a.Addr); err != nil {
 			*c = nil
 			return 0, err
 		}
