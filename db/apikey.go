@@ -203,7 +203,7 @@ func (r *keyRow) found(scope domain.Scope, now time.Time) (k FoundKey, err error
 // that are asked for at the same time. Nothing is cached, so that a deleted key stops
 // working at once.
 func (d *DB) Principal(ctx context.Context, hash []byte, now time.Time) (FoundKey, error) {
-	r, err := d.gathered.principals.ask(ctx, hash)
+	r, err := share(ctx, d.batches.principals, hash)
 	if err != nil {
 		return FoundKey{}, wrap(err, "find API key")
 	}
@@ -228,7 +228,7 @@ func (q *Queries) principals(ctx context.Context, hashes [][]byte) ([]*principal
 // PrincipalAndSession is Principal and Session in one statement, which also answers those
 // who ask at the same time. ErrNotFound says that one of them isn't there.
 func (d *DB) PrincipalAndSession(ctx context.Context, hash []byte, now time.Time, id domain.SessionID) (FoundKey, *domain.Session, error) {
-	r, err := d.gathered.keysAndSessions.ask(ctx, keyAndSession{hash, id})
+	r, err := share(ctx, d.batches.keysAndSessions, keyAndSession{hash, id})
 	if err != nil {
 		return FoundKey{}, nil, wrap(err, "find API key and session")
 	}

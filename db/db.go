@@ -55,7 +55,7 @@ type DB struct {
 	watch      *watch // nil before Watch
 	announcers *announcers
 	listener   *listener
-	gathered   gatherers
+	batches    batches
 }
 
 // Tx is a transaction, given to the function passed to DB.InTx.
@@ -103,7 +103,7 @@ func newDB(pool *sqlx.DB, dsn, direct string, all *servers) *DB {
 	direct = cmp.Or(direct, dsn)
 	q := Queries{on: patientPool{pool}}
 	d := &DB{Queries: q, pool: pool, dsn: dsn, servers: all, announcers: newAnnouncers(&q), listener: newListener(direct, all)}
-	d.gathered = newGatherers(d)
+	d.batches = newBatches(d)
 	return d
 }
 
@@ -112,7 +112,6 @@ func (d *DB) Close() error {
 	if d.watch != nil {
 		d.watch.close()
 	}
-	d.gathered.close()
 	d.listener.close()
 	d.announcers.close()
 	return d.pool.Close()

@@ -34,7 +34,7 @@ func (d *DB) InsertSession(ctx context.Context, s *domain.Session) error {
 	if err := d.admits(ctx); err != nil {
 		return err
 	}
-	answer, err := d.gathered.newSessions.ask(ctx, newSessionOf(s))
+	answer, err := share(ctx, d.batches.newSessions, newSessionOf(s))
 	if errors.Is(err, errNoAnswer) {
 		err = fmt.Errorf("%w (%v)", domain.ErrOutcomeUnknown, err) //nolint:errorlint // as after a lost commit
 	}
@@ -93,7 +93,7 @@ type insertedSession struct {
 	ExpiresAt time.Time        `db:"expires_at"`
 }
 
-// insertNewSessions is a gathering. A statement whose connection was lost may have been
+// insertNewSessions is a batch.Flush. A statement whose connection was lost may have been
 // committed: it is sent again, and finds its rows then. If no connection can be opened
 // for that, the outcome isn't known.
 func (d *DB) insertNewSessions(ctx context.Context, sessions []newSession) ([]*insertedSession, error) {

@@ -19,6 +19,7 @@ import (
 
 	"candor/internal/platform/devpg"
 	"candor/internal/testkit"
+	"candor/internal/testkit/client"
 	"candor/internal/testkit/dbtest"
 	"candor/internal/testkit/process"
 )
@@ -303,7 +304,7 @@ func (l *keyedLoad) post(ctx context.Context, key string) (status int, retry str
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.longest = max(l.longest, time.Since(began))
-	var s process.Session
+	var s client.Session
 	switch {
 	case response.StatusCode == http.StatusServiceUnavailable:
 		l.refused++

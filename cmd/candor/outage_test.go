@@ -15,6 +15,7 @@ import (
 
 	"candor/internal/platform/devpg"
 	"candor/internal/testkit"
+	"candor/internal/testkit/client"
 	"candor/internal/testkit/process"
 )
 
@@ -88,8 +89,8 @@ func TestWithoutPostgres(t *testing.T) {
 		"read":      {http.DefaultClient, http.MethodGet, p.URL + "/v1/sessions/" + session.ID, "", key, `"code":"service_unavailable"`},
 		"list":      {http.DefaultClient, http.MethodGet, p.URL + "/v1/sessions", "", key, `"code":"service_unavailable"`},
 		"create":    {http.DefaultClient, http.MethodPost, p.URL + "/v1/sessions", `{"form_type":"financial_statement","customer_email":"a@example.com"}`, key, `"code":"service_unavailable"`},
-		"show":      {customer.Client, http.MethodGet, section, "", nil, "What you had saved is safe."},
-		"save":      {customer.Client, http.MethodPost, section, "phone=0400+000+001", posted, "Nothing you typed is lost."},
+		"show":      {customer.HTTP, http.MethodGet, section, "", nil, "What you had saved is safe."},
+		"save":      {customer.HTTP, http.MethodPost, section, "phone=0400+000+001", posted, "Nothing you typed is lost."},
 		"dashboard": {http.DefaultClient, http.MethodPost, p.URL + "/dashboard/sign-in", "email=a%40example.com&password=something+long", posted, "Reloading this page sends what you entered again."},
 	} {
 		response, content := ask(t, of.client, of.method, of.address, of.body, of.headers...)
@@ -194,7 +195,7 @@ func (l *load) work(ctx context.Context) {
 	request.Header.Set("Authorization", "Bearer "+l.key)
 	request.Header.Set("Content-Type", "application/json")
 	status, body := l.do(http.DefaultClient, request)
-	var s process.Session
+	var s client.Session
 	if status != http.StatusCreated || json.Unmarshal(body, &s) != nil {
 		l.failures.Add(1)
 		return

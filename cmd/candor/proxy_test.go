@@ -18,7 +18,6 @@ import (
 	"math/big"
 	"net"
 	"net/http"
-	"net/http/cookiejar"
 	"net/url"
 	"os"
 	"os/exec"
@@ -30,6 +29,7 @@ import (
 	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/testkit"
+	"candor/internal/testkit/client"
 	"candor/internal/testkit/dbtest"
 	"candor/internal/testkit/process"
 )
@@ -194,9 +194,9 @@ func (p *proxy) run(t *testing.T, name string, args ...string) {
 func (p *proxy) waitUntilServing(t *testing.T) {
 	t.Helper()
 	deadline := time.Now().Add(process.Patience)
-	client := p.client("127.0.0.1")
+	browser := p.browser("127.0.0.1").HTTP
 	for {
-		response, err := client.Get("https://" + formsHost + "/healthz")
+		response, err := browser.Get("https://" + formsHost + "/healthz")
 		if err == nil {
 			_ = response.Body.Close() // the status is enough
 			if response.StatusCode == http.StatusOK {
@@ -214,29 +214,26 @@ func (p *proxy) waitUntilServing(t *testing.T) {
 	}
 }
 
-// client is a browser at an address of this machine, which trusts the certificate and
+// browser is one at an address of this machine, which trusts the certificate and
 // reaches formsHost at the proxy.
-func (p *proxy) client(from string) *http.Client {
-	jar, _ := cookiejar.New(nil) // never fails
+func (p *proxy) browser(from string) *client.Client {
 	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
-	return &http.Client{
-		Jar: jar, Timeout: process.Patience,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		Transport: &http.Transport{
-			ForceAttemptHTTP2: true, DisableCompression: true, TLSClientConfig: &tls.Config{RootCAs: p.authority, MinVersion: tls.VersionTLS12},
-			DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
-				to := p.https
-				if strings.HasSuffix(addr, ":80") {
-					to = p.http
-				}
-				return dialer.DialContext(ctx, network, to)
-			},
+	c := client.New("")
+	c.HTTP.Transport = &http.Transport{
+		ForceAttemptHTTP2: true, DisableCompression: true, TLSClientConfig: &tls.Config{RootCAs: p.authority, MinVersion: tls.VersionTLS12},
+		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			to := p.https
+			if strings.HasSuffix(addr, ":80") {
+				to = p.http
+			}
+			return dialer.DialContext(ctx, network, to)
 		},
 	}
+	return c
 }
 
 // ask sends a request and returns its response, whose body was read.
-func ask(t *testing.T, client *http.Client, method, address, body string, headers ...string) (*http.Response, []byte) {
+func ask(t *testing.T, browser *http.Client, method, address, body string, headers ...string) (*http.Response, []byte) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(body))
 	if err != nil {
@@ -245,7 +242,7 @@ func ask(t *testing.T, client *http.Client, method, address, body string, header
 	for i := 0; i+1 < len(headers); i += 2 {
 		request.Header.Set(headers[i], headers[i+1])
 	}
-	response, err := client.Do(request)
+	response, err := browser.Do(request)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -261,7 +258,7 @@ func ask(t *testing.T, client *http.Client, method, address, body string, header
 func (p *proxy) checkAPI(t *testing.T, key string) string {
 	t.Helper()
 	api := process.NewPartner(t, "https://"+formsHost, key)
-	api.Client = p.client("127.0.0.1")
+	api.HTTP = p.browser("127.0.0.1").HTTP
 	link := api.CreateSession("").SessionURL
 	if !strings.HasPrefix(link, "https://"+formsHost+"/f/") {
 		t.Fatalf("the link is %s", link)
@@ -272,10 +269,10 @@ func (p *proxy) checkAPI(t *testing.T, key string) string {
 // checkUpload sends a document of the largest size.
 func (p *proxy) checkUpload(t *testing.T, link string) {
 	t.Helper()
-	form := process.OpenFormWith(t, p.client("127.0.0.4"), link)
+	form := process.OpenFormWith(t, p.browser("127.0.0.4"), link)
 	const largest = 10 << 20
 	form.Upload("statement.pdf", append([]byte("%PDF-1.4\n"), append(bytes.Repeat([]byte("candor "), largest/7-10), "\n%%EOF\n"...)...))
-	if _, page := ask(t, form.Client, http.MethodGet, form.Form+"/documents", ""); !bytes.Contains(page, []byte("statement.pdf")) {
+	if _, page := ask(t, form.HTTP, http.MethodGet, form.Form+"/documents", ""); !bytes.Contains(page, []byte("statement.pdf")) {
 		t.Error("the page doesn't list the uploaded document")
 	}
 	for _, name := range []string{"client_body", "proxy"} {
@@ -287,16 +284,16 @@ func (p *proxy) checkUpload(t *testing.T, link string) {
 
 // checkLive follows the dashboard's stream until a message of a change arrives, which
 // a proxy that buffers would keep back.
-func (p *proxy) checkLive(t *testing.T, pool *db.DB, account process.Account) {
+func (p *proxy) checkLive(t *testing.T, pool *db.DB, account client.Account) {
 	t.Helper()
-	client := p.client("127.0.0.1")
+	browser := p.browser("127.0.0.1").HTTP
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+formsHost+"/dashboard/test/live?on=session", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	request.Header.Set("Accept", "text/event-stream")
 	request.AddCookie(&http.Cookie{Name: "__Host-candor_staff", Value: staffToken(t, pool, account), Path: "/", Secure: true})
-	response, err := client.Do(request)
+	response, err := browser.Do(request)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -316,7 +313,7 @@ func (p *proxy) checkLive(t *testing.T, pool *db.DB, account process.Account) {
 
 // staffToken signs an owner in and returns the cookie's value. The account's first
 // user would have to change the password first.
-func staffToken(t *testing.T, pool *db.DB, account process.Account) string {
+func staffToken(t *testing.T, pool *db.DB, account client.Account) string {
 	t.Helper()
 	id, err := domain.ParseAccountID(account.AccountID)
 	if err != nil {
@@ -347,7 +344,7 @@ func staffToken(t *testing.T, pool *db.DB, account process.Account) string {
 func (p *proxy) checkAddresses(t *testing.T) {
 	t.Helper()
 	wrong := "https://" + formsHost + "/f/" + domain.NewSessionID().String() + "/wrong"
-	guesser := p.client("127.0.0.2")
+	guesser := p.browser("127.0.0.2").HTTP
 	limited := false
 	for range 20 { // CANDOR_FORM_RATE_PER_MINUTE is 5, of which twice at once
 		response, _ := ask(t, guesser, http.MethodGet, wrong, "")
@@ -359,7 +356,7 @@ func (p *proxy) checkAddresses(t *testing.T) {
 	if !limited || forged.StatusCode != http.StatusTooManyRequests {
 		t.Errorf("20 wrong links: limited %t, with a forged address %d; want 429", limited, forged.StatusCode)
 	}
-	if other, _ := ask(t, p.client("127.0.0.3"), http.MethodGet, wrong, ""); other.StatusCode == http.StatusTooManyRequests {
+	if other, _ := ask(t, p.browser("127.0.0.3").HTTP, http.MethodGet, wrong, ""); other.StatusCode == http.StatusTooManyRequests {
 		t.Error("another client is limited, too: the proxy doesn't pass the address on")
 	}
 }
@@ -368,7 +365,7 @@ func (p *proxy) checkAddresses(t *testing.T) {
 func (p *proxy) checkCompression(t *testing.T) {
 	t.Helper()
 	for path, start := range map[string]string{"/v1/openapi.json": "{", "/dashboard/sign-in": "<!doctype html>"} {
-		response, content := ask(t, p.client("127.0.0.1"), http.MethodGet, "https://"+formsHost+path, "", "Accept-Encoding", "gzip")
+		response, content := ask(t, p.browser("127.0.0.1").HTTP, http.MethodGet, "https://"+formsHost+path, "", "Accept-Encoding", "gzip")
 		if got := response.Header.Values("Content-Encoding"); len(got) != 1 || got[0] != "gzip" {
 			t.Errorf("%s has Content-Encoding %q, want gzip", path, got)
 			continue
@@ -386,13 +383,13 @@ func (p *proxy) checkCompression(t *testing.T) {
 // checkClearText: over http, pages lead to https and the API refuses.
 func (p *proxy) checkClearText(t *testing.T) {
 	t.Helper()
-	client := p.client("127.0.0.1")
-	response, _ := ask(t, client, http.MethodGet, "http://"+formsHost+"/f/a/b?c=d", "")
+	browser := p.browser("127.0.0.1").HTTP
+	response, _ := ask(t, browser, http.MethodGet, "http://"+formsHost+"/f/a/b?c=d", "")
 	if to := response.Header.Get("Location"); response.StatusCode != http.StatusPermanentRedirect || to != "https://"+formsHost+"/f/a/b?c=d" {
 		t.Errorf("http leads to %q with %d", to, response.StatusCode)
 	}
 	for _, path := range []string{"/v1", "/v1/sessions"} {
-		response, content := ask(t, client, http.MethodPost, "http://"+formsHost+path, "{}", "Authorization", "Bearer "+url.QueryEscape("candor_test_x"))
+		response, content := ask(t, browser, http.MethodPost, "http://"+formsHost+path, "{}", "Authorization", "Bearer "+url.QueryEscape("candor_test_x"))
 		if response.StatusCode != http.StatusForbidden || !bytes.Contains(content, []byte(`"code":"forbidden"`)) || response.Header.Get("Content-Type") != "application/json" {
 			t.Errorf("POST http://…%s returned %d %q %s", path, response.StatusCode, response.Header.Get("Content-Type"), content)
 		}

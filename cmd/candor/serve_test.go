@@ -19,6 +19,7 @@ import (
 	"candor/internal/statement"
 	"candor/internal/statement/statementtest"
 	"candor/internal/testkit"
+	"candor/internal/testkit/client"
 	"candor/internal/testkit/dbtest"
 	"candor/internal/testkit/process"
 )
@@ -228,7 +229,7 @@ var keyLine = regexp.MustCompile(`Test API key +(candor_test_\w+)`)
 // Development shows it at each start, so it need not be changed.
 func wantDemoSignIn(t *testing.T, dir, base string) {
 	t.Helper()
-	var demo process.Account
+	var demo client.Account
 	content, err := os.ReadFile(filepath.Join(dir, "demo-account.json"))
 	if err == nil {
 		err = json.Unmarshal(content, &demo)

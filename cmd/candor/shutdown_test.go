@@ -15,6 +15,7 @@ import (
 
 	"candor/internal/statement/statementtest"
 	"candor/internal/testkit"
+	"candor/internal/testkit/client"
 	"candor/internal/testkit/process"
 )
 
@@ -36,7 +37,7 @@ func slowPost(t *testing.T, c *process.Customer, section string) (finish func() 
 		}
 		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		request.Header.Set("Expect", "100-continue") // the server's handler says when it reads
-		response, err := c.Client.Do(request)
+		response, err := c.HTTP.Do(request)
 		if err != nil {
 			t.Errorf("the slow request: %v", err)
 			close(answer)
@@ -185,7 +186,7 @@ func TestShutdownEndsAtItsTimeoutAndASecondSignalAtOnce(t *testing.T) {
 }
 
 // hangingUpload leaves a POST unfinished on a connection.
-func hangingUpload(t *testing.T, p *process.Candor, a process.Account) net.Conn {
+func hangingUpload(t *testing.T, p *process.Candor, a client.Account) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
 	if err != nil {

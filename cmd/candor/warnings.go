@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"candor/cmd/candor/config"
+	"candor/cmd/candor/doctor"
 	"candor/internal/domain"
 )
 
@@ -26,10 +27,22 @@ func (a *app) warn(ctx context.Context, c config.Config, logger *slog.Logger) {
 // warnOfSettings logs what candor config check shows, too.
 func warnOfSettings(ctx context.Context, c config.Config, logger *slog.Logger) {
 	warnOfSeller(ctx, c, logger)
-	warnOfDatabase(ctx, c, logger)
 	warnOfRedis(ctx, c, logger)
-	warnOfCertificate(ctx, c, logger, domain.SystemClock.Now())
-	warnOfMail(ctx, c, logger)
+	now := domain.SystemClock.Now()
+	signer, err := openSigner(c, now)
+	if err != nil {
+		signer = nil // a web process need not be able to read the key
+	}
+	warnOf(ctx, logger, doctor.DatabaseWarning(readable(c)), doctor.CertificateWarning(signer, now), doctor.MailWarning(c.SMTPURL != ""))
+}
+
+// warnOf logs what doctor shows, too.
+func warnOf(ctx context.Context, logger *slog.Logger, warnings ...error) {
+	for _, one := range warnings {
+		if one != nil {
+			logger.WarnContext(ctx, one.Error())
+		}
+	}
 }
 
 // startKeyCheck runs warnOfKeys beside the rest: with millions of sessions it takes
@@ -71,12 +84,10 @@ func (a *app) warnOfKeys(ctx context.Context, logger *slog.Logger) {
 // warnOfRole warns if the service's database role could rewrite the audit log.
 func (a *app) warnOfRole(ctx context.Context, logger *slog.Logger) {
 	may, err := a.DB.MayRewriteAudit(ctx)
-	switch {
-	case err != nil:
+	if err != nil {
 		logger.WarnContext(ctx, "can't check what the service's database role may do", "error", err)
-	case may:
-		logger.WarnContext(ctx, "the service's database role could rewrite the audit log: set CANDOR_MIGRATE_URL, so that another role owns the tables")
 	}
+	warnOf(ctx, logger, doctor.RoleWarning(may))
 }
 
 // warnOfSeller warns if invoices include GST but can't be tax invoices.
@@ -94,14 +105,6 @@ func warnOfSeller(ctx context.Context, c config.Config, logger *slog.Logger) {
 	}
 }
 
-// warnOfDatabase warns if a person on the network could read what is sent to the
-// database.
-func warnOfDatabase(ctx context.Context, c config.Config, logger *slog.Logger) {
-	for _, variable := range readable(c) {
-		logger.WarnContext(ctx, "the connection to the database can be read or redirected on the network: use a unix socket or a loopback address, or add sslmode=verify-full to "+variable)
-	}
-}
-
 // warnOfRedis warns if Redis' password could be read on the network.
 func warnOfRedis(ctx context.Context, c config.Config, logger *slog.Logger) {
 	u, err := url.Parse(c.RedisURL)
@@ -109,21 +112,4 @@ func warnOfRedis(ctx context.Context, c config.Config, logger *slog.Logger) {
 		return
 	}
 	logger.WarnContext(ctx, "the connection to Redis can be read or redirected on the network: use rediss:// in CANDOR_REDIS_URL, a unix socket or a loopback address")
-}
-
-// warnOfCertificate warns if PDFs can soon be signed no more. A web process need not be
-// able to read the key, so that isn't said here.
-func warnOfCertificate(ctx context.Context, c config.Config, logger *slog.Logger, now time.Time) {
-	signer, err := openSigner(c, now)
-	if err == nil && signer != nil && signer.ExpiresSoon(now) {
-		logger.WarnContext(ctx, "the certificate that signs PDFs expires on "+signer.Expires().Format("2 January 2006")+
-			": get a new one, set CANDOR_PDF_CERT and CANDOR_PDF_KEY and restart; once it has expired, no PDF is made")
-	}
-}
-
-// warnOfMail warns if no email can be sent.
-func warnOfMail(ctx context.Context, c config.Config, logger *slog.Logger) {
-	if c.SMTPURL == "" {
-		logger.WarnContext(ctx, "no mail server: staff can't be invited, sign up or reset a password until CANDOR_SMTP_URL is set")
-	}
 }

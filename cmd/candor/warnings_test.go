@@ -51,7 +51,7 @@ func TestDatabaseWarning(t *testing.T) {
 	for dsn, warned := range map[string]bool{"postgres://candor:hunter2@db.example/candor": true, "postgres://candor:hunter2@db.example/candor?sslmode=verify-full": false} {
 		var log strings.Builder
 		c := config.Config{DatabaseURL: dsn}
-		warnOfDatabase(t.Context(), c, slog.New(slog.NewTextHandler(&log, nil)))
+		warnOfSettings(t.Context(), c, slog.New(slog.NewTextHandler(&log, nil)))
 		if got := strings.Contains(log.String(), "sslmode=verify-full to DATABASE_URL"); got != warned || strings.Contains(log.String(), "hunter2") {
 			t.Errorf("%s: logged %q, want a warning: %v", dsn, log.String(), warned)
 		}
@@ -62,13 +62,12 @@ func TestDatabaseWarning(t *testing.T) {
 func TestCertificateWarning(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	files := signtest.New(t, signtest.ECDSA(t), func(c *x509.Certificate) { c.NotAfter = now.AddDate(0, 0, 31) })
-	for days, warned := range map[int]bool{0: false, 2: true, 40: false} { // after 40 it has expired: a worker doesn't start
+	for days, warned := range map[int]bool{31: false, 29: true, -1: false} { // once it has expired, a worker doesn't start
+		files := signtest.New(t, signtest.ECDSA(t), func(c *x509.Certificate) { c.NotAfter = now.AddDate(0, 0, days) })
 		var log strings.Builder
-		c := config.Config{PDFCert: files.Certificate, PDFKey: files.Key}
-		warnOfCertificate(t.Context(), c, slog.New(slog.NewTextHandler(&log, nil)), now.AddDate(0, 0, days))
-		if got := strings.Contains(log.String(), "the certificate that signs PDFs expires on "); got != warned {
-			t.Errorf("after %d days: logged %q, want a warning: %v", days, log.String(), warned)
+		warnOfSettings(t.Context(), config.Config{PDFCert: files.Certificate, PDFKey: files.Key}, slog.New(slog.NewTextHandler(&log, nil)))
+		if got := strings.Contains(log.String(), "the certificate that signs PDFs as "); got != warned {
+			t.Errorf("with %d days left: logged %q, want a warning: %v", days, log.String(), warned)
 		}
 	}
 }

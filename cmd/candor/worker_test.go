@@ -10,6 +10,7 @@ import (
 
 	"candor/db"
 	"candor/internal/testkit"
+	"candor/internal/testkit/client"
 	"candor/internal/testkit/dbtest"
 	"candor/internal/testkit/process"
 )
@@ -210,7 +211,7 @@ func TestJobsOfADeadWorkerAreTakenUp(t *testing.T) {
 
 // midPDF submits a session and returns when a worker is in the middle of its PDF, which
 // can't be stored before unlock.
-func midPDF(t *testing.T, database *db.DB, web *process.Candor, s process.Session) (unlock func()) {
+func midPDF(t *testing.T, database *db.DB, web *process.Candor, s client.Session) (unlock func()) {
 	t.Helper()
 	lock, err := database.Raw().Beginx()
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -248,4 +249,25 @@ func BenchmarkRateLimit(b *testing.B) {
 			b.ReportMetric(float64(times[len(times)*99/100].Microseconds()), "p99-µs")
 		})
 	}
+}
+
+// A new session that waits with others for their statement leaves its place to the
+// account's other requests (D88).
+func TestSessionsThatShareAStatementHoldNoPlace(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t, func(c *handlers.Config) { c.PlacesEach = 1 })
+	id := h.NewSession(h.TestScope(), domain.NewSession{}).ID
+	blocker, err := h.DB.Raw().BeginTxx(h.Context(), nil)
+	h.OK(err)
+	_, err = blocker.ExecContext(h.Context(), `LOCK TABLE session IN SHARE MODE`) // for reading it is free
+	h.OK(err)
+	var posts sync.WaitGroup
+	for range 3 {
+		posts.Go(func() { h.Post("/sessions", harness.ValidBody).WantStatus(http.StatusCreated) })
+	}
+	h.WaitForLock()
+	h.Get("/sessions?limit=1").WantStatus(http.StatusOK)
+	h.Get("/sessions/" + id.String()).WantStatus(http.StatusOK)
+	h.OK(blocker.Rollback())
+	posts.Wait()
 }

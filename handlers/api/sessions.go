@@ -8,7 +8,6 @@ import (
 	"candor/internal/domain"
 	"candor/internal/form"
 	"candor/internal/service/idempotency"
-	"candor/internal/service/sessions"
 	"candor/internal/service/simulator"
 	"candor/internal/statement"
 )
@@ -142,10 +141,7 @@ func (s *Server) createSession(ctx context.Context, key *idempotency.Key[*domain
 	var created *domain.Session
 	var err error
 	if r.Simulate == "" {
-		if key == nil && sessions.IsOneRow(scopeIn(ctx), params) {
-			web.RequestIn(ctx).Leave() // it shares a statement with all that come at once
-		}
-		created, err = s.Sessions.Create(ctx, scopeIn(ctx), key, params)
+		created, err = s.Sessions.Create(ctx, scopeIn(ctx), key, params, web.RequestIn(ctx).Leave)
 	} else {
 		created, err = s.Simulator.Create(ctx, scopeIn(ctx), key, params, r.Simulate)
 	}

@@ -148,7 +148,7 @@ func (s *Server) CreateSession(c echo.Context, v *Visit) error {
 	var created *domain.Session
 	err = web.TooMany(s.Limiter.Take(web.AccountBucket(v.Scope), s.Clock.Now()))
 	if err == nil {
-		created, err = s.Sessions.Create(c.Request().Context(), v.Scope, nil, params)
+		created, err = s.Sessions.Create(c.Request().Context(), v.Scope, nil, params, web.RequestOf(c).Leave)
 	}
 	errs, status := web.ValidationErrors(err), http.StatusUnprocessableEntity
 	var refused *domain.Error

@@ -107,6 +107,33 @@ func (e *Endpoint) Failing(now time.Time) bool {
 	return e.FailingSince != nil && e.LastFailureAt != nil && now.Sub(*e.LastFailureAt) < unusedAfter
 }
 
+// Health says how an endpoint is, in one word.
+type Health string
+
+// The healths of endpoints.
+const (
+	HealthOK      Health = "ok"
+	HealthFailing Health = "failing"
+	HealthGone    Health = "gone"    // fails by 410
+	HealthUnused  Health = "unused"  // failed, and was given up
+	HealthUntried Health = "untried" // nothing was sent yet
+)
+
+// Health returns the endpoint's.
+func (e *Endpoint) Health(now time.Time) Health {
+	switch {
+	case e.Failing(now) && e.Gone:
+		return HealthGone
+	case e.Failing(now):
+		return HealthFailing
+	case e.FailingSince != nil:
+		return HealthUnused
+	case e.LastSuccessAt != nil:
+		return HealthOK
+	}
+	return HealthUntried
+}
+
 // Origin is the scheme, host and port of a webhook URL, in one spelling.
 func Origin(rawURL string) string {
 	u, err := url.Parse(rawURL)

@@ -112,6 +112,9 @@ func (v *Vault) Statement(ctx context.Context, q Store, session domain.SessionID
 // InsertPrefill seals and stores what the partner gave of a new session's
 // answers (D58).
 func (v *Vault) InsertPrefill(ctx context.Context, tx *db.Tx, session *domain.Session) error {
+	if !session.Prefilled {
+		return nil
+	}
 	key, err := v.key(ctx, tx, session.ID)
 	if err != nil {
 		return err

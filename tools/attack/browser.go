@@ -6,84 +6,38 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/cookiejar"
 	"net/url"
 	"strings"
 	"time"
 
 	"candor/internal/statement"
 	"candor/internal/statement/statementtest"
-	"candor/tools/harness"
+	"candor/internal/testkit/client"
 )
 
-// browser keeps cookies and follows no redirects.
+// browser is one in a network.
 type browser struct {
-	http.Client
-	base, network string
-	rate          int // bytes a second of attach; 0 for as many as it can
-}
-
-// answer is a response with its body.
-type answer struct {
-	status   int
-	location string
-	body     string
+	*client.Client
+	rate int // bytes a second of attach; 0 for as many as it can
 }
 
 // unexpected is the error of a failed preparation.
-func (a answer) unexpected(what string, err error) error {
+func unexpected(what string, a client.Answer, err error) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
-	return fmt.Errorf("%s answered %d", what, a.status)
+	return fmt.Errorf("%s answered %d", what, a.Status)
 }
 
 func (a *attack) newBrowser(network string) *browser {
-	jar, _ := cookiejar.New(nil) // without options it never fails
-	return &browser{
-		Client: http.Client{
-			Jar: jar, Timeout: 2 * time.Minute, Transport: &http.Transport{DisableCompression: true},
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		},
-		base: "http://" + a.Addr, network: network,
-	}
-}
-
-func (b *browser) send(ctx context.Context, method, path string, body io.Reader, header map[string]string) (answer, error) {
-	request, err := http.NewRequestWithContext(ctx, method, b.base+path, body)
-	if err != nil {
-		return answer{}, err
-	}
-	request.Header.Set("X-Forwarded-For", b.network)
-	request.Header.Set("Sec-Fetch-Site", "same-origin")
-	for name, value := range header {
-		request.Header.Set(name, value)
-	}
-	if size, ok := header["Content-Length"]; ok {
-		_, err = fmt.Sscan(size, &request.ContentLength)
-		if err != nil {
-			return answer{}, err
-		}
-	}
-	response, err := b.Do(request)
-	if err != nil {
-		return answer{}, err
-	}
-	defer func() { _ = response.Body.Close() }()
-	text, err := io.ReadAll(response.Body)
-	return answer{response.StatusCode, response.Header.Get("Location"), string(text)}, err
-}
-
-func (b *browser) get(ctx context.Context, path string) (answer, error) {
-	return b.send(ctx, http.MethodGet, path, http.NoBody, nil)
-}
-
-func (b *browser) post(ctx context.Context, path string, values url.Values) (answer, error) {
-	return b.send(ctx, http.MethodPost, path, strings.NewReader(values.Encode()), map[string]string{"Content-Type": "application/x-www-form-urlencoded"})
+	c := client.New("http://" + a.Addr)
+	c.Header["X-Forwarded-For"] = network
+	c.HTTP.Transport = &http.Transport{DisableCompression: true}
+	return &browser{Client: c}
 }
 
 // attach uploads a file of that many bytes that begins with head.
-func (b *browser) attach(ctx context.Context, path, category, name, head string, size int64) (answer, error) {
+func (b *browser) attach(ctx context.Context, path, category, name, head string, size int64) (client.Answer, error) {
 	const boundary = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
 	field := func(disposition, value string) string {
 		return "--" + boundary + "\r\nContent-Disposition: form-data; " + disposition + "\r\n\r\n" + value
@@ -91,7 +45,7 @@ func (b *browser) attach(ctx context.Context, path, category, name, head string,
 	before := field(`name="category"`, category+"\r\n") + field(`name="action"`, "upload\r\n") + field(fmt.Sprintf(`name="file"; filename=%q`, name), head)
 	after := "\r\n--" + boundary + "--\r\n"
 	zeros := io.LimitReader(zeroReader{ctx, b.rate}, size-int64(len(head)))
-	return b.send(ctx, http.MethodPost, path, io.MultiReader(strings.NewReader(before), zeros, strings.NewReader(after)), map[string]string{
+	return b.Send(ctx, http.MethodPost, path, io.MultiReader(strings.NewReader(before), zeros, strings.NewReader(after)), map[string]string{
 		"Content-Type":   "multipart/form-data; boundary=" + boundary,
 		"Content-Length": fmt.Sprint(int64(len(before)) + size - int64(len(head)) + int64(len(after))),
 	})
@@ -126,38 +80,24 @@ func (a *attack) newCustomer(ctx context.Context, network string) (*customer, er
 }
 
 // customerOf is newCustomer for another account.
-func (a *attack) customerOf(ctx context.Context, account harness.Account, network string) (*customer, error) {
+func (a *attack) customerOf(ctx context.Context, account client.Account, network string) (*customer, error) {
 	partner := a.newBrowser(victimNetwork)
-	got, err := partner.send(ctx, http.MethodPost, "/v1/sessions", strings.NewReader(`{"form_type":"financial_statement","customer_email":"sam@example.com"}`),
-		map[string]string{"Content-Type": "application/json", "Authorization": "Bearer " + account.TestKey})
-	if err != nil {
+	got, err := partner.call(ctx, account, http.MethodPost, "/v1/sessions", `{"form_type":"financial_statement","customer_email":"sam@example.com"}`)
+	if err != nil || got.Status != http.StatusCreated {
+		return nil, unexpected("creating a session", got, err)
+	}
+	var session client.Session
+	if err := json.Unmarshal(got.Body, &session); err != nil {
 		return nil, err
 	}
-	var session struct {
-		ID  string `json:"id"`
-		URL string `json:"session_url"`
-	}
-	if err := json.Unmarshal([]byte(got.body), &session); err != nil || got.status != http.StatusCreated {
-		return nil, fmt.Errorf("creating a session answered %d: %s", got.status, got.body)
-	}
-	at, err := url.Parse(session.URL)
-	if err != nil {
-		return nil, err
-	}
-	c := &customer{a.newBrowser(network), session.ID, at.Path}
+	c := &customer{a.newBrowser(network), session.ID, session.Link()}
 	return c, c.open(ctx)
 }
 
 // open opens the link, and the form's first page after it.
 func (c *customer) open(ctx context.Context) error {
-	got, err := c.get(ctx, c.link)
-	if err == nil && got.status == http.StatusSeeOther {
-		got, err = c.get(ctx, got.location)
-	}
-	if err != nil || got.status != http.StatusOK {
-		return got.unexpected("the link", err)
-	}
-	return nil
+	_, _, err := c.Open(ctx, c.link)
+	return err
 }
 
 // fill completes the named sections with the example's answers after change.
@@ -168,9 +108,9 @@ func (c *customer) fill(ctx context.Context, change func(section string, values 
 			values = url.Values{"action": {"continue"}}
 		}
 		change(name, values)
-		got, err := c.post(ctx, c.path(name), values)
-		if err != nil || got.status != http.StatusSeeOther {
-			return got.unexpected("section "+name, err)
+		got, err := c.Post(ctx, c.path(name), values)
+		if err != nil || got.Status != http.StatusSeeOther {
+			return unexpected("section "+name, got, err)
 		}
 	}
 	return nil

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"candor/internal/domain"
-	"candor/tools/harness"
+	"candor/internal/testkit/client"
 )
 
 const (
@@ -55,7 +55,7 @@ func (p post) request(addr, network string) []byte {
 	if p.cookie != "" {
 		header = append(header, "Cookie: "+p.cookie)
 	}
-	return harness.Request("POST", addr, "/dashboard"+p.path, body, header...)
+	return client.Request("POST", addr, "/dashboard"+p.path, body, header...)
 }
 
 // outcome counts the responses to a flood.
@@ -103,7 +103,7 @@ func (a *attack) flood(ctx context.Context, connections int, next func() []byte)
 			runtime.LockOSThread() // for good: the thread ends with its policy
 			// Without it the flood disturbs more.
 			_ = unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_IDLE}, 0)
-			var c *harness.Client
+			var c *client.Conn
 			defer func() { c.Close() }()
 			for ctx.Err() == nil {
 				if status, _ := a.send(ctx, &c, next()); ctx.Err() == nil { // a broken connection is counted as 0
@@ -176,7 +176,7 @@ func madeUpNetwork() string {
 // network. A refused call must not reach the database.
 func (a *attack) refusedClients(ctx context.Context) error {
 	_, key := domain.NewAPIKey(domain.Scope{}, "none", time.Now())
-	request := harness.Request("GET", a.Addr, "/v1/sessions", "", "Authorization: Bearer "+key, "X-Forwarded-For: 198.51.100.99")
+	request := client.Request("GET", a.Addr, "/v1/sessions", "", "Authorization: Bearer "+key, "X-Forwarded-For: 198.51.100.99")
 	call := func(span time.Duration) *outcome {
 		ctx, cancel := context.WithTimeout(ctx, span)
 		defer cancel()

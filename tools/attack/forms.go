@@ -12,7 +12,7 @@ import (
 	"candor/internal/domain"
 	"candor/internal/statement"
 	"candor/internal/statement/statementtest"
-	"candor/tools/harness"
+	"candor/internal/testkit/client"
 )
 
 const (
@@ -48,7 +48,7 @@ func (a *attack) forms(ctx context.Context) error {
 			return err
 		}
 		path := c.path(statement.IncomeSection)
-		saves = append(saves, saveRequest(a.Addr, path, officeNetwork, c.cookies(path)))
+		saves = append(saves, saveRequest(a.Addr, path, officeNetwork, c.Cookies(path)))
 	}
 	o, seen = a.besideVictim(ctx, func() []byte { return saves[rand.IntN(len(saves))] })
 	text, met = a.judge(seen)
@@ -66,5 +66,5 @@ func saveRequest(addr, path, network, cookies string) []byte {
 	if cookies != "" {
 		header = append(header, "Cookie: "+cookies)
 	}
-	return harness.Request("POST", addr, path, values.Encode(), header...)
+	return client.Request("POST", addr, path, values.Encode(), header...)
 }

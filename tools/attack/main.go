@@ -21,6 +21,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"candor/internal/testkit/client"
 	"candor/tools/harness"
 )
 
@@ -54,8 +55,8 @@ type attack struct {
 	*harness.Service
 	span                     time.Duration
 	binary, before, activity string
-	victim                   harness.Account // the other account, whose calls must stay fast
-	idle                     time.Duration   // median of its calls without an attack
+	victim                   client.Account // the other account, whose calls must stay fast
+	idle                     time.Duration  // median of its calls without an attack
 	rows                     []row
 }
 

@@ -16,7 +16,7 @@ import (
 
 	"candor/internal/domain"
 	"candor/internal/statement"
-	"candor/tools/harness"
+	"candor/internal/testkit/client"
 )
 
 const (
@@ -117,22 +117,12 @@ func (n *neighbour) beside(ctx context.Context, drive func(context.Context) *out
 }
 
 // owner is a signed-in owner.
-func (a *attack) owner(ctx context.Context, account harness.Account, network string) (*browser, error) {
+func (a *attack) owner(ctx context.Context, account client.Account, network string) (*browser, error) {
 	b := a.newBrowser(network)
-	if got, err := b.signIn(ctx, account.Email, account.Password); err != nil || got.status != http.StatusSeeOther {
-		return nil, got.unexpected("signing in", err)
+	if got, err := b.signIn(ctx, account.Email, account.Password); err != nil || got.Status != http.StatusSeeOther {
+		return nil, unexpected("signing in", got, err)
 	}
 	return b, nil
-}
-
-// cookies of the browser at a path, as a header.
-func (b *browser) cookies(path string) string {
-	at, _ := url.Parse(b.base + path) // it is one of ours
-	var all []string
-	for _, cookie := range b.Jar.Cookies(at) {
-		all = append(all, cookie.Name+"="+cookie.Value)
-	}
-	return strings.Join(all, "; ")
 }
 
 // fillAccount gives the attacker's account many sessions.
@@ -162,10 +152,10 @@ func pages(paths ...string) func(*attack, context.Context) (func(context.Context
 		if err != nil {
 			return nil, err
 		}
-		header := []string{"X-Forwarded-For: " + attackerNetwork, "Cookie: " + b.cookies("/dashboard")}
+		header := []string{"X-Forwarded-For: " + attackerNetwork, "Cookie: " + b.Cookies("/dashboard")}
 		return func(ctx context.Context) *outcome {
 			return a.flood(ctx, floodConnections, func() []byte {
-				return harness.Request("GET", a.Addr, "/dashboard/test"+numbered(paths[rand.IntN(len(paths))], "%23"), "", header...)
+				return client.Request("GET", a.Addr, "/dashboard/test"+numbered(paths[rand.IntN(len(paths))], "%23"), "", header...)
 			})
 		}, nil
 	}
@@ -184,7 +174,7 @@ func posts(forms ...form) func(*attack, context.Context) (func(context.Context) 
 		if err != nil {
 			return nil, err
 		}
-		cookie := b.cookies("/dashboard")
+		cookie := b.Cookies("/dashboard")
 		return func(ctx context.Context) *outcome {
 			return a.flood(ctx, floodConnections, func() []byte {
 				f := forms[rand.IntN(len(forms))]
@@ -197,7 +187,7 @@ func posts(forms ...form) func(*attack, context.Context) (func(context.Context) 
 // calls floods an endpoint of the API.
 func calls(method, path, body string) func(*attack, context.Context) (func(context.Context) *outcome, error) {
 	return func(a *attack, _ context.Context) (func(context.Context) *outcome, error) {
-		request := harness.Request(method, a.Addr, path, body, "X-Forwarded-For: "+attackerNetwork, "Authorization: Bearer "+a.Account.TestKey)
+		request := client.Request(method, a.Addr, path, body, "X-Forwarded-For: "+attackerNetwork, "Authorization: Bearer "+a.Account.TestKey)
 		return func(ctx context.Context) *outcome {
 			return a.flood(ctx, floodConnections, func() []byte { return request })
 		}, nil
@@ -240,8 +230,8 @@ func (a *attack) streams(ctx context.Context) (func(context.Context) *outcome, e
 	if err != nil {
 		return nil, err
 	}
-	request := harness.Request("GET", a.Addr, "/dashboard/test/live?on=session", "", "Accept: text/event-stream",
-		"X-Forwarded-For: "+attackerNetwork, "Cookie: "+b.cookies("/dashboard"))
+	request := client.Request("GET", a.Addr, "/dashboard/test/live?on=session", "", "Accept: text/event-stream",
+		"X-Forwarded-For: "+attackerNetwork, "Cookie: "+b.Cookies("/dashboard"))
 	return func(ctx context.Context) *outcome {
 		return a.flood(ctx, manyStreams, func() []byte { return request })
 	}, nil
@@ -265,7 +255,7 @@ func (a *attack) slowUploads(ctx context.Context) (func(context.Context) *outcom
 			work.Go(func() {
 				for ctx.Err() == nil {
 					got, _ := c.attach(ctx, c.path(statement.DocumentsSection), "other", "slow.pdf", pdfHead, uploadSize)
-					o.count(got.status)
+					o.count(got.Status)
 				}
 			})
 		}
@@ -302,7 +292,7 @@ func (a *attack) newNeighbour(ctx context.Context) (*neighbour, error) {
 			return nil, err
 		}
 		path := c.path(statement.IncomeSection)
-		n.forms = append(n.forms, saveRequest(a.Addr, path, victimNetwork, c.cookies(path)))
+		n.forms = append(n.forms, saveRequest(a.Addr, path, victimNetwork, c.Cookies(path)))
 	}
 	return n, nil
 }
@@ -338,7 +328,7 @@ func joined(all, more []sight) []sight {
 func (n *neighbour) watch(ctx context.Context, span time.Duration) []sight {
 	ctx, cancel := context.WithTimeout(ctx, span)
 	defer cancel()
-	var kept *harness.Client
+	var kept *client.Conn
 	defer func() { kept.Close() }()
 	kinds := []struct {
 		name string
@@ -350,8 +340,8 @@ func (n *neighbour) watch(ctx context.Context, span time.Duration) []sight {
 			return expect(http.StatusOK, status, err)
 		}},
 		{"page", func() error {
-			got, err := n.staff.get(ctx, "/dashboard/test/sessions")
-			return expect(http.StatusOK, got.status, err)
+			got, err := n.staff.Get(ctx, "/dashboard/test/sessions")
+			return expect(http.StatusOK, got.Status, err)
 		}},
 	}
 	seen := make([]sight, len(kinds))
@@ -389,29 +379,27 @@ func (n *neighbour) createAndGet(ctx context.Context) error {
 		return err
 	}
 	got, err := n.staff.call(ctx, n.victim, http.MethodGet, "/v1/sessions/"+id, "")
-	return expect(http.StatusOK, got.status, err)
+	return expect(http.StatusOK, got.Status, err)
 }
 
 // call makes a request with the account's test key.
-func (b *browser) call(ctx context.Context, account harness.Account, method, path, body string) (answer, error) {
+func (b *browser) call(ctx context.Context, account client.Account, method, path, body string) (client.Answer, error) {
 	header := map[string]string{"Authorization": "Bearer " + account.TestKey, "Sec-Fetch-Site": ""}
 	var content io.Reader = http.NoBody
 	if body != "" {
 		content, header["Content-Type"] = strings.NewReader(body), "application/json"
 	}
-	return b.send(ctx, method, path, content, header)
+	return b.Send(ctx, method, path, content, header)
 }
 
 // create creates a session and returns its id.
-func (b *browser) create(ctx context.Context, account harness.Account, body string) (string, error) {
+func (b *browser) create(ctx context.Context, account client.Account, body string) (string, error) {
 	got, err := b.call(ctx, account, http.MethodPost, "/v1/sessions", body)
-	if err != nil || got.status != http.StatusCreated {
-		return "", got.unexpected("creating a session", err)
+	if err != nil || got.Status != http.StatusCreated {
+		return "", unexpected("creating a session", got, err)
 	}
-	var session struct {
-		ID string `json:"id"`
-	}
-	return session.ID, errors.Join(json.Unmarshal([]byte(got.body), &session))
+	var session client.Session
+	return session.ID, errors.Join(json.Unmarshal(got.Body, &session))
 }
 
 // compare says how much slower each kind of request was than at idle.

@@ -15,12 +15,12 @@ import (
 	"time"
 
 	"candor/internal/statement"
-	"candor/tools/harness"
+	"candor/internal/testkit/client"
 )
 
 // signIn signs a staff user in and returns where it redirects to.
-func (b *browser) signIn(ctx context.Context, email, password string) (answer, error) {
-	return b.post(ctx, "/dashboard/sign-in", url.Values{"email": {email}, "password": {password}})
+func (b *browser) signIn(ctx context.Context, email, password string) (client.Answer, error) {
+	return b.Post(ctx, "/dashboard/sign-in", url.Values{"email": {email}, "password": {password}})
 }
 
 // knownAddress tries wrong passwords for an address from another network until
@@ -28,19 +28,19 @@ func (b *browser) signIn(ctx context.Context, email, password string) (answer, e
 func (a *attack) knownAddress(ctx context.Context) error {
 	email, password := a.Account.Email, a.Account.Password
 	own := a.newBrowser("203.0.113.20")
-	if got, err := own.signIn(ctx, email, password); err != nil || got.status != http.StatusSeeOther {
-		return got.unexpected("the owner's first sign-in", err)
+	if got, err := own.signIn(ctx, email, password); err != nil || got.Status != http.StatusSeeOther {
+		return unexpected("the owner's first sign-in", got, err)
 	}
 	for i := range 12 {
 		thief := a.newBrowser(fmt.Sprintf("198.51.102.%d", i+1))
 		if _, err := thief.signIn(ctx, email, fmt.Sprintf("wrong password %d", i)); err != nil {
 			return err
 		}
-		if _, err := thief.post(ctx, "/dashboard/forgot", url.Values{"email": {email}}); err != nil {
+		if _, err := thief.Post(ctx, "/dashboard/forgot", url.Values{"email": {email}}); err != nil {
 			return err
 		}
 	}
-	confirmed, err := own.post(ctx, "/dashboard/confirm", url.Values{"password": {password}, "then": {"/dashboard"}})
+	confirmed, err := own.Post(ctx, "/dashboard/confirm", url.Values{"password": {password}, "then": {"/dashboard"}})
 	if err != nil {
 		return err
 	}
@@ -48,12 +48,12 @@ func (a *attack) knownAddress(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	reset, err := own.post(ctx, "/dashboard/forgot", url.Values{"email": {email}})
+	reset, err := own.Post(ctx, "/dashboard/forgot", url.Values{"email": {email}})
 	if err != nil {
 		return err
 	}
-	a.add(confirmed.status == http.StatusSeeOther && again.status == http.StatusSeeOther, "12 wrong passwords, and emails requested, at a known address from elsewhere",
-		"the owner's browser confirms and signs in", "confirm %d, sign in %d, ask for an email %d", confirmed.status, again.status, reset.status)
+	a.add(confirmed.Status == http.StatusSeeOther && again.Status == http.StatusSeeOther, "12 wrong passwords, and emails requested, at a known address from elsewhere",
+		"the owner's browser confirms and signs in", "confirm %d, sign in %d, ask for an email %d", confirmed.Status, again.Status, reset.Status)
 	return nil
 }
 
@@ -77,8 +77,8 @@ func (a *attack) storedText(ctx context.Context) error {
 		return err
 	}
 	got, err := done.attach(ctx, done.path(statement.DocumentsSection), "bank_statement", marker+".pdf", pdfHead+marker, 2000)
-	if err != nil || got.status != http.StatusSeeOther {
-		return got.unexpected("the upload", err)
+	if err != nil || got.Status != http.StatusSeeOther {
+		return unexpected("the upload", got, err)
 	}
 	if err := done.fill(ctx, mark, statement.SectionNames[:]...); err != nil {
 		return err
@@ -87,17 +87,17 @@ func (a *attack) storedText(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	got, err = open.post(ctx, open.path(statement.PersonalDetailsSection), url.Values{"full_name": {marker + " Draft"}})
-	if err != nil || got.status != http.StatusUnprocessableEntity {
-		return got.unexpected("the draft", err)
+	got, err = open.Post(ctx, open.path(statement.PersonalDetailsSection), url.Values{"full_name": {marker + " Draft"}})
+	if err != nil || got.Status != http.StatusUnprocessableEntity {
+		return unexpected("the draft", got, err)
 	}
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); pause(ctx, 200*time.Millisecond) {
-		if got, err = done.get(ctx, done.path("pdf")); err != nil || got.status == http.StatusOK {
+		if got, err = done.Get(ctx, done.path("pdf")); err != nil || got.Status == http.StatusOK {
 			break
 		}
 	}
-	if err != nil || got.status != http.StatusOK {
-		return got.unexpected("the PDF", err)
+	if err != nil || got.Status != http.StatusOK {
+		return unexpected("the PDF", got, err)
 	}
 	return a.searchStored(ctx)
 }
@@ -136,7 +136,7 @@ func (a *attack) guessedLinks(ctx context.Context) error {
 	token := c.link[strings.LastIndex(c.link, "/")+1:]
 	const guesses = 2000
 	o := &outcome{statuses: map[int]int{}}
-	var conn *harness.Client
+	var conn *client.Conn
 	defer func() { conn.Close() }()
 	for i := range guesses {
 		guess := []byte(token)
@@ -144,18 +144,18 @@ func (a *attack) guessedLinks(ctx context.Context) error {
 		if string(guess) == token {
 			continue
 		}
-		status, _ := a.send(ctx, &conn, harness.Request("GET", a.Addr, "/f/"+c.id+"/"+url.PathEscape(string(guess)), "", "X-Forwarded-For: 198.51.102.200"))
+		status, _ := a.send(ctx, &conn, client.Request("GET", a.Addr, "/f/"+c.id+"/"+url.PathEscape(string(guess)), "", "X-Forwarded-For: 198.51.102.200"))
 		o.count(status)
 	}
 	opened := o.statuses[http.StatusOK] + o.statuses[http.StatusSeeOther]
 	again := &customer{a.newBrowser("198.51.101.208"), c.id, c.link}
 	rightErr := again.open(ctx)
-	foreign, err := a.newBrowser(victimNetwork).send(ctx, http.MethodGet, "/v1/sessions/"+c.id, http.NoBody, map[string]string{"Authorization": "Bearer " + a.victim.TestKey})
+	foreign, err := a.newBrowser(victimNetwork).Send(ctx, http.MethodGet, "/v1/sessions/"+c.id, http.NoBody, map[string]string{"Authorization": "Bearer " + a.victim.TestKey})
 	if err != nil {
 		return err
 	}
-	a.add(opened == 0 && rightErr == nil && foreign.status == http.StatusNotFound, fmt.Sprintf("%d guesses of a link's secret; another account's session by API", o.total),
-		"none opens, the right link still does; 404", "%s; the right link: %v; %d", o, orOpens(rightErr), foreign.status)
+	a.add(opened == 0 && rightErr == nil && foreign.Status == http.StatusNotFound, fmt.Sprintf("%d guesses of a link's secret; another account's session by API", o.total),
+		"none opens, the right link still does; 404", "%s; the right link: %v; %d", o, orOpens(rightErr), foreign.Status)
 	return nil
 }
 
@@ -169,8 +169,8 @@ func orOpens(err error) string {
 // otherSites posts like a browser that shows a page of another site.
 func (a *attack) otherSites(ctx context.Context) error {
 	staff := a.newBrowser("203.0.113.21")
-	if got, err := staff.signIn(ctx, a.victim.Email, a.victim.Password); err != nil || got.status != http.StatusSeeOther {
-		return got.unexpected("signing in", err)
+	if got, err := staff.signIn(ctx, a.victim.Email, a.victim.Password); err != nil || got.Status != http.StatusSeeOther {
+		return unexpected("signing in", got, err)
 	}
 	c, err := a.newCustomer(ctx, "198.51.101.209")
 	if err != nil {
@@ -192,13 +192,13 @@ func (a *attack) otherSites(ctx context.Context) error {
 			{"Sec-Fetch-Site": "", "Origin": "https://evil.example"},
 		} {
 			header["Content-Type"] = "application/x-www-form-urlencoded"
-			got, err := p.by.send(ctx, http.MethodPost, p.path, strings.NewReader("name=Evil&password=x"), header)
+			got, err := p.by.Send(ctx, http.MethodPost, p.path, strings.NewReader("name=Evil&password=x"), header)
 			if err != nil {
 				return err
 			}
 			tried++
-			if got.status != http.StatusForbidden {
-				passed = append(passed, fmt.Sprintf("%s %d", p.path, got.status))
+			if got.Status != http.StatusForbidden {
+				passed = append(passed, fmt.Sprintf("%s %d", p.path, got.Status))
 			}
 		}
 	}
@@ -217,15 +217,15 @@ func (a *attack) hostHeader(ctx context.Context) error {
 		{"POST", "/dashboard/forgot", "email=" + url.QueryEscape(a.victim.Email)},
 	} {
 		b := a.newBrowser("203.0.113.22")
-		request, err := http.NewRequestWithContext(ctx, p.method, b.base+p.path, strings.NewReader(p.body))
+		request, err := http.NewRequestWithContext(ctx, p.method, b.Base+p.path, strings.NewReader(p.body))
 		if err != nil {
 			return err
 		}
 		request.Host = evil
 		request.Header.Set("X-Forwarded-Host", evil)
-		request.Header.Set("X-Forwarded-For", b.network)
+		request.Header.Set("X-Forwarded-For", b.Header["X-Forwarded-For"])
 		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		response, err := b.Do(request)
+		response, err := b.HTTP.Do(request)
 		if err != nil {
 			return err
 		}
@@ -241,11 +241,11 @@ func (a *attack) hostHeader(ctx context.Context) error {
 		}
 	}
 	pause(ctx, 3*time.Second) // a job sends the email
-	emails, err := a.newBrowser("203.0.113.22").get(ctx, "/dev/mail")
+	emails, err := a.newBrowser("203.0.113.22").Get(ctx, "/dev/mail")
 	if err != nil {
 		return err
 	}
-	if strings.Contains(emails.body, "//"+evil) {
+	if strings.Contains(string(emails.Body), "//"+evil) {
 		found++
 	}
 	a.add(found == 0, "another host's name in the Host header", "no answer and no email leads there", "found %d times; answers %s", found, strings.Join(statuses, ", "))

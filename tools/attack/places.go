@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"candor/internal/statement"
-	"candor/tools/harness"
+	"candor/internal/testkit/client"
 )
 
 const (
@@ -20,7 +20,7 @@ const (
 
 // places holds uploads open, to keep another account's customers from uploading.
 func (a *attack) places(ctx context.Context) error {
-	var accounts []harness.Account
+	var accounts []client.Account
 	for i := range 8 {
 		email := fmt.Sprintf("anyone%d@example.com", i)
 		account, err := a.CreateAccount(ctx, fmt.Sprintf("Anyone %d", i), email)
@@ -35,14 +35,14 @@ func (a *attack) places(ctx context.Context) error {
 	}
 	for _, hold := range []struct {
 		what     string
-		accounts []harness.Account
+		accounts []client.Account
 		links    int // of each account
 		rate     int // bytes a second of each link
 	}{
 		{"an account that signed up uploads over 32 links with 0.5 MB/s in all", accounts[:1], 32, 17 << 10},
 		{"the same over 60 links that send almost nothing", accounts[:1], 60, 10},
 		{"eight accounts that signed up, 12 links each, 64 KB/s each", accounts, 12, 64 << 10},
-		{"an approved account uploads over 60 links, 17 KB/s each", []harness.Account{a.Account}, 60, 17 << 10},
+		{"an approved account uploads over 60 links, 17 KB/s each", []client.Account{a.Account}, 60, 17 << 10},
 	} {
 		if err := a.holdPlaces(ctx, hold.what, hold.accounts, hold.links, hold.rate); err != nil {
 			return err
@@ -53,7 +53,7 @@ func (a *attack) places(ctx context.Context) error {
 
 // holdPlaces measures by turns without and with the attack, because a machine's speed
 // changes within seconds.
-func (a *attack) holdPlaces(ctx context.Context, what string, accounts []harness.Account, links, rate int) error {
+func (a *attack) holdPlaces(ctx context.Context, what string, accounts []client.Account, links, rate int) error {
 	var holders []*customer
 	for i, account := range accounts {
 		for j := range links {
@@ -117,7 +117,7 @@ func (a *attack) uploadAsVictim(ctx context.Context) (times []time.Duration, err
 	for i := range statement.MaxDocuments {
 		began := time.Now()
 		got, err := c.attach(ctx, c.path(statement.DocumentsSection), "other", "photo.pdf", fmt.Sprintf("%s%d", pdfHead, i), placeSize)
-		if err == nil && got.status == http.StatusSeeOther {
+		if err == nil && got.Status == http.StatusSeeOther {
 			times = append(times, time.Since(began))
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"candor/tools/harness"
+	"candor/internal/testkit/client"
 )
 
 const (
@@ -48,9 +48,9 @@ func (a *attack) watch(ctx context.Context) *probe {
 }
 
 func (a *attack) callAPI(ctx context.Context, p *probe) {
-	request := harness.Request("POST", a.Addr, "/v1/sessions", `{"form_type":"financial_statement","customer_email":"sam@example.com"}`,
+	request := client.Request("POST", a.Addr, "/v1/sessions", `{"form_type":"financial_statement","customer_email":"sam@example.com"}`,
 		"Authorization: Bearer "+a.victim.TestKey, "X-Forwarded-For: "+victimNetwork)
-	var c *harness.Client
+	var c *client.Conn
 	defer func() { c.Close() }()
 	for ctx.Err() == nil {
 		began := time.Now()
@@ -68,9 +68,9 @@ func (a *attack) callAPI(ctx context.Context, p *probe) {
 // checkReady checks readiness over a new connection each time, like a load
 // balancer.
 func (a *attack) checkReady(ctx context.Context, p *probe) {
-	request := harness.Request("GET", a.Addr, "/readyz", "", "Connection: close")
+	request := client.Request("GET", a.Addr, "/readyz", "", "Connection: close")
 	for ctx.Err() == nil {
-		var c *harness.Client
+		var c *client.Conn
 		waits, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 		status, err := a.send(waits, &c, request)
 		cancel()
@@ -85,11 +85,11 @@ func (a *attack) checkReady(ctx context.Context, p *probe) {
 
 // send sends a request over a kept connection. It opens one if there is none, and
 // drops it after an error, such as the end of ctx.
-func (a *attack) send(ctx context.Context, c **harness.Client, request []byte) (status int, err error) {
+func (a *attack) send(ctx context.Context, c **client.Conn, request []byte) (status int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	if *c == nil {
-		if *c, err = harness.Dial(ctx, a.Addr); err != nil {
+		if *c, err = client.Dial(ctx, a.Addr); err != nil {
 			*c = nil
 			return 0, err
 		}

@@ -16,7 +16,7 @@ import (
 
 	"candor/internal/statement"
 	"candor/internal/statement/statementtest"
-	"candor/tools/harness"
+	"candor/internal/testkit/client"
 )
 
 const (
@@ -49,7 +49,7 @@ func (a *attack) uploads(ctx context.Context) error {
 	for _, c := range customers {
 		work.Go(func() {
 			got, _ := c.attach(ctx, c.path(statement.DocumentsSection), "bank_statement", "statement.pdf", pdfHead, uploadSize)
-			o.count(got.status) // 0 if the connection broke
+			o.count(got.Status) // 0 if the connection broke
 		})
 	}
 	work.Wait()
@@ -70,8 +70,8 @@ func (a *attack) refusedUploads(ctx context.Context) error {
 		return err
 	}
 	for range statement.MaxDocuments {
-		if got, err := c.attach(ctx, c.path(statement.DocumentsSection), "other", "small.pdf", pdfHead, 1000); err != nil || got.status != http.StatusSeeOther {
-			return got.unexpected("a small upload", err)
+		if got, err := c.attach(ctx, c.path(statement.DocumentsSection), "other", "small.pdf", pdfHead, 1000); err != nil || got.Status != http.StatusSeeOther {
+			return unexpected("a small upload", got, err)
 		}
 	}
 	before, err := a.stored(ctx)
@@ -88,7 +88,7 @@ func (a *attack) refusedUploads(ctx context.Context) error {
 			head = "neither a document nor a picture"
 		}
 		got, _ := c.attach(ctx, c.path(statement.DocumentsSection), category, "refused.pdf", head, uploadSize)
-		o.count(got.status)
+		o.count(got.Status)
 	}
 	after, err := a.stored(ctx)
 	if err != nil {
@@ -112,16 +112,16 @@ func (a *attack) removedUploads(ctx context.Context) error {
 	removals := 0
 	for ctx.Err() == nil {
 		got, err := c.attach(ctx, c.path(statement.DocumentsSection), "other", "again.pdf", pdfHead, uploadSize)
-		if err != nil || got.status != http.StatusSeeOther {
+		if err != nil || got.Status != http.StatusSeeOther {
 			break
 		}
-		page, err := c.get(ctx, c.path(statement.DocumentsSection))
-		document := removeButton.FindString(page.body)
+		page, err := c.Get(ctx, c.path(statement.DocumentsSection))
+		document := removeButton.FindString(string(page.Body))
 		if err != nil || document == "" {
-			return page.unexpected("the page with the document", err)
+			return unexpected("the page with the document", page, err)
 		}
-		if got, err := c.post(ctx, c.path(statement.DocumentsSection), url.Values{"action": {document}}); err != nil || got.status != http.StatusSeeOther {
-			return got.unexpected("the removal", err)
+		if got, err := c.Post(ctx, c.path(statement.DocumentsSection), url.Values{"action": {document}}); err != nil || got.Status != http.StatusSeeOther {
+			return unexpected("the removal", got, err)
 		}
 		removals++
 	}
@@ -155,8 +155,8 @@ func (a *attack) drafts(ctx context.Context) error {
 	o := &outcome{statuses: map[int]int{}}
 	began := time.Now()
 	for range manyDrafts {
-		got, _ := c.post(ctx, c.path(statement.PersonalDetailsSection), values)
-		o.count(got.status)
+		got, _ := c.Post(ctx, c.path(statement.PersonalDetailsSection), values)
+		o.count(got.Status)
 		if time.Since(began) > a.span {
 			break
 		}
@@ -224,14 +224,14 @@ func (a *attack) unfinished(ctx context.Context) error {
 	go func() { seen <- a.watch(ctx) }()
 	ended := make(chan struct{}, manyUnended)
 	began, opened := time.Now(), 0
-	var clients []*harness.Client
+	var clients []*client.Conn
 	defer func() {
 		for _, c := range clients {
 			c.Close()
 		}
 	}()
 	for i := range manyUnended {
-		c, err := harness.Dial(ctx, a.Addr)
+		c, err := client.Dial(ctx, a.Addr)
 		if err != nil {
 			continue // the service may refuse it
 		}
@@ -280,24 +280,24 @@ func (a *attack) secondBrowser(ctx context.Context) error {
 	if err := owner.fill(ctx, func(string, url.Values) {}, statement.SectionNames[:]...); err != nil {
 		return err
 	}
-	again, err := other.post(ctx, other.path(statement.DeclarationSection), statementtest.Values(statement.DeclarationSection))
+	again, err := other.Post(ctx, other.path(statement.DeclarationSection), statementtest.Values(statement.DeclarationSection))
 	if err != nil {
 		return err
 	}
-	var own answer
+	var own client.Answer
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); pause(ctx, 200*time.Millisecond) {
-		if own, err = owner.get(ctx, owner.path("pdf")); err != nil || own.status == http.StatusOK {
+		if own, err = owner.Get(ctx, owner.path("pdf")); err != nil || own.Status == http.StatusOK {
 			break
 		}
 	}
 	if err != nil {
 		return err
 	}
-	stolen, err := other.get(ctx, other.path("pdf"))
+	stolen, err := other.Get(ctx, other.path("pdf"))
 	if err != nil {
 		return err
 	}
-	a.add(own.status == http.StatusOK && stolen.status != http.StatusOK, "another browser with the link posts the declaration within a minute",
-		"it gets no PDF, the browser that signed does", "its POST gets %d, its PDF %d; the signer's PDF %d", again.status, stolen.status, own.status)
+	a.add(own.Status == http.StatusOK && stolen.Status != http.StatusOK, "another browser with the link posts the declaration within a minute",
+		"it gets no PDF, the browser that signed does", "its POST gets %d, its PDF %d; the signer's PDF %d", again.Status, stolen.Status, own.Status)
 	return nil
 }

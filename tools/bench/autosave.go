@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"candor/internal/statement/statementtest"
-	"candor/tools/harness"
+	"candor/internal/testkit/client"
 )
 
 // A thousand customers type at once for a minute. Each page saves one changed
@@ -198,7 +198,7 @@ func (b *bench) newTypist(ctx context.Context, e *environment, i int) (*typist, 
 	t := &typist{address: "/f/" + f.id + "/" + at.section, cookies: f.cookies, field: at.field}
 	answers := statementtest.Values(at.section)
 	answers.Set("action", "save")
-	c, err := harness.Dial(ctx, e.Addr)
+	c, err := client.Dial(ctx, e.Addr)
 	if err != nil {
 		return nil, err
 	}
@@ -206,7 +206,7 @@ func (b *bench) newTypist(ctx context.Context, e *environment, i int) (*typist, 
 	if status, err := c.Do(t.request(e.Addr, answers)); err != nil || status != http.StatusSeeOther {
 		return nil, fmt.Errorf("save %s: status %d: %w", at.section, status, err)
 	}
-	page, err := fetch(ctx, f.browser, "http://"+e.Addr+t.address)
+	page, err := fetch(ctx, f.browser, t.address)
 	if err != nil {
 		return nil, err
 	}
@@ -221,12 +221,12 @@ func (b *bench) newTypist(ctx context.Context, e *environment, i int) (*typist, 
 }
 
 func (t *typist) request(addr string, values url.Values) []byte {
-	return harness.Request("POST", addr, t.address, values.Encode(), "Content-Type: application/x-www-form-urlencoded", "Cookie: "+t.cookies)
+	return client.Request("POST", addr, t.address, values.Encode(), "Content-Type: application/x-www-form-urlencoded", "Cookie: "+t.cookies)
 }
 
 // work saves until the time is over. The connection stays, as a browser's does.
 func (t *typist) work(ctx context.Context, addr string) error {
-	c, err := harness.Dial(context.WithoutCancel(ctx), addr)
+	c, err := client.Dial(context.WithoutCancel(ctx), addr)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"candor/internal/domain"
-	"candor/tools/harness"
+	"candor/internal/testkit/client"
 )
 
 const (
@@ -45,7 +45,7 @@ func (b *bench) dashboardPages(ctx context.Context, e *environment) error {
 		if strings.HasPrefix(p.path, "/search") {
 			headers = append(headers, "HX-Request: true") // as while it is typed
 		}
-		get := harness.Request("GET", e.Addr, "/dashboard/test"+p.path, "", headers...)
+		get := client.Request("GET", e.Addr, "/dashboard/test"+p.path, "", headers...)
 		warm, err := latencies(ctx, e.Addr, pageWarmUp, get, http.StatusOK)
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
@@ -85,30 +85,12 @@ func (b *bench) dashboardPages(ctx context.Context, e *environment) error {
 
 // signIn signs the account's owner in and returns the cookies.
 func (e *environment) signIn(ctx context.Context) (string, error) {
-	browser, err := newBrowser()
-	if err != nil {
-		return "", err
+	browser := client.New("http://" + e.Addr)
+	a, err := browser.Post(ctx, "/dashboard/sign-in", url.Values{"email": {e.Account.Email}, "password": {e.Account.Password}})
+	if err == nil && a.Status != http.StatusSeeOther {
+		err = fmt.Errorf("sign in: %d", a.Status)
 	}
-	typed := url.Values{"email": {e.Account.Email}, "password": {e.Account.Password}}
-	post, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+e.Addr+"/dashboard/sign-in", strings.NewReader(typed.Encode()))
-	if err != nil {
-		return "", err
-	}
-	post.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	post.Header.Set("Sec-Fetch-Site", "same-origin")
-	response, err := browser.Do(post)
-	if err != nil {
-		return "", err
-	}
-	_ = response.Body.Close() // only the cookies matter
-	if response.StatusCode != http.StatusOK {
-		return "", fmt.Errorf("sign in: %s", response.Status)
-	}
-	var cookies []string
-	for _, c := range browser.Jar.Cookies(post.URL) {
-		cookies = append(cookies, c.Name+"="+c.Value)
-	}
-	return strings.Join(cookies, "; "), nil
+	return browser.Cookies("/dashboard"), err
 }
 
 // page is a page that is timed.

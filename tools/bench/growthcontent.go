@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
-	"mime/multipart"
 	"net"
 	"net/http"
 	"net/url"
@@ -14,6 +12,7 @@ import (
 
 	"candor/internal/statement"
 	"candor/internal/statement/statementtest"
+	"candor/internal/testkit/client"
 )
 
 const (
@@ -83,68 +82,27 @@ func (b *bench) growthContents(ctx context.Context, e *environment) error {
 // completeSession creates a session and fills in its form. It returns the id as the
 // database has it.
 func (e *environment) completeSession(ctx context.Context, body string) (string, error) {
-	created, err := e.call(ctx, http.MethodPost, "/v1/sessions", body)
+	created, err := e.createSession(ctx, body)
 	if err != nil {
 		return "", err
 	}
-	browser, err := newBrowser()
+	browser := client.New("http://" + e.Addr)
+	form, _, err := browser.Open(ctx, created.URL)
 	if err != nil {
 		return "", err
 	}
-	if _, err := fetch(ctx, browser, created.URL); err != nil {
-		return "", err
-	}
-	form := "http://" + e.Addr + "/f/" + created.ID.String() + "/"
-	post := func(section, contentType string, content io.Reader) error {
-		request, err := http.NewRequestWithContext(ctx, http.MethodPost, form+section, content)
-		if err != nil {
-			return err
-		}
-		request.Header.Set("Content-Type", contentType)
-		response, err := browser.Do(request)
-		if err != nil {
-			return err
-		}
-		_ = response.Body.Close() // only the status matters
-		if response.StatusCode != http.StatusOK {
-			return fmt.Errorf("section %s: %s", section, response.Status)
-		}
-		return nil
-	}
-	contentType, upload, err := uploaded()
-	if err != nil {
-		return "", err
-	}
-	if err := post(statement.DocumentsSection, contentType, upload); err != nil {
-		return "", err
+	upload, header := client.Document("tax_return", "return.pdf", append([]byte("%PDF-1.7\n"), make([]byte, documentBytes)...))
+	if a, err := browser.Send(ctx, http.MethodPost, form+"/"+statement.DocumentsSection, bytes.NewReader(upload), header); err != nil || a.Status != http.StatusSeeOther {
+		return "", fmt.Errorf("upload: %d, %v", a.Status, err) //nolint:errorlint // there may be none
 	}
 	for _, section := range statement.SectionNames {
 		values := statementtest.Values(section)
 		if values == nil {
 			values = url.Values{"action": {"continue"}}
 		}
-		if err := post(section, "application/x-www-form-urlencoded", strings.NewReader(values.Encode())); err != nil {
-			return "", err
+		if a, err := browser.Post(ctx, form+"/"+section, values); err != nil || a.Status != http.StatusSeeOther {
+			return "", fmt.Errorf("section %s: %d, %v", section, a.Status, err) //nolint:errorlint // there may be none
 		}
 	}
 	return created.ID.UUID.String(), nil
-}
-
-// uploaded is a form with one document.
-func uploaded() (contentType string, body io.Reader, err error) {
-	var out bytes.Buffer
-	w := multipart.NewWriter(&out)
-	for field, value := range map[string]string{"category": "tax_return", "action": "upload"} {
-		if err := w.WriteField(field, value); err != nil {
-			return "", nil, err
-		}
-	}
-	part, err := w.CreateFormFile("file", "return.pdf")
-	if err != nil {
-		return "", nil, err
-	}
-	if _, err := part.Write(append([]byte("%PDF-1.7\n"), make([]byte, documentBytes)...)); err != nil {
-		return "", nil, err
-	}
-	return w.FormDataContentType(), &out, w.Close()
 }

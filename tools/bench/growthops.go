@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"candor/tools/harness"
+	"candor/internal/testkit/client"
 )
 
 // A growingRequest is asked of both databases. Its bytes are made for each turn.
@@ -35,10 +35,10 @@ func (b *bench) growthRequests(ctx context.Context, g *grown) error {
 			return err
 		}
 	}
-	clients := map[*environment]*harness.Client{}
+	clients := map[*environment]*client.Conn{}
 	for _, e := range g.both(0) {
 		var err error
-		if clients[e], err = harness.Dial(ctx, e.Addr); err != nil {
+		if clients[e], err = client.Dial(ctx, e.Addr); err != nil {
 			return err
 		}
 		defer clients[e].Close()
@@ -124,7 +124,7 @@ func (b *bench) addGrowth(g *grown, name string, spent spending) bool {
 func growingRequests(cookies map[*environment]string) []growingRequest {
 	api := func(path func(of sampled) string) func(*environment, sampled) []byte {
 		return func(e *environment, of sampled) []byte {
-			return harness.Request("GET", e.Addr, path(of), "", "Authorization: Bearer "+e.Account.TestKey)
+			return client.Request("GET", e.Addr, path(of), "", "Authorization: Bearer "+e.Account.TestKey)
 		}
 	}
 	page := func(path func(of sampled) string) func(*environment, sampled) []byte {
@@ -133,14 +133,14 @@ func growingRequests(cookies map[*environment]string) []growingRequest {
 			if strings.HasPrefix(path(of), "/search") {
 				headers = append(headers, "HX-Request: true") // as while it is typed
 			}
-			return harness.Request("GET", e.Addr, "/dashboard/test"+path(of), "", headers...)
+			return client.Request("GET", e.Addr, "/dashboard/test"+path(of), "", headers...)
 		}
 	}
 	same := func(path string) func(sampled) string { return func(sampled) string { return path } }
 	requests := []growingRequest{
 		{"POST a session", http.StatusCreated, func(e *environment, of sampled) []byte {
 			body := `{"form_type":"financial_statement","customer_email":"` + of.Email + `","customer_name":"` + of.Name + `","reference_id":"LOAN-2026","metadata":{"branch":"12"}}`
-			return harness.Request("POST", e.Addr, "/v1/sessions", body, "Authorization: Bearer "+e.Account.TestKey)
+			return client.Request("POST", e.Addr, "/v1/sessions", body, "Authorization: Bearer "+e.Account.TestKey)
 		}},
 		{"GET a session, any of the year", http.StatusOK, api(func(of sampled) string { return "/v1/sessions/" + of.ID.String() })},
 		{"GET the list by reference", http.StatusOK, api(func(of sampled) string { return "/v1/sessions?reference_id=" + of.Reference })},

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"candor/internal/domain"
-	"candor/tools/harness"
+	"candor/internal/testkit/client"
 )
 
 // longHistory compares the reads of an account with 1,000 sessions and with many.
@@ -45,13 +45,13 @@ func (e *environment) historyTimes(ctx context.Context, n int, reads map[string]
 	if err := e.fill(ctx, n); err != nil {
 		return nil, err
 	}
-	id, err := e.createSession(ctx, `{"form_type":"financial_statement","customer_email":"jessica@example.com"}`)
+	created, err := e.createSession(ctx, `{"form_type":"financial_statement","customer_email":"jessica@example.com"}`)
 	if err != nil {
 		return nil, err
 	}
 	out := map[string]time.Duration{}
 	for name, path := range reads {
-		get := harness.Request("GET", e.Addr, path(id), "", "Authorization: Bearer "+e.Account.TestKey)
+		get := client.Request("GET", e.Addr, path(created.ID), "", "Authorization: Bearer "+e.Account.TestKey)
 		times, err := latencies(ctx, e.Addr, 300, get, http.StatusOK)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"slices"
 	"time"
+
+	"candor/internal/testkit/client"
 )
 
 // webhookLatency measures from the request that opens a session to the webhook's
@@ -44,16 +46,12 @@ func (b *bench) webhookLatency(ctx context.Context, e *environment) error {
 // timeToWebhook opens a new session's form and waits for session.accessed. It
 // counts the whole request, not only the time since its commit.
 func (e *environment) timeToWebhook(ctx context.Context, body string, arrived <-chan time.Time) (time.Duration, error) {
-	created, err := e.call(ctx, http.MethodPost, "/v1/sessions", body)
-	if err != nil {
-		return 0, err
-	}
-	browser, err := newBrowser()
+	created, err := e.createSession(ctx, body)
 	if err != nil {
 		return 0, err
 	}
 	began := time.Now()
-	if _, err := fetch(ctx, browser, created.URL); err != nil {
+	if _, _, err := client.New("").Open(ctx, created.URL); err != nil {
 		return 0, err
 	}
 	select {

@@ -7,13 +7,49 @@ import (
 	"slices"
 	"time"
 
-	"candor/tools/harness"
+	"candor/internal/testkit/client"
 )
 
-// load sends the request from n clients for the span and returns how many
+// subject is a program under load.
+type subject struct {
+	load func() (float64, error) // for the bench's span; it returns requests a second
+	used func() (cpu, error)     // so far
+
+	rate float64 // requests a second
+	cpu  cpu     // of a request
+}
+
+// inTurn puts each subject under load, twice, so that a slow spell of the machine
+// hits all.
+func (b *bench) inTurn(subjects ...*subject) error {
+	const turns = 2
+	for range turns {
+		for _, s := range subjects {
+			before, err := s.used()
+			if err != nil {
+				return err
+			}
+			rate, err := s.load()
+			if err != nil {
+				return err
+			}
+			after, err := s.used()
+			if err != nil {
+				return err
+			}
+			requests := rate * b.span.Seconds() * turns
+			s.rate += rate / turns
+			s.cpu.candor += time.Duration(float64(after.candor-before.candor) / requests)
+			s.cpu.postgres += time.Duration(float64(after.postgres-before.postgres) / requests)
+		}
+	}
+	return nil
+}
+
+// load sends the request from n clients for the bench's span and returns how many
 // responses a second had the wanted status. Any other status is an error.
-func load(ctx context.Context, addr string, n int, span time.Duration, request []byte, want int) (float64, error) {
-	ctx, cancel := context.WithTimeout(ctx, span)
+func (b *bench) load(ctx context.Context, addr string, n int, request []byte, want int) (float64, error) {
+	ctx, cancel := context.WithTimeout(ctx, b.span)
 	defer cancel()
 	type outcome struct {
 		count int
@@ -38,7 +74,7 @@ func load(ctx context.Context, addr string, n int, span time.Duration, request [
 }
 
 func repeat(ctx context.Context, addr string, request []byte, want int) (count int, err error) {
-	c, err := harness.Dial(context.WithoutCancel(ctx), addr)
+	c, err := client.Dial(context.WithoutCancel(ctx), addr)
 	if err != nil {
 		return 0, err
 	}
@@ -59,7 +95,7 @@ func repeat(ctx context.Context, addr string, request []byte, want int) (count i
 // latencies sends the request n times, one after another, and returns the sorted
 // times.
 func latencies(ctx context.Context, addr string, n int, request []byte, want int) ([]time.Duration, error) {
-	c, err := harness.Dial(ctx, addr)
+	c, err := client.Dial(ctx, addr)
 	if err != nil {
 		return nil, err
 	}

@@ -5,10 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"fmt"
-	"io"
 	"net/http"
-	"net/http/cookiejar"
-	"net/url"
 	"os"
 	"regexp"
 	"slices"
@@ -17,7 +14,7 @@ import (
 	"time"
 
 	"candor/internal/statement/statementtest"
-	"candor/tools/harness"
+	"candor/internal/testkit/client"
 )
 
 // memory reads the service's peak resident memory after the load.
@@ -42,31 +39,20 @@ func (b *bench) memory(_ context.Context, e *environment) error {
 type openedForm struct {
 	id      string
 	cookies string // as a request's header has them
-	browser *http.Client
+	browser *client.Client
 	hub     []byte // its first page
 }
 
 func (b *bench) openForm(ctx context.Context, e *environment) (*openedForm, error) {
-	created, err := e.call(ctx, http.MethodPost, "/v1/sessions", `{"form_type":"financial_statement","customer_email":"jessica@example.com"}`)
+	created, err := e.createSession(ctx, `{"form_type":"financial_statement","customer_email":"jessica@example.com"}`)
 	if err != nil {
 		return nil, err
 	}
-	f := &openedForm{id: created.ID.String()}
-	if f.browser, err = newBrowser(); err != nil {
+	f := &openedForm{id: created.ID.String(), browser: client.New("http://" + e.Addr)}
+	if _, f.hub, err = f.browser.Open(ctx, created.URL); err != nil {
 		return nil, err
 	}
-	if f.hub, err = fetch(ctx, f.browser, created.URL); err != nil {
-		return nil, err
-	}
-	at, err := url.Parse("http://" + e.Addr + "/f/" + f.id + "/assets")
-	if err != nil {
-		return nil, err
-	}
-	var cookies []string
-	for _, c := range f.browser.Jar.Cookies(at) {
-		cookies = append(cookies, c.Name+"="+c.Value)
-	}
-	f.cookies = strings.Join(cookies, "; ")
+	f.cookies = f.browser.Cookies("/f/" + f.id + "/assets")
 	return f, nil
 }
 
@@ -77,13 +63,13 @@ func (b *bench) formPages(ctx context.Context, e *environment) error {
 	if err != nil {
 		return err
 	}
-	weight, parts, err := b.weigh(ctx, f.browser, e, f.hub)
+	weight, parts, err := b.weigh(ctx, f.browser, f.hub)
 	if err != nil {
 		return err
 	}
 	b.add(row{what: "Hub: HTML + CSS + JS, gzip", figure: fmt.Sprintf("%.1f KB (%s)", float64(weight)/1024, parts), yardstick: "–", ratio: "–", target: "< 60 KB", met: weight < 60<<10})
 
-	page := harness.Request("GET", e.Addr, "/f/"+f.id+"/assets", "", "Cookie: "+f.cookies)
+	page := client.Request("GET", e.Addr, "/f/"+f.id+"/assets", "", "Cookie: "+f.cookies)
 	times, err := latencies(ctx, e.Addr, 2000, page, http.StatusOK)
 	if err != nil {
 		return fmt.Errorf("section page: %w", err)
@@ -110,7 +96,7 @@ func (b *bench) sectionSaves(ctx context.Context, e *environment) error {
 		if err != nil {
 			return err
 		}
-		save := harness.Request("POST", e.Addr, "/f/"+f.id+"/assets", answers, "Content-Type: application/x-www-form-urlencoded", "Cookie: "+f.cookies)
+		save := client.Request("POST", e.Addr, "/f/"+f.id+"/assets", answers, "Content-Type: application/x-www-form-urlencoded", "Cookie: "+f.cookies)
 		before, err := cpuTime(e.Server.Process.Pid)
 		if err != nil {
 			return err
@@ -156,38 +142,24 @@ func cpuTime(pid int) (time.Duration, error) {
 	return time.Duration(ticks) * 10 * time.Millisecond, nil
 }
 
-// newBrowser is an HTTP client with cookies, as the form needs.
-func newBrowser() (*http.Client, error) {
-	jar, err := cookiejar.New(nil)
-	return &http.Client{Jar: jar, Timeout: 10 * time.Second}, err
-}
-
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-func fetch(ctx context.Context, browser *http.Client, address string) ([]byte, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
-	if err != nil {
-		return nil, err
+func fetch(ctx context.Context, browser *client.Client, path string) ([]byte, error) {
+	a, err := browser.Get(ctx, path)
+	if err == nil && a.Status != http.StatusOK {
+		err = fmt.Errorf("GET %s: %d", path, a.Status)
 	}
-	response, err := browser.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = response.Body.Close() }()
-	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("GET %s: %s", request.URL.Path, response.Status)
-	}
-	return io.ReadAll(response.Body)
+	return a.Body, err
 }
 
 var asset = regexp.MustCompile(`(?:href|src)="(/static/[^"]+\.(?:css|js))"`)
 
 // weigh adds up the gzipped sizes of the page and its assets.
-func (b *bench) weigh(ctx context.Context, browser *http.Client, e *environment, page []byte) (total int, parts string, err error) {
+func (b *bench) weigh(ctx context.Context, browser *client.Client, page []byte) (total int, parts string, err error) {
 	total, err = gzipped(page)
 	parts = fmt.Sprintf("HTML %.1f", float64(total)/1024)
 	for _, found := range asset.FindAllSubmatch(page, -1) {
-		content, fetchErr := fetch(ctx, browser, "http://"+e.Addr+string(found[1]))
+		content, fetchErr := fetch(ctx, browser, string(found[1]))
 		if fetchErr != nil {
 			return 0, "", fetchErr
 		}

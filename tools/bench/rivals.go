@@ -6,52 +6,30 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"syscall"
-	"time"
 
+	"candor/internal/testkit/client"
 	"candor/tools/harness"
 )
 
-// exchange sends in as JSON and reads the answer into out.
-func exchange(ctx context.Context, method, url, token string, in, out any) error {
+// exchange posts in as JSON and reads the answer into out.
+func exchange(ctx context.Context, url, token string, in, out any) error {
 	body, err := json.Marshal(in)
 	if err != nil {
 		return err
 	}
-	request, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
+	a, err := client.NewPartner("", token).Send(ctx, http.MethodPost, url, bytes.NewReader(body), map[string]string{"Content-Type": "application/json"})
 	if err != nil {
 		return err
 	}
-	request.Header.Set("Content-Type", "application/json")
-	if token != "" {
-		request.Header.Set("Authorization", "Bearer "+token)
+	if a.Status >= http.StatusMultipleChoices {
+		return fmt.Errorf("POST %s: %d: %s", url, a.Status, a.Body)
 	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = response.Body.Close() }()
-	text, err := io.ReadAll(response.Body)
-	if err != nil || response.StatusCode >= http.StatusMultipleChoices {
-		return fmt.Errorf("%s %s: %s: %s: %w", method, url, response.Status, text, err)
-	}
-	return json.Unmarshal(text, out)
-}
-
-// subject is a program under load.
-type subject struct {
-	addr    string
-	request []byte
-	status  int
-	used    func() (time.Duration, error) // CPU time so far
-
-	rate float64       // requests a second
-	cpu  time.Duration // of a request
+	return json.Unmarshal(a.Body, out)
 }
 
 // rivals compares POST and GET of a session with those of a record of PocketBase's
@@ -67,61 +45,37 @@ func (b *bench) rivals(ctx context.Context, e *environment) error {
 	if err != nil {
 		return err
 	}
-	id, err := e.createSession(ctx, newSession)
+	created, err := e.createSession(ctx, newSession)
 	if err != nil {
 		return err
 	}
 	auth := "Authorization: Bearer " + e.Account.TestKey
-	used := func() (time.Duration, error) { return cpuTime(p.process.Process.Pid) }
+	used := func() (cpu, error) {
+		own, err := cpuTime(p.process.Process.Pid)
+		return cpu{candor: own}, err
+	}
 	for _, load := range []struct {
-		name          string
-		candor, rival subject
-		least         float64
+		name             string
+		request, rivals  []byte
+		status, accepted int
+		least            float64
 	}{
-		{"POST /v1/sessions",
-			subject{addr: e.Addr, request: harness.Request("POST", e.Addr, "/v1/sessions", newSession, auth), status: http.StatusCreated, used: e.cpuTime},
-			subject{addr: p.addr, request: harness.Request("POST", p.addr, recordsPath, newSession), status: http.StatusOK, used: used}, 1.5},
-		{"GET /v1/sessions/:id",
-			subject{addr: e.Addr, request: harness.Request("GET", e.Addr, "/v1/sessions/"+id.String(), "", auth), status: http.StatusOK, used: e.cpuTime},
-			subject{addr: p.addr, request: harness.Request("GET", p.addr, recordsPath+"/"+record, ""), status: http.StatusOK, used: used}, 3},
+		{"POST /v1/sessions", client.Request("POST", e.Addr, "/v1/sessions", newSession, auth), client.Request("POST", p.addr, recordsPath, newSession), http.StatusCreated, http.StatusOK, 1.5},
+		{"GET /v1/sessions/:id", client.Request("GET", e.Addr, "/v1/sessions/"+created.ID.String(), "", auth), client.Request("GET", p.addr, recordsPath+"/"+record, ""), http.StatusOK, http.StatusOK, 3},
 	} {
 		for _, clients := range []int{8, 32} {
-			candor, rival := load.candor, load.rival
-			if err := b.inTurn(ctx, clients, &rival, &candor); err != nil {
+			rival := subject{used: used, load: func() (float64, error) { return b.load(ctx, p.addr, clients, load.rivals, load.accepted) }}
+			candor := subject{used: e.cpu, load: func() (float64, error) { return b.load(ctx, e.Addr, clients, load.request, load.status) }}
+			if err := b.inTurn(&rival, &candor); err != nil {
 				return fmt.Errorf("%s: %w", load.name, err)
 			}
 			ratio := candor.rate / rival.rate
 			b.add(row{
 				what:      fmt.Sprintf("%s, %d clients", load.name, clients),
-				figure:    fmt.Sprintf("%.0f requests/s; CPU of candor and PostgreSQL %.0f µs", candor.rate, micros(candor.cpu)),
-				yardstick: fmt.Sprintf("PocketBase %.0f requests/s; CPU %.0f µs", rival.rate, micros(rival.cpu)),
+				figure:    fmt.Sprintf("%.0f requests/s; CPU of candor and PostgreSQL %.0f µs", candor.rate, micros(candor.cpu.candor+candor.cpu.postgres)),
+				yardstick: fmt.Sprintf("PocketBase %.0f requests/s; CPU %.0f µs", rival.rate, micros(rival.cpu.candor)),
 				ratio:     fmt.Sprintf("%.2f ×", ratio), target: fmt.Sprintf("≥ %.1f ×", load.least), met: ratio >= load.least,
 			})
-		}
-	}
-	return nil
-}
-
-// inTurn puts each subject under load, twice, so that a slow spell of the machine
-// hits all.
-func (b *bench) inTurn(ctx context.Context, clients int, subjects ...*subject) error {
-	const turns = 2
-	for range turns {
-		for _, s := range subjects {
-			before, err := s.used()
-			if err != nil {
-				return err
-			}
-			rate, err := load(ctx, s.addr, clients, b.span, s.request, s.status)
-			if err != nil {
-				return err
-			}
-			after, err := s.used()
-			if err != nil {
-				return err
-			}
-			s.rate += rate / turns
-			s.cpu += time.Duration(float64(after-before) / (rate * b.span.Seconds()) / turns)
 		}
 	}
 	return nil
@@ -184,7 +138,7 @@ func (p *pocketBase) collection(ctx context.Context, identity, password string) 
 	var session struct {
 		Token string `json:"token"`
 	}
-	err := exchange(ctx, http.MethodPost, "http://"+p.addr+"/api/collections/_superusers/auth-with-password", "",
+	err := exchange(ctx, "http://"+p.addr+"/api/collections/_superusers/auth-with-password", "",
 		map[string]string{"identity": identity, "password": password}, &session)
 	if err != nil {
 		return err
@@ -195,7 +149,7 @@ func (p *pocketBase) collection(ctx context.Context, identity, password string) 
 		Required bool   `json:"required,omitempty"`
 		OnCreate bool   `json:"onCreate,omitempty"`
 	}
-	return exchange(ctx, http.MethodPost, "http://"+p.addr+"/api/collections", session.Token, map[string]any{
+	return exchange(ctx, "http://"+p.addr+"/api/collections", session.Token, map[string]any{
 		"name": "session", "type": "base", "createRule": "", "viewRule": "",
 		"fields": []field{
 			{Name: "form_type", Type: "text", Required: true}, {Name: "customer_email", Type: "email", Required: true},
@@ -210,6 +164,6 @@ func (p *pocketBase) create(ctx context.Context, body string) (string, error) {
 	var record struct {
 		ID string `json:"id"`
 	}
-	err := exchange(ctx, http.MethodPost, "http://"+p.addr+recordsPath, "", json.RawMessage(body), &record)
+	err := exchange(ctx, "http://"+p.addr+recordsPath, "", json.RawMessage(body), &record)
 	return record.ID, err
 }

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"candor/internal/domain"
-	"candor/tools/harness"
+	"candor/internal/testkit/client"
 )
 
 // newSession is the body of the request that creates a session.
@@ -24,19 +24,19 @@ const newSession = `{"form_type":"financial_statement","customer_email":"jessica
 // running the same statements on the same database.
 func (b *bench) throughput(ctx context.Context, e *environment) error {
 	auth := "Authorization: Bearer " + e.Account.TestKey
-	id, err := e.createSession(ctx, newSession)
+	created, err := e.createSession(ctx, newSession)
 	if err != nil {
 		return err
 	}
-	scripts := e.scripts(id)
+	scripts := e.scripts(created.ID)
 	for _, load := range []struct {
 		name    string
 		request []byte
 		status  int
 		least   float64 // of pgbench's rate
 	}{
-		{"POST /v1/sessions", harness.Request("POST", e.Addr, "/v1/sessions", newSession, auth), http.StatusCreated, 0.60},
-		{"GET /v1/sessions/:id", harness.Request("GET", e.Addr, "/v1/sessions/"+id.String(), "", auth), http.StatusOK, 0.30},
+		{"POST /v1/sessions", client.Request("POST", e.Addr, "/v1/sessions", newSession, auth), http.StatusCreated, 0.60},
+		{"GET /v1/sessions/:id", client.Request("GET", e.Addr, "/v1/sessions/"+created.ID.String(), "", auth), http.StatusOK, 0.30},
 	} {
 		for _, clients := range []int{8, 32} {
 			if err := b.compare(ctx, e, load.name, scripts[load.name], clients, load.request, load.status, load.least); err != nil {
@@ -47,53 +47,24 @@ func (b *bench) throughput(ctx context.Context, e *environment) error {
 	return nil
 }
 
-// compare runs pgbench and the service in turn, twice each, so that a slow spell of
-// the machine hits both.
+// compare runs pgbench and the service in turn.
 func (b *bench) compare(ctx context.Context, e *environment, name, script string, clients int, request []byte, status int, least float64) error {
-	var service, yardstick float64
-	var reference, used cpu
-	const turns = 2
-	for range turns {
-		tps, err := e.spend(&reference, b.span, func() (float64, error) { return e.pgbench(ctx, script, clients, b.span.Seconds()) })
-		if err != nil {
-			return err
-		}
-		rate, err := e.spend(&used, b.span, func() (float64, error) { return load(ctx, e.Addr, clients, b.span, request, status) })
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		yardstick += tps / turns
-		service += rate / turns
+	yardstick := subject{used: e.cpu, load: func() (float64, error) { return e.pgbench(ctx, script, clients, b.span.Seconds()) }}
+	service := subject{used: e.cpu, load: func() (float64, error) { return b.load(ctx, e.Addr, clients, request, status) }}
+	if err := b.inTurn(&yardstick, &service); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	b.add(row{
 		what:      fmt.Sprintf("%s, %d clients", name, clients),
-		figure:    fmt.Sprintf("%.0f requests/s; CPU of candor %.0f µs, of PostgreSQL %.0f µs", service, micros(used.candor/turns), micros(used.postgres/turns)),
-		yardstick: fmt.Sprintf("pgbench %.0f tps; CPU of PostgreSQL %.0f µs", yardstick, micros(reference.postgres/turns)),
-		ratio:     percent(service / yardstick), target: "≥ " + percent(least), met: service/yardstick >= least,
+		figure:    fmt.Sprintf("%.0f requests/s; CPU of candor %.0f µs, of PostgreSQL %.0f µs", service.rate, micros(service.cpu.candor), micros(service.cpu.postgres)),
+		yardstick: fmt.Sprintf("pgbench %.0f tps; CPU of PostgreSQL %.0f µs", yardstick.rate, micros(yardstick.cpu.postgres)),
+		ratio:     percent(service.rate / yardstick.rate), target: "≥ " + percent(least), met: service.rate/yardstick.rate >= least,
 	})
 	return nil
 }
 
 // cpu is processor time.
 type cpu struct{ candor, postgres time.Duration }
-
-// spend adds the processor time of each request of a load that lasts for span to
-// used, and returns the load's rate.
-func (e *environment) spend(used *cpu, span time.Duration, load func() (float64, error)) (float64, error) {
-	before, err := e.cpu()
-	if err != nil {
-		return 0, err
-	}
-	rate, err := load()
-	if err != nil {
-		return 0, err
-	}
-	after, err := e.cpu()
-	requests := rate * span.Seconds()
-	used.candor += time.Duration(float64(after.candor-before.candor) / requests)
-	used.postgres += time.Duration(float64(after.postgres-before.postgres) / requests)
-	return rate, err
-}
 
 // cpu is what candor and PostgreSQL have used so far.
 func (e *environment) cpu() (cpu, error) {
@@ -109,23 +80,15 @@ func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsec
 
 func percent(ratio float64) string { return fmt.Sprintf("%.0f %%", ratio*100) }
 
-func (e *environment) createSession(ctx context.Context, body string) (domain.SessionID, error) {
-	answer, err := e.call(ctx, http.MethodPost, "/v1/sessions", body)
-	if err != nil {
-		return domain.SessionID{}, err
-	}
-	return answer.ID, nil
-}
-
 // session is the part of a session that this program reads.
 type session struct {
 	ID  domain.SessionID `json:"id"`
 	URL string           `json:"session_url"`
 }
 
-func (e *environment) call(ctx context.Context, method, path, body string) (*session, error) {
+func (e *environment) createSession(ctx context.Context, body string) (*session, error) {
 	var out session
-	return &out, exchange(ctx, method, "http://"+e.Addr+path, e.Account.TestKey, json.RawMessage(body), &out)
+	return &out, exchange(ctx, "http://"+e.Addr+"/v1/sessions", e.Account.TestKey, json.RawMessage(body), &out)
 }
 
 // scripts are the statements of each request, for pgbench: the look-up of the key,

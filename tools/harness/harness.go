@@ -19,6 +19,7 @@ import (
 	"candor/db"
 	"candor/internal/platform/devpg"
 	"candor/internal/platform/keyring"
+	"candor/internal/testkit/client"
 )
 
 // Options of a service.
@@ -46,23 +47,12 @@ type Service struct {
 	DB       *db.DB
 	Server   *exec.Cmd // nil without Options.Serve
 	Addr     string    // host:port that Server listens on
-	Account  Account
+	Account  client.Account
 
 	binary  string
 	environ []string
 	kept    bool // its folder stays
 	shared  bool // its PostgreSQL is another service's
-}
-
-// Account is what candor account create prints about a new account.
-type Account struct {
-	AccountID         string `json:"account_id"`
-	TestKey           string `json:"test_key"`
-	LiveKey           string `json:"live_key"`
-	TestWebhookSecret string `json:"test_webhook_secret"`
-	LiveWebhookSecret string `json:"live_webhook_secret"`
-	Email             string `json:"email"`
-	Password          string `json:"password"`
 }
 
 // Start starts the binary. When the context ends, the serving process is killed.
@@ -170,7 +160,7 @@ func (s *Service) Command(args ...string) *exec.Cmd {
 
 // CreateAccount creates an account on the largest plan. Its owner keeps the printed
 // password, which real owners must change first.
-func (s *Service) CreateAccount(ctx context.Context, name, email string) (a Account, err error) {
+func (s *Service) CreateAccount(ctx context.Context, name, email string) (a client.Account, err error) {
 	out, err := s.Command("account", "create", "--name", name, "--email", email, "--plan", "enterprise", "--json").Output()
 	if err == nil {
 		err = json.Unmarshal(out, &a)
@@ -179,7 +169,7 @@ func (s *Service) CreateAccount(ctx context.Context, name, email string) (a Acco
 		_, err = s.DB.Raw().ExecContext(ctx, `UPDATE staff_user SET must_change_password = false WHERE email = $1`, email)
 	}
 	if err != nil {
-		return Account{}, fmt.Errorf("candor account create: %w", err)
+		return client.Account{}, fmt.Errorf("candor account create: %w", err)
 	}
 	return a, nil
 }

@@ -19,6 +19,7 @@ import (
 	"candor/internal/statement"
 	"candor/internal/statement/statementtest"
 	"candor/internal/testkit"
+	"candor/internal/testkit/client"
 	"candor/internal/testkit/process"
 )
 
@@ -140,7 +141,7 @@ func converse(t *testing.T, web *process.Candor, partner *exec.Cmd) {
 	if err != nil {
 		t.Fatalf("%s printed no link: %v %v\n%s", partner, err, partner.Wait(), &failure)
 	}
-	customer := process.OpenForm(t, process.LinkOn(web, process.Session{SessionURL: strings.TrimSpace(link)}))
+	customer := process.OpenForm(t, process.LinkOn(web, client.Session{SessionURL: strings.TrimSpace(link)}))
 	for _, section := range statement.SectionNames {
 		values := statementtest.Values(section)
 		if section == statement.AssetsSection {

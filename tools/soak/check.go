@@ -19,6 +19,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"candor/internal/statement"
+	"candor/internal/testkit/client"
 )
 
 // drainPatience is how long deliveries, PDFs and expiries may take after the last
@@ -210,16 +211,16 @@ func (c *check) twice(ctx context.Context) error {
 }
 
 // fetch gets what must be there.
-func (c *check) fetch(ctx context.Context, s *session, path string) (a answer, ok bool) {
+func (c *check) fetch(ctx context.Context, s *session, path string) (a client.Answer, ok bool) {
 	ok = persist(ctx, c.ledger, "GET "+path, func() (got bool) {
 		var err error
 		a, err = s.Partner.call(ctx, http.MethodGet, path, "", nil)
-		return err == nil && a.status < http.StatusInternalServerError && a.status != http.StatusAccepted
+		return err == nil && a.Status < http.StatusInternalServerError && a.Status != http.StatusAccepted
 	})
-	if ok && a.status != http.StatusOK {
-		c.ledger.violate("acknowledged things that were lost", fmt.Sprintf("%s: %d %s", path, a.status, a.code()))
+	if ok && a.Status != http.StatusOK {
+		c.ledger.violate("acknowledged things that were lost", fmt.Sprintf("%s: %d %s", path, a.Status, a.Code()))
 	}
-	return a, ok && a.status == http.StatusOK
+	return a, ok && a.Status == http.StatusOK
 }
 
 // one compares a session, and counts what was compared.
@@ -236,7 +237,7 @@ func (c *check) one(ctx context.Context, s *session) (answers, documents, pdfs i
 			Completed int `json:"sections_completed"`
 		} `json:"progress"`
 	}
-	if err := json.Unmarshal(a.body, &got); err != nil || got.Reference != s.Reference || got.Email != s.Email {
+	if err := json.Unmarshal(a.Body, &got); err != nil || got.Reference != s.Reference || got.Email != s.Email {
 		c.ledger.violate("sessions that differ", s.ID)
 	}
 	open := got.Status == "pending" || got.Status == "in_progress"
@@ -259,7 +260,7 @@ func (c *check) one(ctx context.Context, s *session) (answers, documents, pdfs i
 	var submitted struct {
 		Data submitted `json:"data"`
 	}
-	if err := json.Unmarshal(a.body, &submitted); err != nil {
+	if err := json.Unmarshal(a.Body, &submitted); err != nil {
 		c.ledger.violate("data that can't be read", s.ID)
 		return
 	}
@@ -357,10 +358,10 @@ func (c *check) files(ctx context.Context, s *session, d *submitted) (documents 
 			continue
 		}
 		documents++
-		if digest(a.body) != listed.SHA256 || !s.simulated && !s.sent[listed.SHA256] {
+		if digest(a.Body) != listed.SHA256 || !s.simulated && !s.sent[listed.SHA256] {
 			c.ledger.violate("documents that differ", s.ID+" "+listed.ID)
 		}
-		if content, acknowledged := s.documents[listed.SHA256]; acknowledged && !bytes.Equal(content, a.body) {
+		if content, acknowledged := s.documents[listed.SHA256]; acknowledged && !bytes.Equal(content, a.Body) {
 			c.ledger.violate("documents that differ", s.ID+" "+listed.ID)
 		}
 	}
@@ -391,7 +392,7 @@ func (c *check) pdf(ctx context.Context, s *session, shown []string) (pdfs int) 
 		if e.Event != "session.pdf_ready" {
 			continue
 		}
-		if e.PDF != digest(a.body) {
+		if e.PDF != digest(a.Body) {
 			c.ledger.violate("PDFs with another digest than announced", s.ID)
 		}
 		c.receivers.mu.Lock()
@@ -406,13 +407,13 @@ func (c *check) pdf(ctx context.Context, s *session, shown []string) (pdfs int) 
 		return 0
 	}
 	defer func() { _ = os.Remove(file.Name()) }()
-	_, err = file.Write(a.body)
+	_, err = file.Write(a.Body)
 	err = errors.Join(err, file.Close())
 	if err == nil {
 		var text []byte
 		// Raw, because a long name wraps in its cell: by the layout, the next cells come in between.
 		text, err = exec.CommandContext(ctx, "pdftotext", "-raw", file.Name(), "-").Output()
-		if announced.Size != len(a.body) || announced.Pages != bytes.Count(text, []byte("\f")) {
+		if announced.Size != len(a.Body) || announced.Pages != bytes.Count(text, []byte("\f")) {
 			c.ledger.violate("PDFs with another size than announced", s.ID)
 		}
 		plain := strings.Join(strings.Fields(string(text)), "")

@@ -6,17 +6,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"net/http/cookiejar"
 	"net/url"
 	"strings"
 	"sync"
 	"time"
 
-	"candor/tools/harness"
+	"candor/internal/testkit/client"
 )
 
 const (
@@ -24,28 +22,10 @@ const (
 	patience       = 3 * time.Minute // for one thing to be acknowledged
 )
 
-// answer is a response with its body.
-type answer struct {
-	status int
-	header http.Header
-	body   []byte
-}
-
-// code is the error code of an API's answer, "" for none.
-func (a answer) code() string {
-	var e struct {
-		Error struct {
-			Code string `json:"code"`
-		} `json:"error"`
-	}
-	_ = json.Unmarshal(a.body, &e) // a page has none
-	return e.Error.Code
-}
-
 // browser keeps cookies, follows no redirects, and sends each request to one of the
 // web processes, as a load balancer does that doesn't look.
 type browser struct {
-	http   *http.Client
+	*client.Client
 	addrs  []string
 	ledger *ledger
 	acks   *acks
@@ -64,65 +44,44 @@ func (a *acks) note() {
 }
 
 func newBrowser(addrs []string, l *ledger, a *acks, transport http.RoundTripper) *browser {
-	jar, _ := cookiejar.New(nil) // without options it never fails
-	return &browser{&http.Client{
-		Jar: jar, Transport: transport, Timeout: requestTimeout,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}, addrs, l, a}
+	c := client.New("")
+	c.HTTP.Transport, c.HTTP.Timeout = transport, requestTimeout
+	return &browser{c, addrs, l, a}
 }
 
 // send sends a request and counts its answer under the kind.
-func (b *browser) send(ctx context.Context, kind, method, path string, body []byte, header map[string]string) (answer, error) {
-	request, err := http.NewRequestWithContext(ctx, method, "http://"+b.addrs[rand.IntN(len(b.addrs))]+path, bytes.NewReader(body))
-	if err != nil {
-		return answer{}, err
-	}
-	request.Header.Set("Sec-Fetch-Site", "same-origin")
-	for name, value := range header {
-		request.Header.Set(name, value)
-	}
-	a, err := b.receive(request)
+func (b *browser) send(ctx context.Context, kind, method, path string, body []byte, header map[string]string) (client.Answer, error) {
+	a, err := b.Send(ctx, method, "http://"+b.addrs[rand.IntN(len(b.addrs))]+path, bytes.NewReader(body), header)
 	if ctx.Err() != nil {
 		return a, ctx.Err()
 	}
 	b.ledger.answered(kind, outcome(a, err))
-	if err == nil && method == http.MethodPost && a.status < http.StatusBadRequest {
+	if err == nil && method == http.MethodPost && a.Status < http.StatusBadRequest {
 		b.acks.note()
 	}
 	return a, err
 }
 
-func (b *browser) receive(request *http.Request) (answer, error) {
-	response, err := b.http.Do(request)
-	if err != nil {
-		return answer{}, err
-	}
-	defer func() { _ = response.Body.Close() }()
-	a := answer{status: response.StatusCode, header: response.Header}
-	a.body, err = io.ReadAll(response.Body)
-	return a, err
-}
-
 // outcome names an answer for the report.
-func outcome(a answer, err error) string {
+func outcome(a client.Answer, err error) string {
 	var timeout net.Error
 	switch {
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return "no answer in time"
 	case err != nil:
 		return "connection lost"
-	case a.code() != "":
-		return fmt.Sprintf("%d %s", a.status, a.code())
+	case a.Code() != "":
+		return fmt.Sprintf("%d %s", a.Status, a.Code())
 	}
-	return fmt.Sprint(a.status)
+	return fmt.Sprint(a.Status)
 }
 
-func (b *browser) get(ctx context.Context, kind, path string) (answer, error) {
+func (b *browser) get(ctx context.Context, kind, path string) (client.Answer, error) {
 	return b.send(ctx, kind, http.MethodGet, path, nil, nil)
 }
 
-func (b *browser) post(ctx context.Context, kind, path string, values url.Values) (answer, error) {
-	return b.send(ctx, kind, http.MethodPost, path, []byte(values.Encode()), map[string]string{"Content-Type": "application/x-www-form-urlencoded"})
+func (b *browser) post(ctx context.Context, kind, path string, values url.Values) (client.Answer, error) {
+	return b.send(ctx, kind, http.MethodPost, path, []byte(values.Encode()), client.FormHeader)
 }
 
 // persist repeats until done returns true, or the patience or ctx ends.
@@ -145,7 +104,7 @@ func persist(ctx context.Context, l *ledger, what string, done func() bool) bool
 type partner struct {
 	*browser
 	index   int
-	account harness.Account
+	account client.Account
 	company string // the account's name
 	live    bool
 	hooks   []string // addresses of the receivers
@@ -195,13 +154,13 @@ func (p *partner) mode() string {
 }
 
 // call calls the API. The idempotency key may be "".
-func (p *partner) call(ctx context.Context, method, path, idempotency string, body any) (answer, error) {
+func (p *partner) call(ctx context.Context, method, path, idempotency string, body any) (client.Answer, error) {
 	header := map[string]string{"Authorization": "Bearer " + p.key()}
 	var text []byte
 	if body != nil {
 		var err error
 		if text, err = json.Marshal(body); err != nil {
-			return answer{}, err
+			return client.Answer{}, err
 		}
 		header["Content-Type"] = "application/json"
 	}
@@ -240,7 +199,7 @@ func (p *partner) list(ctx context.Context, wait int) bool {
 		Data []feedEvent `json:"data"`
 		Next int64       `json:"next_after"`
 	}
-	if err != nil || a.status != http.StatusOK || json.Unmarshal(a.body, &page) != nil {
+	if err != nil || a.Status != http.StatusOK || json.Unmarshal(a.Body, &page) != nil {
 		return false
 	}
 	p.mu.Lock()

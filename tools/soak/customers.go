@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -10,7 +9,6 @@ import (
 	"fmt"
 	"maps"
 	mathrand "math/rand/v2"
-	"mime/multipart"
 	"net/http"
 	"net/url"
 	"strings"
@@ -20,6 +18,7 @@ import (
 
 	"candor/internal/statement"
 	"candor/internal/statement/statementtest"
+	"candor/internal/testkit/client"
 )
 
 // marker is in everything that only customers know: logs must not have it.
@@ -83,17 +82,11 @@ func (c *customer) create(ctx context.Context, p *partner, reference string) {
 	}
 	persist(ctx, c.ledger, "POST /v1/sessions "+reference, func() bool {
 		a, err := p.call(ctx, http.MethodPost, "/sessions", reference, body)
-		var made struct {
-			ID  string `json:"id"`
-			URL string `json:"session_url"`
-		}
-		if err != nil || a.status != http.StatusCreated || json.Unmarshal(a.body, &made) != nil {
+		var made client.Session
+		if err != nil || a.Status != http.StatusCreated || json.Unmarshal(a.Body, &made) != nil {
 			return false
 		}
-		if at, err := url.Parse(made.URL); err == nil {
-			s.Link = at.Path
-		}
-		s.ID = made.ID
+		s.ID, s.Link = made.ID, made.Link()
 		c.session = s
 		c.ledger.acknowledge(s)
 		return true
@@ -140,7 +133,7 @@ func (c *customer) finish(ctx context.Context) {
 		s.asks()
 		persist(ctx, c.ledger, "cancel "+s.ID, func() bool {
 			a, err := s.Partner.call(ctx, http.MethodDelete, "/sessions/"+s.ID, "", nil)
-			if err == nil && (a.status == http.StatusOK || a.code() == "session_cancelled") {
+			if err == nil && (a.Status == http.StatusOK || a.Code() == "session_cancelled") {
 				s.ends("cancelled")
 				return true
 			}
@@ -151,7 +144,7 @@ func (c *customer) finish(ctx context.Context) {
 		s.asks()
 		persist(ctx, c.ledger, "advance "+s.ID, func() bool {
 			a, err := s.Partner.call(ctx, http.MethodPost, "/test/sessions/"+s.ID+"/advance", "advance "+s.ID, map[string]any{"to": "expired"})
-			if err == nil && a.status == http.StatusOK {
+			if err == nil && a.Status == http.StatusOK {
 				s.ends("expired")
 				return true
 			}
@@ -174,8 +167,8 @@ func (c *customer) finish(ctx context.Context) {
 }
 
 // found checks that an acknowledged session is there for every reader.
-func (c *customer) found(a answer, err error) {
-	if err == nil && a.status == http.StatusNotFound && a.code() == "session_not_found" {
+func (c *customer) found(a client.Answer, err error) {
+	if err == nil && a.Status == http.StatusNotFound && a.Code() == "session_not_found" {
 		c.ledger.violate("acknowledged sessions that were not found", c.session.ID)
 	}
 }
@@ -188,29 +181,24 @@ func (c *customer) renew(ctx context.Context) {
 	persist(ctx, c.ledger, "renew "+s.ID, func() bool {
 		if !signedIn {
 			a, err := staff.post(ctx, "sign in", "/dashboard/sign-in", url.Values{"email": {s.Partner.account.Email}, "password": {s.Partner.account.Password}})
-			signedIn = err == nil && a.status == http.StatusSeeOther && a.header.Get("Location") == "/dashboard"
+			signedIn = err == nil && a.Status == http.StatusSeeOther && a.Header.Get("Location") == "/dashboard"
 		}
 		if !signedIn {
 			return false
 		}
 		a, err := staff.post(ctx, "renew a link", "/dashboard/"+s.Partner.mode()+"/sessions/"+s.ID+"/renew", nil)
-		return err == nil && a.status == http.StatusSeeOther
+		return err == nil && a.Status == http.StatusSeeOther
 	})
 	old := s.Link
 	persist(ctx, c.ledger, "the new link of "+s.ID, func() bool {
 		a, err := s.Partner.call(ctx, http.MethodGet, "/sessions/"+s.ID, "", nil)
 		c.found(a, err)
-		var got struct {
-			URL string `json:"session_url"`
-		}
-		if err != nil || a.status != http.StatusOK || json.Unmarshal(a.body, &got) != nil {
+		var got client.Session
+		if err != nil || a.Status != http.StatusOK || json.Unmarshal(a.Body, &got) != nil {
 			return false
 		}
-		at, err := url.Parse(got.URL)
-		if err == nil {
-			s.Link = at.Path
-		}
-		return err == nil
+		s.Link = got.Link()
+		return true
 	})
 	if s.Link == old {
 		c.ledger.violate("links that were renewed and are the same", s.ID)
@@ -221,11 +209,11 @@ func (c *customer) renew(ctx context.Context) {
 func (c *customer) open(ctx context.Context) bool {
 	return persist(ctx, c.ledger, "open "+c.session.ID, func() bool {
 		a, err := c.web.get(ctx, "open a link", c.session.Link)
-		if err != nil || a.status != http.StatusSeeOther {
+		if err != nil || a.Status != http.StatusSeeOther {
 			return false
 		}
 		a, err = c.web.get(ctx, "open a form", "/f/"+c.session.ID)
-		return err == nil && a.status == http.StatusOK
+		return err == nil && a.Status == http.StatusOK
 	})
 }
 
@@ -243,7 +231,7 @@ func (c *customer) look(ctx context.Context) {
 		_, _ = p.call(ctx, http.MethodGet, "/billing/usage?period=last_30_days", "", nil)
 	case 4:
 		if id, ok := c.receivers.any(p.index, c.rnd); ok && !p.live {
-			if a, err := p.call(ctx, http.MethodPost, "/test/deliveries/"+id+"/attempt", "", map[string]any{}); err == nil && a.status == http.StatusOK {
+			if a, err := p.call(ctx, http.MethodPost, "/test/deliveries/"+id+"/attempt", "", map[string]any{}); err == nil && a.Status == http.StatusOK {
 				c.ledger.mu.Lock()
 				c.ledger.redelivers++
 				c.ledger.mu.Unlock()
@@ -298,10 +286,10 @@ func (c *customer) save(ctx context.Context, section string) bool {
 		if err != nil {
 			return false
 		}
-		if section == statement.DeclarationSection && a.status != http.StatusSeeOther && c.completed(ctx) {
-			a.status = http.StatusSeeOther // an earlier one was done, and its answer lost
+		if section == statement.DeclarationSection && a.Status != http.StatusSeeOther && c.completed(ctx) {
+			a.Status = http.StatusSeeOther // an earlier one was done, and its answer lost
 		}
-		if a.status == http.StatusSeeOther {
+		if a.Status == http.StatusSeeOther {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			s.answers[section] = values
@@ -311,7 +299,7 @@ func (c *customer) save(ctx context.Context, section string) bool {
 			}
 			return true
 		}
-		if a.status < http.StatusInternalServerError {
+		if a.Status < http.StatusInternalServerError {
 			c.open(ctx)
 		}
 		return false
@@ -322,7 +310,7 @@ func (c *customer) save(ctx context.Context, section string) bool {
 func (c *customer) completed(ctx context.Context) bool {
 	a, err := c.session.Partner.call(ctx, http.MethodGet, "/sessions/"+c.session.ID, "", nil)
 	c.found(a, err)
-	return err == nil && strings.Contains(string(a.body), `"status":"completed"`)
+	return err == nil && strings.Contains(string(a.Body), `"status":"completed"`)
 }
 
 // upload sends a document until that is acknowledged.
@@ -332,21 +320,15 @@ func (c *customer) upload(ctx context.Context) bool {
 	copy(content, "%PDF-1.4\n")
 	sum := sha256.Sum256(content)
 	digest := hex.EncodeToString(sum[:])
-	var body bytes.Buffer
-	w := multipart.NewWriter(&body)
-	_ = w.WriteField("category", "tax_return") // a buffer takes everything
-	_ = w.WriteField("action", "upload")
-	part, _ := w.CreateFormFile("file", marker+" payslip.pdf")
-	_, _ = part.Write(content)
-	_ = w.Close()
+	body, header := client.Document("tax_return", marker+" payslip.pdf", content)
 	s := c.session
 	s.mu.Lock()
 	s.sent[digest] = true
 	s.mu.Unlock()
 	return persist(ctx, c.ledger, "upload to "+s.ID, func() bool {
-		a, err := c.web.send(ctx, "upload a document", http.MethodPost, "/f/"+s.ID+"/documents", body.Bytes(), map[string]string{"Content-Type": w.FormDataContentType()})
-		if err != nil || a.status != http.StatusSeeOther && a.status != http.StatusOK {
-			if err == nil && a.status < http.StatusInternalServerError {
+		a, err := c.web.send(ctx, "upload a document", http.MethodPost, "/f/"+s.ID+"/documents", body, header)
+		if err != nil || a.Status != http.StatusSeeOther && a.Status != http.StatusOK {
+			if err == nil && a.Status < http.StatusInternalServerError {
 				c.open(ctx)
 			}
 			return false

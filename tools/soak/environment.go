@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"candor/internal/platform/keyring"
-	"candor/tools/harness"
+	"candor/internal/testkit/client"
 )
 
 const (
@@ -143,7 +143,7 @@ func (e *environment) startServices(ctx context.Context, receivers []string) err
 		p.release()
 	}
 	if !eventually(ctx, startPatience, func() bool { return e.proxies.ready(ctx) }) {
-		return fmt.Errorf("toxiproxy doesn't answer, see %s", e.servers.log)
+		return fmt.Errorf("toxiproxy doesn't client.Answer, see %s", e.servers.log)
 	}
 	listen, err := freePorts(len(upstreams))
 	if err != nil {
@@ -224,7 +224,7 @@ func (e *environment) serving(ctx context.Context) error {
 	return nil
 }
 
-func (e *environment) createAccount(name string) (a harness.Account, err error) {
+func (e *environment) createAccount(name string) (a client.Account, err error) {
 	out, err := e.command("account", "create", "--name", name, "--email", "owner@"+name+".example", "--plan", "enterprise", "--json").Output()
 	if err != nil {
 		return a, fmt.Errorf("candor account create: %w: %s", err, stderrOf(err))

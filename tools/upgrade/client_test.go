@@ -8,14 +8,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"mime/multipart"
 	"net/http"
-	"net/http/cookiejar"
 	"net/url"
 	"slices"
-	"strings"
+	"strconv"
 	"sync"
 	"time"
+
+	"candor/internal/testkit/client"
 )
 
 // record counts requests and keeps what failed.
@@ -66,32 +66,20 @@ func (r *record) note(kind string, took time.Duration, waits bool) {
 	r.last = now
 }
 
-// client is one person or program. It keeps cookies and follows no redirects. After
-// its first failure in a round it ends the round.
-type client struct {
-	*http.Client
-	base   string
-	key    string // of the API; "" for a browser
+// person is one person or program. After the first failure in a round it ends the round.
+type person struct {
+	*client.Client
 	record *record
 }
 
-func newClient(base, key string, r *record) *client {
-	jar, _ := cookiejar.New(nil) // without options it never fails
-	return &client{
-		Client: &http.Client{
-			Jar: jar, Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: 4},
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		},
-		base: base, key: key, record: r,
+// newPerson returns a partner's program, or with the key "" a browser.
+func newPerson(base, key string, r *record) *person {
+	c := client.New(base)
+	if key != "" {
+		c = client.NewPartner(base, key)
 	}
-}
-
-// reply is a response that was read to its end.
-type reply struct {
-	status   int
-	location string
-	header   http.Header
-	body     []byte
+	c.HTTP.Timeout, c.HTTP.Transport = time.Minute, &http.Transport{MaxIdleConnsPerHost: 4}
+	return &person{c, r}
 }
 
 // request is what is sent.
@@ -105,44 +93,17 @@ type request struct {
 }
 
 // do sends a request, and fails the record unless its status is wanted.
-func (c *client) do(ctx context.Context, r request) (reply, bool) {
+func (c *person) do(ctx context.Context, r request) (client.Answer, bool) {
 	var body io.Reader = http.NoBody
+	header := map[string]string{"Content-Type": r.content, "Idempotency-Key": r.idempotency}
 	if r.body != nil {
 		body = struct{ io.Reader }{bytes.NewReader(r.body)} // which no transport can send twice
-	}
-	path := r.path
-	if !strings.HasPrefix(path, "http") {
-		path = c.base + path
-	}
-	out, err := http.NewRequestWithContext(ctx, r.method, path, body)
-	if err != nil {
-		c.record.fail("%s: %v", r.kind, err)
-		return reply{}, false
-	}
-	out.ContentLength = int64(len(r.body))
-	out.Header.Set("Sec-Fetch-Site", "same-origin")
-	for name, value := range map[string]string{"Content-Type": r.content, "Idempotency-Key": r.idempotency} {
-		if value != "" {
-			out.Header.Set(name, value)
-		}
-	}
-	if c.key != "" {
-		out.Header.Set("Authorization", "Bearer "+c.key)
+		header["Content-Length"] = strconv.Itoa(len(r.body))
 	}
 	start := time.Now()
-	response, err := c.Do(out)
-	if err != nil {
-		c.record.fail("%s: %s %s: %v", r.kind, r.method, r.path, err)
-		return reply{}, false
-	}
-	defer response.Body.Close()
-	content, err := io.ReadAll(response.Body)
-	got := reply{status: response.StatusCode, header: response.Header, body: content}
-	if to, err := response.Location(); err == nil {
-		got.location = to.String()
-	}
-	if err != nil || !slices.Contains(r.want, got.status) {
-		c.record.fail("%s: %s %s: %d, want %v: %v %.300s", r.kind, r.method, r.path, got.status, r.want, err, content)
+	got, err := c.Send(ctx, r.method, r.path, body, header)
+	if err != nil || !slices.Contains(r.want, got.Status) {
+		c.record.fail("%s: %s %s: %d, want %v: %v %.300s", r.kind, r.method, r.path, got.Status, r.want, err, got.Body)
 		return got, false
 	}
 	c.record.note(r.kind, time.Since(start), r.waits)
@@ -150,7 +111,7 @@ func (c *client) do(ctx context.Context, r request) (reply, bool) {
 }
 
 // get reads a page or resource.
-func (c *client) get(ctx context.Context, kind, path string, want ...int) (reply, bool) {
+func (c *person) get(ctx context.Context, kind, path string, want ...int) (client.Answer, bool) {
 	if len(want) == 0 {
 		want = []int{http.StatusOK}
 	}
@@ -158,12 +119,12 @@ func (c *client) get(ctx context.Context, kind, path string, want ...int) (reply
 }
 
 // object reads a resource of the API.
-func (c *client) object(ctx context.Context, kind, path string, to any) bool {
+func (c *person) object(ctx context.Context, kind, path string, to any) bool {
 	got, ok := c.get(ctx, kind, path)
-	return ok && c.decode(kind, path, got.body, to)
+	return ok && c.decode(kind, path, got.Body, to)
 }
 
-func (c *client) decode(kind, path string, body []byte, to any) bool {
+func (c *person) decode(kind, path string, body []byte, to any) bool {
 	if err := json.Unmarshal(body, to); err != nil {
 		c.record.fail("%s: %s: %v: %.300s", kind, path, err, body)
 		return false
@@ -172,25 +133,17 @@ func (c *client) decode(kind, path string, body []byte, to any) bool {
 }
 
 // post sends a form.
-func (c *client) post(ctx context.Context, kind, path string, values url.Values, want ...int) (reply, bool) {
+func (c *person) post(ctx context.Context, kind, path string, values url.Values, want ...int) (client.Answer, bool) {
 	return c.do(ctx, request{
-		kind: kind, method: http.MethodPost, path: path, content: "application/x-www-form-urlencoded", body: []byte(values.Encode()), want: want,
+		kind: kind, method: http.MethodPost, path: path, content: client.FormHeader["Content-Type"], body: []byte(values.Encode()), want: want,
 	})
 }
 
 // upload sends a document.
-func (c *client) upload(ctx context.Context, form, name string, content []byte) bool {
-	var body bytes.Buffer
-	w := multipart.NewWriter(&body)
-	// Writing into memory doesn't fail.
-	_ = w.WriteField("category", "tax_return")
-	_ = w.WriteField("action", "upload")
-	if part, err := w.CreateFormFile("file", name); err == nil {
-		_, _ = part.Write(content)
-	}
-	_ = w.Close()
+func (c *person) upload(ctx context.Context, form, name string, content []byte) bool {
+	body, header := client.Document("tax_return", name, content)
 	_, ok := c.do(ctx, request{
-		kind: "upload", method: http.MethodPost, path: form + "/documents", content: w.FormDataContentType(), body: body.Bytes(), want: []int{http.StatusOK, http.StatusSeeOther},
+		kind: "upload", method: http.MethodPost, path: form + "/documents", content: header["Content-Type"], body: body, want: []int{http.StatusOK, http.StatusSeeOther},
 	})
 	return ok
 }

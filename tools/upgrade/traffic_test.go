@@ -17,6 +17,7 @@ import (
 
 	"candor/internal/statement"
 	"candor/internal/statement/statementtest"
+	"candor/internal/testkit/client"
 	"candor/internal/testkit/process"
 )
 
@@ -25,7 +26,7 @@ import (
 type traffic struct {
 	*record
 	base    string
-	account process.Account
+	account client.Account
 	ctx     context.Context // ends when no more rounds begin
 	stop    context.CancelFunc
 	running sync.WaitGroup
@@ -46,23 +47,23 @@ type known struct {
 	documents int
 }
 
-func newTraffic(base string, account process.Account) *traffic {
+func newTraffic(base string, account client.Account) *traffic {
 	return &traffic{record: newRecord(), base: base, account: account, sessions: map[string]*known{}, lacking: map[string]bool{}}
 }
 
 // start lets partners, customers and staff begin.
 func (f *traffic) start(ctx context.Context) {
 	f.ctx, f.stop = context.WithCancel(ctx)
-	staff := newClient(f.base, "", f.record)
+	staff := newPerson(f.base, "", f.record)
 	f.signIn(ctx, staff)
-	for _, person := range []func(context.Context){
+	for _, round := range []func(context.Context){
 		f.integrate, f.integrate, f.fillIn, f.fillIn, f.fillIn, f.wait,
 		func(ctx context.Context) { f.browse(ctx, staff) },
 		func(context.Context) { f.listen(staff) },
 	} {
 		f.running.Go(func() {
 			for f.ctx.Err() == nil {
-				person(ctx) // a round that began ends
+				round(ctx) // one that began ends
 			}
 		})
 	}
@@ -91,7 +92,7 @@ func (f *traffic) acknowledged(id string, change func(*known)) {
 }
 
 // create creates a session and repeats the request, which reaches another process.
-func (f *traffic) create(ctx context.Context, c *client, extra string) (s process.Session, ok bool) {
+func (f *traffic) create(ctx context.Context, c *person, extra string) (s client.Session, ok bool) {
 	n := f.number()
 	r := request{
 		kind: "POST session", method: http.MethodPost, path: "/v1/sessions", content: "application/json", want: []int{http.StatusCreated},
@@ -99,7 +100,7 @@ func (f *traffic) create(ctx context.Context, c *client, extra string) (s proces
 		body:        fmt.Appendf(nil, `{"form_type": "financial_statement", "customer_email": "jo%d@customer.example", "customer_name": "Jo Nguyen", "reference_id": "loan-%d"%s}`, n, n, extra),
 	}
 	first, ok := c.do(ctx, r)
-	if !ok || !c.decode(r.kind, r.path, first.body, &s) {
+	if !ok || !c.decode(r.kind, r.path, first.Body, &s) {
 		return s, false
 	}
 	f.acknowledged(s.ID, func(k *known) { k.submitted = extra != "" })
@@ -107,8 +108,8 @@ func (f *traffic) create(ctx context.Context, c *client, extra string) (s proces
 	if !ok {
 		return s, false
 	}
-	if !bytes.Equal(first.body, second.body) {
-		f.fail("%s: repeated with its Idempotency-Key it returned %.300s, before %.300s", r.kind, second.body, first.body)
+	if !bytes.Equal(first.Body, second.Body) {
+		f.fail("%s: repeated with its Idempotency-Key it returned %.300s, before %.300s", r.kind, second.Body, first.Body)
 		return s, false
 	}
 	return s, true
@@ -116,7 +117,7 @@ func (f *traffic) create(ctx context.Context, c *client, extra string) (s proces
 
 // integrate is a partner's program.
 func (f *traffic) integrate(ctx context.Context) {
-	c := newClient(f.base, f.account.TestKey, f.record)
+	c := newPerson(f.base, f.account.TestKey, f.record)
 	extra := ""
 	if f.simulates && f.number()%4 == 0 {
 		extra = `, "simulate": "completed"`
@@ -125,7 +126,7 @@ func (f *traffic) integrate(ctx context.Context) {
 	if !ok {
 		return
 	}
-	var read process.Session
+	var read client.Session
 	if !c.object(ctx, "GET session", "/v1/sessions/"+s.ID, &read) {
 		return
 	}
@@ -145,7 +146,7 @@ func (f *traffic) integrate(ctx context.Context) {
 
 // read reads the data of a completed session, its PDF when a worker has drawn it, and
 // its documents.
-func (f *traffic) read(ctx context.Context, c *client, id string) {
+func (f *traffic) read(ctx context.Context, c *person, id string) {
 	var data struct {
 		Data struct {
 			Documents []struct {
@@ -166,9 +167,9 @@ func (f *traffic) read(ctx context.Context, c *client, id string) {
 		if !ok {
 			return
 		}
-		if got.status == http.StatusOK {
-			if !bytes.HasPrefix(got.body, []byte("%PDF")) {
-				f.fail("GET PDF: %s has %.20q", id, got.body)
+		if got.Status == http.StatusOK {
+			if !bytes.HasPrefix(got.Body, []byte("%PDF")) {
+				f.fail("GET PDF: %s has %.20q", id, got.Body)
 			}
 			return
 		}
@@ -180,17 +181,17 @@ func (f *traffic) read(ctx context.Context, c *client, id string) {
 // fillIn is a customer, from the link to the signature, and then the partner who reads
 // the answers.
 func (f *traffic) fillIn(ctx context.Context) {
-	partner := newClient(f.base, f.account.TestKey, f.record)
+	partner := newPerson(f.base, f.account.TestKey, f.record)
 	s, ok := f.create(ctx, partner, "")
 	if !ok {
 		return
 	}
-	c := newClient(f.base, "", f.record)
+	c := newPerson(f.base, "", f.record)
 	opened, ok := c.get(ctx, "open link", s.SessionURL, http.StatusSeeOther)
 	if !ok {
 		return
 	}
-	form := opened.location
+	form := opened.Location
 	f.look(ctx, c, "form page", form)
 	for i := range 2 {
 		content := fmt.Appendf(nil, "%%PDF-1.4\n%s %d\n%s\n%%%%EOF\n", s.ID, i, strings.Repeat("payslip ", 20_000))
@@ -220,20 +221,20 @@ var asset = regexp.MustCompile(`(?:href|src)="(/static/[^"?]+)"`)
 
 // look opens a page with its style sheets and scripts, as a browser does that has
 // stored none.
-func (f *traffic) look(ctx context.Context, c *client, kind, path string) {
+func (f *traffic) look(ctx context.Context, c *person, kind, path string) {
 	got, ok := c.get(ctx, kind, path)
 	if !ok {
 		return
 	}
-	for _, found := range asset.FindAllSubmatch(got.body, -1) {
+	for _, found := range asset.FindAllSubmatch(got.Body, -1) {
 		f.asset(ctx, c, string(found[1]))
 	}
 }
 
 // asset opens a file of a page.
-func (f *traffic) asset(ctx context.Context, c *client, path string) {
+func (f *traffic) asset(ctx context.Context, c *person, path string) {
 	got, ok := c.get(ctx, "static file", path, http.StatusOK, http.StatusNotFound)
-	if ok && got.status == http.StatusNotFound && !f.excused(got) {
+	if ok && got.Status == http.StatusNotFound && !f.excused(got) {
 		f.fail("static file: %s isn't there", path)
 	}
 }
@@ -247,17 +248,17 @@ func (f *traffic) lack(host string) {
 
 // excused reports whether a response is of the previous release, which had neither the
 // stream nor the files of other releases, and counts it.
-func (f *traffic) excused(got reply) bool {
+func (f *traffic) excused(got client.Answer) bool {
 	f.known.Lock()
 	defer f.known.Unlock()
-	if !f.lacking[got.header.Get(servedBy)] {
+	if !f.lacking[got.Header.Get(servedBy)] {
 		return false
 	}
 	f.unserved++
 	return true
 }
 
-func (f *traffic) signIn(ctx context.Context, c *client) {
+func (f *traffic) signIn(ctx context.Context, c *person) {
 	c.post(ctx, "sign-in", "/dashboard/sign-in", url.Values{"email": {f.account.Email}, "password": {f.account.Password}}, http.StatusSeeOther)
 }
 
@@ -265,7 +266,7 @@ func (f *traffic) signIn(ctx context.Context, c *client) {
 const betweenPages = 50 * time.Millisecond
 
 // browse is a member of staff, who signs in once.
-func (f *traffic) browse(ctx context.Context, c *client) {
+func (f *traffic) browse(ctx context.Context, c *person) {
 	for _, path := range []string{"", "/sessions", "/webhooks", "/keys", "/billing", "/team", "/settings", "/requests", "/audit"} {
 		f.look(ctx, c, "dashboard page", "/dashboard/test"+path)
 		<-time.After(betweenPages)
@@ -291,7 +292,7 @@ func (f *traffic) some() map[string]bool {
 
 // wait is a partner's program that waits for events instead of taking webhooks.
 func (f *traffic) wait(ctx context.Context) {
-	c := newClient(f.base, f.account.TestKey, f.record)
+	c := newPerson(f.base, f.account.TestKey, f.record)
 	after := int64(0)
 	for f.ctx.Err() == nil {
 		got, ok := c.do(ctx, request{
@@ -303,7 +304,7 @@ func (f *traffic) wait(ctx context.Context) {
 				Sequence int64 `json:"sequence"`
 			} `json:"data"`
 		}
-		if !ok || !c.decode("wait for events", "/v1/events", got.body, &page) {
+		if !ok || !c.decode("wait for events", "/v1/events", got.Body, &page) {
 			return
 		}
 		for _, e := range page.Data {
@@ -317,14 +318,14 @@ func (f *traffic) wait(ctx context.Context) {
 
 // listen is a page of the dashboard that stays open. Its stream ends when its process
 // does; then the page opens it again.
-func (f *traffic) listen(c *client) {
+func (f *traffic) listen(c *person) {
 	out, err := http.NewRequestWithContext(f.ctx, http.MethodGet, f.base+"/dashboard/test/live?on=session", http.NoBody)
 	if err != nil {
 		f.fail("stream: %v", err)
 		return
 	}
 	out.Header.Set("Accept", "text/event-stream")
-	response, err := c.Do(out)
+	response, err := c.HTTP.Do(out)
 	if err != nil {
 		if f.ctx.Err() == nil {
 			f.fail("stream: %v", err)
@@ -336,7 +337,7 @@ func (f *traffic) listen(c *client) {
 	case response.StatusCode == http.StatusOK:
 		f.note("stream", 0, true)
 		_, _ = io.Copy(io.Discard, response.Body) // until the process or the traffic ends
-	case !f.excused(reply{header: response.Header}):
+	case !f.excused(client.Answer{Header: response.Header}):
 		f.fail("stream: status %d", response.StatusCode)
 	}
 	select { // a browser waits a moment, too

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"candor/db"
+	"candor/internal/testkit/client"
 	"candor/internal/testkit/dbtest"
 	"candor/internal/testkit/process"
 )
@@ -103,7 +104,7 @@ func (s *scenario) run(program string, args ...string) string {
 
 // createAccount creates an account by the previous release. Its owner keeps the printed
 // password.
-func (s *scenario) createAccount() (a process.Account) {
+func (s *scenario) createAccount() (a client.Account) {
 	s.Helper()
 	out := s.run(*previous, "account", "create", "--name", "Acme Loans", "--email", "staff@acme.example", "--plan", "enterprise", "--webhook-url", s.hooks.URL, "--json")
 	if err := json.Unmarshal([]byte(out), &a); err != nil {
@@ -197,7 +198,7 @@ func (s *scenario) replace(program string) {
 
 // settle waits until everything is delivered, and compares what is stored and what
 // arrived with what was acknowledged.
-func (s *scenario) settle(account process.Account) {
+func (s *scenario) settle(account client.Account) {
 	s.Helper()
 	process.Eventually(s.T, "everything is delivered", func() bool {
 		var open int
@@ -276,7 +277,7 @@ func (s *scenario) checkEvents() {
 }
 
 // checkSessions compares sessions with what was acknowledged.
-func (s *scenario) checkSessions(account process.Account) {
+func (s *scenario) checkSessions(account client.Account) {
 	s.Helper()
 	api := process.NewPartner(s.T, s.balancer.URL, account.TestKey)
 	documents, submitted := 0, 0

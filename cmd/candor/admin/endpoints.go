@@ -3,7 +3,6 @@ package admin
 import (
 	"context"
 	"strconv"
-	"time"
 
 	"candor/cmd/candor/cli"
 	"candor/internal/domain"
@@ -12,7 +11,7 @@ import (
 
 type shownEndpoint struct {
 	Endpoint            string          `json:"endpoint"`
-	Health              string          `json:"health"` // ok, failing, gone, unused or untried
+	Health              domain.Health   `json:"health"`
 	Pending             int64           `json:"pending"`
 	Failed              int64           `json:"failed"`
 	ConsecutiveFailures int             `json:"consecutive_failures"`
@@ -56,26 +55,12 @@ func (c commands) webhooksEndpoints(ctx context.Context, args []string) error {
 	list := &endpointList{app.shown, make([]shownEndpoint, len(found))}
 	for i, e := range found {
 		list.Endpoints[i] = shownEndpoint{
-			Endpoint: e.Origin, Health: health(&e.Endpoint, now), Pending: e.Pending, Failed: e.Failed, ConsecutiveFailures: e.ConsecutiveFailures,
+			Endpoint: e.Origin, Health: e.Endpoint.Health(now), Pending: e.Pending, Failed: e.Failed, ConsecutiveFailures: e.ConsecutiveFailures,
 			FailingSince: form.AtOptional(e.FailingSince), LastSuccessAt: form.AtOptional(e.LastSuccessAt), LastFailureAt: form.AtOptional(e.LastFailureAt),
 			LastStatusCode: e.LastStatusCode, LastErrorClass: e.LastErrorClass,
 		}
 	}
 	return flags.Print(c.Out, list)
-}
-
-func health(e *domain.Endpoint, now time.Time) string {
-	switch {
-	case e.Failing(now) && e.Gone:
-		return "gone"
-	case e.Failing(now):
-		return "failing"
-	case e.FailingSince != nil:
-		return "unused"
-	case e.LastSuccessAt != nil:
-		return "ok"
-	}
-	return "untried"
 }
 
 // lastOutcome is a status or an error class, "-" before the first attempt.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"candor/internal/testkit"
+	"candor/internal/testkit/client"
 	"candor/internal/testkit/dbtest"
 	"candor/internal/testkit/process"
 )
@@ -44,7 +45,7 @@ type shownDeliveries struct {
 type operator struct {
 	t       *testing.T
 	env     process.Environment
-	account process.Account
+	account client.Account
 }
 
 // prints runs a command that must succeed and print all of want.
@@ -119,7 +120,7 @@ func TestOperatorRedeliversFailedWebhooks(t *testing.T) {
 	o := operator{t, env, process.CreateAccount(t, env)}
 	web := process.Serve(t, env, "web")
 	api := process.NewPartner(t, web.URL, o.account.TestKey)
-	open := func() process.Session {
+	open := func() client.Session {
 		s := api.CreateSession(hook.URL + "/hook?key=1")
 		process.OpenForm(t, process.LinkOn(web, s))
 		return s

@@ -82,10 +82,7 @@ func (e *examination) database(ctx context.Context) (string, error) {
 		return "", failure("the server can only be read", "name the primary in DATABASE_URL, or add target_session_attrs=read-write")
 	}
 	result := fmt.Sprintf("PostgreSQL %s answers in %s", facts.Version, time.Since(started).Round(100*time.Microsecond))
-	if len(e.Readable) > 0 {
-		return "", warning(result+", but the network can read or redirect the connection", "use a unix socket or a loopback address, or add sslmode=verify-full to "+strings.Join(e.Readable, " and "))
-	}
-	return result, nil
+	return result, DatabaseWarning(e.Readable)
 }
 
 func (e *examination) pooler(ctx context.Context) (string, error) {
@@ -124,10 +121,7 @@ func (e *examination) role(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", failure("the audit log's privileges can't be read", "run candor migrate")
 	}
-	if may {
-		return "", warning("has every right, and could rewrite the audit log", "set CANDOR_MIGRATE_URL, so that another role owns the tables")
-	}
-	return "has every right that it needs, and can't rewrite the audit log", nil
+	return "has every right that it needs, and can't rewrite the audit log", RoleWarning(may)
 }
 
 func (e *examination) settings(ctx context.Context) (string, error) {
@@ -311,10 +305,7 @@ func (e *examination) signature(context.Context) (string, error) {
 		return "PDFs aren't signed", nil
 	}
 	text := fmt.Sprintf("PDFs are signed by %s (certificate of %s) until %s", signer.Subject(), signer.Issuer(), signer.Expires().Format("2 January 2006"))
-	if signer.ExpiresSoon(e.Clock.Now()) {
-		return "", warning(text, "get a new certificate, set CANDOR_PDF_CERT and CANDOR_PDF_KEY and restart; once it has expired, no PDF is made")
-	}
-	return text, nil
+	return text, CertificateWarning(signer, e.Clock.Now())
 }
 
 func (e *examination) email(ctx context.Context) (string, error) {
@@ -331,7 +322,7 @@ func (e *examination) email(ctx context.Context) (string, error) {
 	case *mail.Folder:
 		return "development stores emails in a folder", nil
 	}
-	return "", warning("no mail server: staff can't be invited, sign up or reset a password", "set CANDOR_SMTP_URL and CANDOR_MAIL_FROM")
+	return "", MailWarning(false)
 }
 
 // webhookRemedies are by the class of the error.

@@ -120,8 +120,8 @@ type problem struct {
 	text, remedy string
 }
 
-// Error returns the text.
-func (p *problem) Error() string { return p.text }
+// Error returns the text and the remedy.
+func (p *problem) Error() string { return p.text + ": " + p.remedy }
 
 func warning(text, remedy string) error { return &problem{Warning, text, remedy} }
 func failure(text, remedy string) error { return &problem{Failed, text, remedy} }

@@ -214,7 +214,7 @@ func TestBroken(t *testing.T) {
 		"a standby":   {"database", doctor.Failed, func(p *patient) { p.connect("default_transaction_read_only=on") }, "only be read", "target_session_attrs"},
 		"a readable connection": {"database", doctor.Warning, func(p *patient) {
 			p.Readable = []string{"DATABASE_URL"}
-		}, "the network can read", "sslmode=verify-full to DATABASE_URL"},
+		}, "can be read or redirected on the network", "sslmode=verify-full to DATABASE_URL"},
 		"a pooler in the wrong place": {"pooler", doctor.Failed, func(p *patient) {
 			p.Pooler = func(context.Context) error { return errors.New("leads to a pooler") }
 		}, "leads to a pooler", "pool_mode=session"},
@@ -254,7 +254,7 @@ func TestBroken(t *testing.T) {
 		}, "not finished in time", "CANDOR_DATA_DIR"},
 		"no Redis":                   {"limits", doctor.Failed, func(p *patient) { p.RedisURL = "redis://:hidden@127.0.0.1:1" }, "connection refused", "CANDOR_REDIS_URL"},
 		"a wrong font":               {"fonts", doctor.Failed, func(p *patient) { p.PDFFont = "/nowhere.ttf" }, "nowhere.ttf", "CANDOR_PDF_FONT"},
-		"a certificate of two weeks": {"signature", doctor.Warning, func(p *patient) { p.Signer = signer(p.T, 14) }, "PDFs are signed by " + signtest.Subject, "get a new certificate"},
+		"a certificate of two weeks": {"signature", doctor.Warning, func(p *patient) { p.Signer = signer(p.T, 14) }, "signs PDFs as " + signtest.Subject, "get a new certificate"},
 		"a wrong certificate": {"signature", doctor.Failed, func(p *patient) {
 			p.Signer = func() (*pdfsign.Signer, error) { return nil, errors.New("CANDOR_PDF_CERT can't be read") }
 		}, "CANDOR_PDF_CERT can't be read", "workers don't start"},

@@ -52,7 +52,7 @@ func (b *fixture) once() (*domain.Session, error) {
 	key := &idempotency.Key[*domain.Session]{Path: "/v1/sessions", Text: "k", Encode: func(created *domain.Session, refusal error) (*idempotency.Answer, error) {
 		return &idempotency.Answer{Status: 201, Body: []byte(b.Sessions.URL(created, true))}, refusal
 	}}
-	return b.Sessions.Create(b.Ctx, b.Test(), key, domain.NewSession{FormType: domain.FinancialStatement, CustomerEmail: "jo@customer.example"})
+	return b.Sessions.Create(b.Ctx, b.Test(), key, domain.NewSession{FormType: domain.FinancialStatement, CustomerEmail: "jo@customer.example"}, func() {})
 }
 
 // TestReseal makes one value of every kind that is sealed, takes the old key

@@ -13,58 +13,77 @@ import (
 
 var errNotApproved = domain.Errorf(domain.CodeForbidden, "This account is not approved for live mode yet, so it can’t create live sessions. Use test mode until then. The owners get an email when live mode opens.")
 
+// step is a part of creating a session, in its transaction.
+type step func(context.Context, *db.Tx, *domain.Session) error
+
 // Create makes a session. With an idempotency key, a request that is sent again
 // gets the first one's answer, as an *idempotency.Replay; nil is no key. A live
 // session needs a subscription (D32) and counts as used in its billing period
 // (D42). A session that a staff user creates is in the audit log; the session
-// and the request log name an API key.
-func (s *Service) Create(ctx context.Context, scope domain.Scope, key *idempotency.Key[*domain.Session], params domain.NewSession) (*domain.Session, error) {
-	if key == nil && IsOneRow(scope, params) {
-		session, err := params.Session(scope, s.Clock.Now(), s.Policy.CheckURL, nil)
+// and the request log name an API key. A session that is its row alone shares a statement
+// with others (ADR 38); shares is called before that.
+func (s *Service) Create(ctx context.Context, scope domain.Scope, key *idempotency.Key[*domain.Session], params domain.NewSession, shares func()) (*domain.Session, error) {
+	steps := s.steps(scope, params)
+	if params.By.Kind == domain.ActorStaff {
+		steps = append(steps, func(ctx context.Context, tx *db.Tx, session *domain.Session) error {
+			return s.Audit.Record(ctx, tx, scope.AccountID, params.By, entryOf(domain.AuditSessionCreated, session))
+		})
+	}
+	if key == nil && len(steps) == 1 {
+		session, err := s.build(ctx, &s.DB.Queries, scope, params)
 		if err != nil {
 			return nil, err
 		}
+		shares()
 		return session, s.DB.InsertSession(ctx, session)
 	}
 	return idempotency.Do(ctx, s.Idempotency, scope, key, func(tx *db.Tx) (*domain.Session, error) {
-		created, err := s.Insert(ctx, tx, scope, params)
-		if err != nil || params.By.Kind != domain.ActorStaff {
-			return created, err
-		}
-		return created, s.Audit.Record(ctx, tx, scope.AccountID, params.By, entryOf(domain.AuditSessionCreated, created))
+		return s.insert(ctx, tx, scope, params, steps)
 	})
-}
-
-// IsOneRow reports whether creating the session reads and writes nothing but its row:
-// without a key, it shares a statement with all that come at the same time.
-func IsOneRow(scope domain.Scope, params domain.NewSession) bool {
-	return !scope.Livemode && params.By.Kind != domain.ActorStaff && params.Language == "" && params.Prefill == nil
 }
 
 // Insert is Create in the caller's transaction, without a key and without an
 // audit entry.
 func (s *Service) Insert(ctx context.Context, tx *db.Tx, scope domain.Scope, params domain.NewSession) (*domain.Session, error) {
+	return s.insert(ctx, tx, scope, params, s.steps(scope, params))
+}
+
+// steps are what the session needs: its row, and what goes with that.
+func (s *Service) steps(scope domain.Scope, params domain.NewSession) (steps []step) {
+	if scope.Livemode {
+		steps = append(steps, s.useSubscription)
+	}
+	steps = append(steps, func(ctx context.Context, tx *db.Tx, session *domain.Session) error { return tx.InsertSession(ctx, session) })
+	if params.Prefill != nil {
+		steps = append(steps, s.Vault.InsertPrefill)
+	}
+	return steps
+}
+
+func (s *Service) insert(ctx context.Context, tx *db.Tx, scope domain.Scope, params domain.NewSession, steps []step) (*domain.Session, error) {
+	session, err := s.build(ctx, &tx.Queries, scope, params)
+	if err != nil {
+		return nil, err
+	}
+	for _, step := range steps {
+		if err := step(ctx, tx, session); err != nil {
+			return nil, err
+		}
+	}
+	return session, nil
+}
+
+// build returns the session that the params describe.
+func (s *Service) build(ctx context.Context, q *db.Queries, scope domain.Scope, params domain.NewSession) (*domain.Session, error) {
 	var offered []domain.Language
 	if params.Language != "" { // creating sessions is the hottest write: most need no account
-		account, err := tx.Account(ctx, scope.AccountID)
+		account, err := q.Account(ctx, scope.AccountID)
 		if err != nil {
 			return nil, err
 		}
 		offered = account.Languages()
 	}
-	session, err := params.Session(scope, s.Clock.Now(), s.Policy.CheckURL, offered)
-	if err != nil {
-		return nil, err
-	}
-	if scope.Livemode {
-		if err := s.useSubscription(ctx, tx, session); err != nil {
-			return nil, err
-		}
-	}
-	if err := tx.InsertSession(ctx, session); err != nil || !session.Prefilled {
-		return session, err
-	}
-	return session, s.Vault.InsertPrefill(ctx, tx, session)
+	return params.Session(scope, s.Clock.Now(), s.Policy.CheckURL, offered)
 }
 
 // useSubscription counts a live session in its billing period. If a process with a

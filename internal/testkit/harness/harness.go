@@ -176,7 +176,7 @@ func (h *Harness) NewSession(scope domain.Scope, params domain.NewSession) *doma
 	if params.CustomerEmail == "" {
 		params.CustomerEmail = "jo@customer.example"
 	}
-	session, err := h.Service.Sessions.Create(h.Context(), scope, nil, params)
+	session, err := h.Service.Sessions.Create(h.Context(), scope, nil, params, func() {})
 	h.OK(err)
 	return session
 }

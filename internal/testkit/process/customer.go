@@ -2,77 +2,39 @@ package process
 
 import (
 	"bytes"
-	"io"
-	"mime/multipart"
 	"net/http"
-	"net/http/cookiejar"
 	"net/url"
-	"strings"
 	"testing"
 
 	"candor/internal/statement"
 	"candor/internal/statement/statementtest"
+	"candor/internal/testkit/client"
 )
 
 // LinkOn returns a session's link on a web process that isn't at the base URL.
-func LinkOn(p *Candor, s Session) string {
-	return p.URL + s.SessionURL[strings.Index(s.SessionURL, "/f/"):]
-}
+func LinkOn(p *Candor, s client.Session) string { return p.URL + s.Link() }
 
 // Customer fills in the form like a browser without JavaScript (D47).
 type Customer struct {
-	t      *testing.T
-	Client *http.Client
-	Form   string // address of the form, without the token
+	t *testing.T
+	*client.Client
+	Form string // address of the form, without the token
 }
 
 // OpenForm opens a session's link.
 func OpenForm(t *testing.T, link string) *Customer {
 	t.Helper()
-	jar, err := cookiejar.New(nil)
+	return OpenFormWith(t, client.New(""), link)
+}
+
+// OpenFormWith is OpenForm in a browser.
+func OpenFormWith(t *testing.T, browser *client.Client, link string) *Customer {
+	t.Helper()
+	form, _, err := browser.Open(t.Context(), link)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return OpenFormWith(t, &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, link)
-}
-
-// OpenFormWith is OpenForm with a client that keeps cookies and follows no redirect.
-func OpenFormWith(t *testing.T, client *http.Client, link string) *Customer {
-	t.Helper()
-	c := &Customer{t: t, Client: client}
-	status, form := c.send(http.MethodGet, link, "", nil)
-	if status != http.StatusSeeOther || form == "" {
-		t.Fatalf("the link returned %d to %q, want 303", status, form)
-	}
-	c.Form = form
-	if status, _ := c.send(http.MethodGet, c.Form, "", nil); status != http.StatusOK {
-		t.Fatalf("the form returned %d, want 200", status)
-	}
-	return c
-}
-
-// send returns the response's status and its Location.
-func (c *Customer) send(method, to, contentType string, body io.Reader) (status int, location string) {
-	c.t.Helper()
-	request, err := http.NewRequestWithContext(c.t.Context(), method, to, body)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	if contentType != "" {
-		request.Header.Set("Content-Type", contentType)
-	}
-	response, err := c.Client.Do(request)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	defer response.Body.Close()
-	if _, err := io.Copy(io.Discard, response.Body); err != nil {
-		c.t.Fatal(err)
-	}
-	if to, err := response.Location(); err == nil {
-		location = to.String()
-	}
-	return response.StatusCode, location
+	return &Customer{t, browser, form}
 }
 
 // Complete posts a valid section.
@@ -87,35 +49,19 @@ func (c *Customer) Answer(section string, values url.Values) {
 	if values == nil {
 		values = url.Values{"action": {"continue"}}
 	}
-	status, _ := c.send(http.MethodPost, c.Form+"/"+section, "application/x-www-form-urlencoded", strings.NewReader(values.Encode()))
-	if status != http.StatusSeeOther {
-		c.t.Fatalf("%s returned %d, want 303", section, status)
+	a, err := c.Post(c.t.Context(), c.Form+"/"+section, values)
+	if err != nil || a.Status != http.StatusSeeOther {
+		c.t.Fatalf("%s returned %d (%v), want 303", section, a.Status, err)
 	}
 }
 
 // Upload sends a document.
 func (c *Customer) Upload(name string, content []byte) {
 	c.t.Helper()
-	var body bytes.Buffer
-	w := multipart.NewWriter(&body)
-	for field, value := range map[string]string{"category": "tax_return", "action": "upload"} {
-		if err := w.WriteField(field, value); err != nil {
-			c.t.Fatal(err)
-		}
-	}
-	part, err := w.CreateFormFile("file", name)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	if _, err := part.Write(content); err != nil {
-		c.t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		c.t.Fatal(err)
-	}
-	status, _ := c.send(http.MethodPost, c.Form+"/documents", w.FormDataContentType(), &body)
-	if status >= 400 {
-		c.t.Fatalf("the upload returned %d", status)
+	body, header := client.Document("tax_return", name, content)
+	a, err := c.Send(c.t.Context(), http.MethodPost, c.Form+"/documents", bytes.NewReader(body), header)
+	if err != nil || a.Status >= http.StatusBadRequest {
+		c.t.Fatalf("the upload returned %d (%v)", a.Status, err)
 	}
 }
 

@@ -105,7 +105,7 @@ func (f *Fixture) Create(scope domain.Scope, change ...func(*domain.NewSession))
 	for _, set := range change {
 		set(&params)
 	}
-	return f.Sessions.Create(f.Ctx, scope, nil, params)
+	return f.Sessions.Create(f.Ctx, scope, nil, params, func() {})
 }
 
 // Session is a new session in test mode.

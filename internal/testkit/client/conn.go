@@ -1,4 +1,4 @@
-package harness
+package client
 
 import (
 	"bufio"
@@ -10,32 +10,32 @@ import (
 	"strings"
 )
 
-// Client is one kept HTTP/1.1 connection. It does little work for a response,
+// Conn is one kept HTTP/1.1 connection. It does little work for a response,
 // because the load generator shares the machine with the service.
-type Client struct {
+type Conn struct {
 	Conn   net.Conn
 	reader *bufio.Reader
 }
 
 // Dial connects to a service.
-func Dial(ctx context.Context, addr string) (*Client, error) {
+func Dial(ctx context.Context, addr string) (*Conn, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp", addr)
 	if err != nil {
 		return nil, err
 	}
-	return &Client{conn, bufio.NewReaderSize(conn, 64<<10)}, nil
+	return &Conn{conn, bufio.NewReaderSize(conn, 64<<10)}, nil
 }
 
 // Close ends the connection, if there is one.
-func (c *Client) Close() {
+func (c *Conn) Close() {
 	if c != nil {
 		_ = c.Conn.Close() // nothing is lost by a connection that broke
 	}
 }
 
 // Do sends a whole request, drops the response's body and returns its status.
-func (c *Client) Do(request []byte) (status int, err error) {
+func (c *Conn) Do(request []byte) (status int, err error) {
 	if _, err := c.Conn.Write(request); err != nil {
 		return 0, err
 	}
@@ -67,7 +67,7 @@ func (c *Client) Do(request []byte) (status int, err error) {
 }
 
 // discardChunks drops a chunked body.
-func (c *Client) discardChunks() error {
+func (c *Conn) discardChunks() error {
 	for {
 		line, err := c.reader.ReadSlice('\n')
 		if err != nil {
