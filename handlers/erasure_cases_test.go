@@ -69,7 +69,7 @@ func formCases() map[string]useCase {
 		"GET /f/:session/copy":       {completed, false, nil, get("copy")},
 		"POST /f/:session/documents": {open, false, nil, func(s *subject) *httptest.ResponseRecorder { return s.attach("another") }},
 		"POST /f/:session/documents (removal)": {open, false, nil, func(s *subject) *httptest.ResponseRecorder {
-			return s.tab().Attach("", "", nil, view.ActionRemove+s.document)
+			return s.tab().Attach("", "", nil, view.ActionRemove+":"+s.document)
 		}},
 		"POST /f/:session/documents (complete)": {open, false, nil, func(s *subject) *httptest.ResponseRecorder { return s.tab().Attach("", "", nil, view.ActionContinue) }},
 		"POST /f/:session/declaration":          {open, false, (*subject).fill, (*subject).sign},

@@ -168,7 +168,7 @@ func (s *Server) AnswerDocuments(c echo.Context, v *visit) error {
 		v.again, u.Rejected = again{already.Document.String(), already.Category != ""}, nil
 	}
 	action := documentsAction(u)
-	document, removes := strings.CutPrefix(action, view.ActionRemove)
+	document, removes := strings.CutPrefix(action, view.ActionRemove+":")
 	language, switches := strings.CutPrefix(action, view.ActionLanguage+":")
 	if switches && !v.offers(domain.Language(language)) ||
 		!switches && !removes && action != view.ActionDescribe && !storesFile(action) {

@@ -269,32 +269,15 @@ func actionURL(c echo.Context, v *visit, name string) string {
 	return sectionURL(v.Session.ID, name)
 }
 
-// next leads on from a completed section: back to its card on the check page,
-// or to the next unfinished section, or to the signature.
+// next leads on from a completed section: back to its card on the check page, or to the
+// next one.
 func (s *Server) next(c echo.Context, v *visit, done string) error {
-	focus := ""
+	next, focus := v.Next(done), ""
 	if returning(c) {
-		focus = view.CheckedID(done)
+		next, focus = statement.DeclarationSection, view.CheckedID(done)
 	}
 	s.leaveSaved(c, v, focus)
-	return c.Redirect(http.StatusSeeOther, sectionURL(v.Session.ID, nextSection(c, v, done)))
-}
-
-func nextSection(c echo.Context, v *visit, done string) string {
-	first := ""
-	for _, name := range v.Unfinished() {
-		switch {
-		case name == done || returning(c):
-		case statement.SectionNumber(name) > statement.SectionNumber(done):
-			return name
-		case first == "":
-			first = name
-		}
-	}
-	if first != "" {
-		return first
-	}
-	return statement.DeclarationSection
+	return c.Redirect(http.StatusSeeOther, sectionURL(v.Session.ID, next))
 }
 
 // ShowLanding introduces the server to a visitor without a link.

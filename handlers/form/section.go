@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -67,50 +66,62 @@ func suggested(ctx context.Context, v *visit, name string) string {
 // the page knows to be stored, and those it sent since.
 const maxWas = 4
 
-// An answer is a section's form as posted, and what becomes of it.
-type answer struct {
-	*visit
-	section string
-	action  string // what comes before the colon of the button's value
-	target  string // what comes after it
-	edit    form.Edit
-
-	page   view.SectionPage
-	status int // 0 if the post leads on
-}
-
 // AnswerSection takes a section's form (D47). What other tabs and devices saved
 // since the page was loaded is kept: see form.Merge.
 func (s *Server) AnswerSection(c echo.Context, v *visit) error {
-	values, err := web.ShortForm(c, mostBytes(sectionOf(c)))
+	name := sectionOf(c)
+	values, err := web.ShortForm(c, mostBytes(name))
 	if err != nil {
 		return err
 	}
-	a, err := newAnswer(v, sectionOf(c), values)
+	action, target, _ := strings.Cut(values.Get("action"), ":")
+	change, err := readChange(v, values, action, target)
 	if err != nil {
 		return err
 	}
-	a.page = s.sectionPage(c, v, nil)
-	ctx := c.Request().Context()
-	if a.action == view.ActionAutosave {
+	if action == view.ActionAutosave {
 		defer s.awaitTurn()()
 	}
-	if err := s.Forms.Edit(ctx, v.State, a.section, a.edit, func(m *form.Merged) (forms.Save, error) { return a.decide(ctx, m) }); err != nil {
-		return err
-	}
+	done, err := s.Forms.Edit(c.Request().Context(), v.State, name, change)
 	switch {
-	case a.status != 0:
-		a.page.Announce = a.announce
-		return web.Render(c, a.status, view.Section(a.page))
-	case a.action == view.ActionLanguage:
-		return s.switchLanguage(c, v, actionURL(c, v, a.section), domain.Language(a.target))
-	case a.action == view.ActionEvidence:
-		return c.Redirect(http.StatusSeeOther, evidenceURL(c, v, a.section, a.target))
-	case a.action == view.ActionSave:
+	case err != nil:
+		return err
+	case len(done.Refused)+len(done.Collisions) > 0:
+		return s.showEdited(c, v, action, done)
+	case action == view.ActionLanguage:
+		return s.switchLanguage(c, v, actionURL(c, v, name), domain.Language(target))
+	case action == view.ActionEvidence:
+		return c.Redirect(http.StatusSeeOther, evidenceURL(c, v, name, target))
+	case action == view.ActionSave:
 		s.leaveNotice(c, v.Session.ID, "saved", "")
 		return c.Redirect(http.StatusSeeOther, formURL(v.Session.ID))
+	case change.Action == forms.Complete:
+		return s.next(c, v, name)
 	}
-	return s.next(c, v, a.section)
+	return s.showEdited(c, v, action, done)
+}
+
+// showEdited shows the section after an edit that doesn't lead on.
+func (s *Server) showEdited(c echo.Context, v *visit, action string, done *forms.Edited) error {
+	ctx := c.Request().Context()
+	page := s.sectionPage(c, v, done.Section)
+	status := http.StatusOK
+	switch {
+	case len(done.Collisions) > 0:
+		page.Collisions, page.Stored, page.Was = done.Collisions, done.Stored, done.Was.Encode()
+		if action != view.ActionAutosave {
+			status = http.StatusUnprocessableEntity
+		}
+	case len(done.Refused) > 0:
+		page.Errors, status = done.Refused, http.StatusUnprocessableEntity
+	case done.List == nil:
+		page.Focus = done.At
+	case done.Removed:
+		page.Focus, page.Announce = view.AfterRemoval(done.List, done.Item), view.ItemRemoved(ctx, done.List, done.Item)
+	default:
+		page.Focus, page.Announce = view.FirstInput(done.List, done.Item), view.ItemAdded(ctx, done.List, done.Item)
+	}
+	return web.Render(c, status, view.Section(page))
 }
 
 // awaitTurn waits until fewer automatic saves are under way, but not for long. The
@@ -140,144 +151,54 @@ func mostBytes(section string) int64 {
 
 var errUnknownAction = domain.Errorf(domain.CodeInvalidRequest, "The page has no such button.")
 
-func newAnswer(v *visit, section string, values url.Values) (*answer, error) {
-	a := &answer{visit: v, section: section, edit: form.Edit{Ours: values}}
-	verb, target, _ := strings.Cut(values.Get("action"), ":")
-	a.action, a.target = verb, target
+// actions are what the page's buttons ask for, by what is before the colon of their value.
+var actions = map[string]forms.Action{
+	"":                  forms.Complete,
+	view.ActionContinue: forms.Complete,
+	view.ActionSave:     forms.Save,
+	view.ActionLanguage: forms.Save,
+	view.ActionEvidence: forms.Save,
+	view.ActionAutosave: forms.Autosave,
+	view.ActionKeep:     forms.Keep,
+	view.ActionTake:     forms.Keep,
+	view.ActionJoin:     forms.Keep,
+	view.ActionTakeOnly: forms.FillIn,
+	view.ActionAdd:      forms.Add,
+	view.ActionRemove:   forms.Remove,
+	view.ActionOffer:    forms.AcceptOffer,
+}
+
+// readChange reads a section's form. The button's value is its action and target.
+func readChange(v *visit, values url.Values, action, target string) (forms.Change, error) {
+	does, known := actions[action]
+	if !known {
+		return forms.Change{}, errUnknownAction
+	}
+	change := forms.Change{Edit: form.Edit{Ours: values}, Action: does, Target: target}
 	for i, was := range values["was"] {
 		replaced, err := url.ParseQuery(was)
 		if err != nil || i == maxWas {
-			return nil, web.Unreadable(errors.New("the page does not say what it replaces"))
+			return change, web.Unreadable(errors.New("the page does not say what it replaces"))
 		}
-		a.edit.Bases = append(a.edit.Bases, replaced)
+		change.Bases = append(change.Bases, replaced)
 	}
-	switch verb {
+	switch action {
 	case view.ActionKeep, view.ActionTake:
 		seen, err := url.ParseQuery(strings.Join(values["seen"], "&"))
 		if err != nil {
-			return nil, web.Unreadable(err)
+			return change, web.Unreadable(err)
 		}
-		a.edit.Resolve(target, seen, verb == view.ActionTake)
+		change.Resolve(target, seen, action == view.ActionTake)
 	case view.ActionJoin:
-		a.edit.Union = target
+		change.Union, change.Target = target, ""
 	case view.ActionEvidence:
 		if !statement.KnownCategory(target) {
-			return nil, errUnknownAction
+			return change, errUnknownAction
 		}
 	case view.ActionLanguage:
 		if !v.offers(domain.Language(target)) {
-			return nil, errUnknownAction
+			return change, errUnknownAction
 		}
 	}
-	return a, nil
-}
-
-// decide says what is stored of the merged section, and shown.
-func (a *answer) decide(ctx context.Context, merged *form.Merged) (forms.Save, error) {
-	section := a.Empty(a.section)
-	section.Read(merged.Store)
-	a.page.Section, a.status = section, http.StatusOK
-	save := forms.Save{Section: section, Skip: a.action == view.ActionAutosave && !merged.Changed}
-	if len(merged.Conflicts) > 0 {
-		a.collide(merged)
-		return save, nil
-	}
-	switch a.action {
-	case "", view.ActionContinue:
-		return a.complete(merged), nil
-	case view.ActionSave, view.ActionLanguage, view.ActionEvidence:
-		a.status = 0
-		// A save never completes a section, since the customer may not be finished.
-		// A completed section stays completed if its answers are still valid.
-		if a.Sections[a.section].Completed {
-			if whole := a.empty(); len(whole.Decode(merged.Store))+len(whole.Left()) == 0 {
-				return forms.Save{Section: whole, Complete: true}, nil
-			}
-		}
-	case view.ActionAutosave, view.ActionJoin:
-	case view.ActionKeep, view.ActionTake:
-		a.page.Focus = a.target
-	case view.ActionTakeOnly:
-		a.page.Focus = a.target
-		if !section.TakeOnly(a.target) {
-			return save, errUnknownAction
-		}
-	default:
-		return save, a.changeList(ctx, section)
-	}
-	return save, nil
-}
-
-// empty is the section without answers, to be completed.
-func (a *answer) empty() *form.Section {
-	section := a.Empty(a.section)
-	section.FromPage = len(a.edit.Bases) > 0
-	return section
-}
-
-// collide shows the answers that were changed here and elsewhere. The others
-// are stored.
-func (a *answer) collide(merged *form.Merged) {
-	a.page.Stored, a.page.Section = a.page.Section, a.Empty(a.section)
-	a.page.Section.Read(merged.Show)
-	a.page.Was, a.page.Collisions = merged.Base.Encode(), merged.Conflicts
-	if a.action != view.ActionAutosave {
-		a.status = http.StatusUnprocessableEntity
-	}
-}
-
-// complete stores valid answers. It shows invalid ones again and keeps them as a
-// draft, so that nothing is lost. Answers that are left for later are no mistakes,
-// but they keep the section a draft.
-func (a *answer) complete(merged *form.Merged) forms.Save {
-	whole := a.empty()
-	errs, left := whole.Decode(merged.Store), whole.Left()
-	errs = slices.DeleteFunc(errs, func(e form.Error) bool { return slices.Contains(left, e.Field) })
-	if len(errs) == 0 {
-		a.status = 0
-		return forms.Save{Section: whole, Complete: len(left) == 0}
-	}
-	a.page.Section, a.page.Errors, a.status = whole, errs, http.StatusUnprocessableEntity
-	return forms.Save{Section: whole, Refused: errs}
-}
-
-// changeList adds or removes an item, or adds an amount.
-func (a *answer) changeList(ctx context.Context, section *form.Section) error {
-	name, number, _ := strings.Cut(a.target, ".")
-	if input, added := section.AddAmount(a.target); added && a.action+":" == view.ActionAdd {
-		a.page.Focus = input
-		return nil
-	}
-	if a.action+":" == view.ActionOffer {
-		if list, i := section.Take(a.target); list != nil {
-			a.page.Focus = view.FirstInput(list, i)
-			a.announce = view.ItemAdded(ctx, list, i)
-		}
-		return nil // it was added in another tab, or is gone
-	}
-	list := section.List(name)
-	if list == nil {
-		return errUnknownAction
-	}
-	a.page.Focus = list.Name
-	switch a.action + ":" {
-	case view.ActionAdd:
-		if i, added := list.Add(); added {
-			a.page.Focus = view.FirstInput(list, i)
-			a.announce = view.ItemAdded(ctx, list, i)
-		}
-	case view.ActionRemove:
-		// If items were added or removed elsewhere, the number means another item.
-		i, err := strconv.Atoi(number)
-		if same := len(a.edit.Bases) == 0 || list.Version == a.edit.Ours.Get(name+".version"); err == nil && same && list.Remove(i) {
-			a.page.Focus = view.AfterRemoval(list, i)
-			if list.Len() == 0 {
-				section.Untick(list.Name)
-			}
-			a.announce = view.ItemRemoved(ctx, list, i)
-		}
-	default:
-		return errUnknownAction
-	}
-	return nil
+	return change, nil
 }

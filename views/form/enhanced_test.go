@@ -63,12 +63,12 @@ func (f *tinyForm) section(w http.ResponseWriter, r *http.Request) {
 		}
 		if action == view.ActionAutosave {
 			section.Read(r.PostForm)
-		} else if list, ok := strings.CutPrefix(action, view.ActionAdd); ok {
+		} else if list, ok := strings.CutPrefix(action, view.ActionAdd+":"); ok {
 			section.Read(r.PostForm)
 			i, _ := section.List(list).Add()
 			p.Focus = view.FirstInput(section.List(list), i)
 			p.Announce = "Added"
-		} else if item, ok := strings.CutPrefix(action, view.ActionRemove); ok {
+		} else if item, ok := strings.CutPrefix(action, view.ActionRemove+":"); ok {
 			section.Read(r.PostForm)
 			list, number, _ := strings.Cut(item, ".")
 			i, _ := strconv.Atoi(number)

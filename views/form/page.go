@@ -27,9 +27,9 @@ import (
 	"candor/views/ui"
 )
 
-// What the submit button named "action" can say. ActionAdd, ActionRemove and
-// ActionOffer are prefixes: "add:vehicles", "remove:vehicles.2", "remove:doc_…". A POST
-// without an action means ActionContinue, on the documents page ActionUpload.
+// What the submit button named "action" can say, some with a colon and what they are
+// about. A POST without an action means ActionContinue, on the documents page
+// ActionUpload.
 const (
 	ActionContinue = "continue" // check the answers, complete the section, go on
 	ActionSave     = "save"     // keep what was typed, unchecked, go to the hub
@@ -43,18 +43,18 @@ const (
 	ActionConfirm  = "confirm"  // keep which odd answers are ticked
 	ActionUpload   = "upload"   // store the chosen file and show the page again
 	ActionDescribe = "describe" // store the categories of documents and show the page again
-	ActionAdd      = "add:"
-	ActionRemove   = "remove:"
-	ActionOffer    = "offer:" // "offer:assets.vehicles.0.amount_owing": add an item that is offered
+	ActionAdd      = "add"      // "add:vehicles": add an item, or an amount to a field
+	ActionRemove   = "remove"   // "remove:vehicles.2": remove an item, "remove:doc_…" a document
+	ActionOffer    = "offer"    // "offer:assets.vehicles.0.amount_owing": add an item that is offered
 )
 
 // AddAction is the button value that adds an item to the named list.
-func AddAction(list string) string { return ActionAdd + list }
+func AddAction(list string) string { return ActionAdd + ":" + list }
 
 // RemoveAction is the button value that removes item i, counted from 0, of
 // the named list.
 func RemoveAction(list string, i int) string {
-	return ActionRemove + list + "." + strconv.Itoa(i)
+	return ActionRemove + ":" + list + "." + strconv.Itoa(i)
 }
 
 // Page is what every page has around its content.

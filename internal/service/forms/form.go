@@ -8,6 +8,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/url"
+	"slices"
 	"time"
 
 	"candor/db"
@@ -293,6 +294,18 @@ func (f *State) Unfinished() []string {
 		}
 	}
 	return out
+}
+
+// Next is the section to which a completed one leads: the next unfinished one after it,
+// else the first, else the declaration.
+func (f *State) Next(done string) string {
+	left := slices.DeleteFunc(f.Unfinished(), func(name string) bool { return name == done })
+	left = append(left, statement.DeclarationSection)
+	after := slices.IndexFunc(left, func(name string) bool { return statement.SectionNumber(name) > statement.SectionNumber(done) })
+	if after < len(left)-1 {
+		return left[after]
+	}
+	return left[0]
 }
 
 // closed is why a session can't be worked on any more.

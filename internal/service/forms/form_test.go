@@ -3,6 +3,7 @@ package forms_test
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"sync"
 	"testing"
@@ -67,9 +68,8 @@ func TestClosedFormsStayClosed(t *testing.T) {
 	for id, code := range map[domain.SessionID]domain.Code{
 		cancelled.ID: domain.CodeSessionCancelled, done.ID: domain.CodeSessionCompleted, {}: domain.CodeSessionNotFound,
 	} {
-		draft := new(statement.Statement).Section(statement.IncomeSection, servicetest.Start)
 		b.Code("save", b.Fill(id, statement.IncomeSection), code)
-		b.Code("draft", servicetest.Save(b.Ctx, b.Forms, id, forms.Save{Section: draft}), code)
+		b.Code("draft", b.draft(id, statement.IncomeSection, url.Values{}), code)
 		b.Code("documents", b.Forms.CompleteDocuments(b.Ctx, &domain.Session{ID: id}), code)
 		b.Code("upload", b.upload(id, "other", "a.pdf", "%PDF-"), code)
 		b.Code("removal", b.Forms.RemoveDocument(b.Ctx, &domain.Session{ID: id}, domain.NewDocumentID()), code)
@@ -129,7 +129,7 @@ func TestFormToSubmission(t *testing.T) {
 			t.Errorf("payload %+v, want %+v", got, expect)
 		}
 	}
-	if err := servicetest.Save(b.Ctx, b.Forms, session.ID, forms.Save{Section: statementtest.Full().Section(statement.DeclarationSection, servicetest.Start), Complete: true}); err == nil {
+	if err := b.Fill(session.ID, statement.DeclarationSection); err == nil {
 		t.Error("the declaration was saved without submitting")
 	}
 	b.OK(b.Submit(session.ID))
@@ -174,14 +174,9 @@ func TestDrafts(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
 	session := b.Filled()
-	state := b.Open(session.ID)
-	section := state.Empty(statement.IncomeSection)
 	values := statementtest.Values(statement.IncomeSection)
 	values.Set("employment_income.gross_salary", `a "lot" \x41`)
-	if errs := section.Decode(values); len(errs) != 1 {
-		t.Fatalf("errors %v", errs)
-	}
-	b.OK(servicetest.Save(b.Ctx, b.Forms, session.ID, forms.Save{Section: section}))
+	b.OK(b.draft(session.ID, statement.IncomeSection, values))
 	state, err := b.Forms.Get(b.Ctx, session.ID)
 	b.OK(err)
 	shown := state.Section(statement.IncomeSection)
@@ -219,7 +214,9 @@ func TestSuggestions(t *testing.T) {
 	if n, m := liabilities.List("mortgages").Len(), liabilities.List("other_liabilities").Len(); n != len(want.Mortgages) || m != len(want.Other) || n+m == 0 {
 		t.Errorf("liabilities start with %d mortgages and %d others, want %d and %d", n, m, len(want.Mortgages), len(want.Other))
 	}
-	b.OK(servicetest.Save(b.Ctx, b.Forms, session.ID, forms.Save{Section: state.Empty(statement.LiabilitiesSection), Complete: true})) // none after all
+	none := forms.Change{Edit: form.Edit{Ours: url.Values{form.HasInput: {form.HasNone}}}, Action: forms.Complete}
+	_, err := b.edit(session.ID, statement.LiabilitiesSection, nil, none)
+	b.OK(err)
 	b.OK(b.Fill(session.ID, statement.PersonalDetailsSection))
 	state = b.Open(session.ID)
 	if got := state.Section(statement.LiabilitiesSection); got.List("mortgages").Len() != 0 {

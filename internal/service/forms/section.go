@@ -2,8 +2,6 @@ package forms
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"slices"
 	"time"
 
@@ -44,54 +42,6 @@ func counted(refused form.Errors) []domain.FailedRule {
 		}
 	}
 	return out
-}
-
-// A Save says what to store of a merged section.
-type Save struct {
-	Section  *form.Section
-	Complete bool        // its answers are valid
-	Refused  form.Errors // of a section that isn't complete
-	Skip     bool        // nothing is stored: nothing has changed
-}
-
-// Edit merges what a page sends of the named section with what is stored, and
-// stores what decide returns, all in one transaction, in which it reads the
-// state. The first completion of a section sends session.section_completed
-// (D15).
-func (s *Service) Edit(ctx context.Context, state *State, name string, edit form.Edit, decide func(*form.Merged) (Save, error)) error {
-	return s.change(ctx, state.Session, func(tx *db.Tx, session *domain.Session, now time.Time) error {
-		state.Session, state.now = session, now
-		if err := s.read(ctx, tx, state); err != nil {
-			return err
-		}
-		stored := state.Section(name).Inputs()
-		save, err := decide(form.Merge(func() *form.Section { return state.Empty(name) }, edit, stored))
-		if err != nil {
-			return err
-		}
-		if save.Complete {
-			return s.saveAnswers(ctx, tx, state, save.Section, now)
-		}
-		if save.Skip {
-			return nil
-		}
-		draft, err := json.Marshal(save.Section.Inputs())
-		if err != nil {
-			return err
-		}
-		return s.Vault.SaveDraft(ctx, tx, session.ID, state.stored, name, draft, counted(save.Refused), now)
-	})
-}
-
-func (s *Service) saveAnswers(ctx context.Context, tx *db.Tx, state *State, section *form.Section, now time.Time) error {
-	if section.Name == statement.DeclarationSection {
-		return errors.New("forms: the declaration is saved by submitting")
-	}
-	answers, err := section.Stored()
-	if err != nil {
-		return err
-	}
-	return s.completeSection(ctx, tx, state.Session, state.stored, section.Name, answers, now)
 }
 
 // CompleteDocuments completes the documents section, with any number of

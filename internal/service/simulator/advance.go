@@ -150,13 +150,11 @@ func (r *run) complete(ctx context.Context, state *forms.State, customer *custom
 		})
 	}
 	typed := customer.answer(state, name, r.given[name])
-	return r.forms.Edit(ctx, state, name, form.Edit{Ours: typed}, func(merged *form.Merged) (forms.Save, error) {
-		section := state.Empty(name)
-		if refused := section.Decode(merged.Store); len(refused) > 0 {
-			return forms.Save{}, inData(name+".", refused)
-		}
-		return forms.Save{Section: section, Complete: true}, nil
-	})
+	done, err := r.forms.Edit(ctx, state, name, forms.Change{Edit: form.Edit{Ours: typed}, Action: forms.Complete})
+	if err == nil && len(done.Refused) > 0 {
+		return inData(name+".", done.Refused)
+	}
+	return err
 }
 
 // inData is the error of answers that the form refuses. prefix is before the names

@@ -193,11 +193,7 @@ func (h *Harness) Open(id domain.SessionID) *forms.State {
 // Fill completes the named section with the full example's answers.
 func (h *Harness) Fill(id domain.SessionID, name string) {
 	h.Helper()
-	if name == statement.DocumentsSection {
-		h.OK(h.Service.Forms.CompleteDocuments(h.Context(), &domain.Session{ID: id}))
-		return
-	}
-	h.OK(servicetest.Save(h.Context(), h.Service.Forms, id, forms.Save{Section: statementtest.Full().Section(name, h.Clock.Now()), Complete: true}))
+	h.OK(servicetest.Fill(h.Context(), h.Service.Forms, id, name))
 }
 
 // Complete opens, fills and submits a session's form.

@@ -135,15 +135,20 @@ func (f *Fixture) Open(id domain.SessionID) *forms.State {
 
 // Fill completes a section with the full example's answers.
 func (f *Fixture) Fill(id domain.SessionID, name string) error {
-	if name == statement.DocumentsSection {
-		return f.Forms.CompleteDocuments(f.Ctx, &domain.Session{ID: id})
-	}
-	return Save(f.Ctx, f.Forms, id, forms.Save{Section: statementtest.Full().Section(name, f.Clock.Now()), Complete: true})
+	return Fill(f.Ctx, f.Forms, id, name)
 }
 
-// Save stores a section without merging it with what is stored.
-func Save(ctx context.Context, service *forms.Service, id domain.SessionID, save forms.Save) error {
-	return service.Edit(ctx, &forms.State{Session: &domain.Session{ID: id}}, save.Section.Name, form.Edit{}, func(*form.Merged) (forms.Save, error) { return save, nil })
+// Fill completes a section with the full example's answers, or returns why they are refused.
+func Fill(ctx context.Context, service *forms.Service, id domain.SessionID, name string) error {
+	state := &forms.State{Session: &domain.Session{ID: id}}
+	if name == statement.DocumentsSection {
+		return service.CompleteDocuments(ctx, state.Session)
+	}
+	done, err := service.Edit(ctx, state, name, forms.Change{Edit: form.Edit{Ours: statementtest.Values(name)}, Action: forms.Complete})
+	if err == nil && len(done.Refused) > 0 {
+		return done.Refused
+	}
+	return err
 }
 
 // Filled is an opened session with all sections but the declaration.

@@ -1,0 +1,183 @@
+package forms
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"candor/db"
+	"candor/internal/domain"
+	"candor/internal/form"
+	"candor/internal/statement"
+)
+
+// A Change is what a page sends of a section: what is typed there, and what is to be done
+// with it.
+type Change struct {
+	form.Edit
+	Action Action
+	Target string // the field, list, item or offer that the action is about
+}
+
+// An Action is what is done with a section after an edit was merged with what is stored.
+type Action int
+
+// The actions. Nothing but Save and Complete completes a section.
+const (
+	Autosave    Action = iota // keep what was typed, if that changes an answer
+	Keep                      // keep what was typed
+	Save                      // Keep; a completed section stays completed if its answers are still valid
+	Complete                  // check the answers, and complete the section if none is left for later
+	FillIn                    // answer the field with the only value that it suggests
+	Add                       // add an item to the list, or an amount to the field
+	Remove                    // remove the item: "vehicles.0"
+	AcceptOffer               // add the item that is offered
+)
+
+var errNoTarget = domain.Errorf(domain.CodeInvalidRequest, "The section has nothing of that name.")
+
+// An Edited is what became of a change.
+type Edited struct {
+	Stored  *form.Section
+	Section *form.Section // Stored, with what was typed of what is in conflict
+	Refused form.Errors   // why the section wasn't completed, but kept as a draft
+	// Conflicts are the fields and lists that were changed here and elsewhere. If there are
+	// any, the action wasn't done, and the page's next edit replaces Base.
+	Conflicts []string
+	Base      url.Values
+	// At is the field or list that the action was about, or the input of an added amount.
+	At string
+	// List is where the item with the number Item was added, or Removed; nil for nowhere.
+	List    *form.List
+	Item    int
+	Removed bool
+
+	complete, unchanged bool
+}
+
+// Edit merges what a page sends of the named section with what is stored, does the
+// action, and stores the result, all in one transaction, in which it reads the state.
+// The first completion of a section sends session.section_completed (D15). Errors:
+// invalid_request for a target that the section doesn't have, and those of a session
+// that isn't open.
+func (s *Service) Edit(ctx context.Context, state *State, name string, change Change) (*Edited, error) {
+	var done *Edited
+	err := s.change(ctx, state.Session, func(tx *db.Tx, session *domain.Session, now time.Time) error {
+		state.Session, state.now = session, now
+		err := s.read(ctx, tx, state)
+		if err == nil {
+			done, err = state.edit(name, change)
+		}
+		if err != nil || done.unchanged {
+			return err
+		}
+		return s.storeEdited(ctx, tx, state, done, now)
+	})
+	return done, err
+}
+
+func (s *Service) storeEdited(ctx context.Context, tx *db.Tx, state *State, done *Edited, now time.Time) error {
+	name := done.Stored.Name
+	if done.complete && name == statement.DeclarationSection {
+		return errors.New("forms: the declaration is saved by submitting")
+	}
+	if done.complete {
+		answers, err := done.Stored.Stored()
+		if err != nil {
+			return err
+		}
+		return s.completeSection(ctx, tx, state.Session, state.stored, name, answers, now)
+	}
+	draft, err := json.Marshal(done.Stored.Inputs())
+	if err != nil {
+		return err
+	}
+	return s.Vault.SaveDraft(ctx, tx, state.Session.ID, state.stored, name, draft, counted(done.Refused), now)
+}
+
+// edit decides what a change comes to.
+func (f *State) edit(name string, c Change) (*Edited, error) {
+	merged := form.Merge(func() *form.Section { return f.Empty(name) }, c.Edit, f.Section(name).Inputs())
+	section := f.Empty(name)
+	section.Read(merged.Store)
+	done := &Edited{Stored: section, Section: section, At: c.Target, unchanged: c.Action == Autosave && !merged.Changed}
+	if len(merged.Conflicts) > 0 {
+		done.Conflicts, done.Base, done.Section = merged.Conflicts, merged.Base, f.Empty(name)
+		done.Section.Read(merged.Show)
+		return done, nil
+	}
+	switch c.Action {
+	case Autosave, Keep:
+	case Save, Complete:
+		done.check(f, c, merged.Store)
+	case FillIn:
+		if !section.FillIn(c.Target) {
+			return nil, errNoTarget
+		}
+	case AcceptOffer: // which can have been added in another tab, or be gone
+		done.At = ""
+		done.List, done.Item = section.AddMissing(c.Target)
+	case Add:
+		return done, done.add(c.Target)
+	case Remove:
+		return done, done.remove(c)
+	}
+	return done, nil
+}
+
+// check decides whether the section is complete. Answers that are left for later are no
+// mistakes, but they keep the section a draft. Save says nothing of mistakes, since the
+// customer may not be finished.
+func (e *Edited) check(f *State, c Change, values url.Values) {
+	whole := f.Empty(e.Section.Name)
+	whole.FromPage = len(c.Bases) > 0
+	errs, left := whole.Decode(values), whole.Left()
+	valid := len(errs)+len(left) == 0
+	if c.Action == Complete || valid && f.Sections[whole.Name].Completed {
+		e.Stored, e.Section, e.complete = whole, whole, valid
+	}
+	if c.Action == Complete {
+		e.Refused = slices.DeleteFunc(errs, func(e form.Error) bool { return slices.Contains(left, e.Field) })
+	}
+}
+
+// add adds an amount to a field, or an item to a list.
+func (e *Edited) add(target string) error {
+	if input, added := e.Section.AddAmount(target); added {
+		e.At = input
+		return nil
+	}
+	list := e.Section.List(target)
+	if list == nil {
+		return errNoTarget
+	}
+	if i, added := list.Add(); added {
+		e.List, e.Item = list, i
+	}
+	return nil
+}
+
+// remove removes an item. If items were added or removed elsewhere, its number means
+// another one.
+func (e *Edited) remove(c Change) error {
+	name, number, _ := strings.Cut(c.Target, ".")
+	list := e.Section.List(name)
+	if list == nil {
+		return errNoTarget
+	}
+	e.At = name
+	i, err := strconv.Atoi(number)
+	if same := len(c.Bases) == 0 || list.Version == c.Ours.Get(name+".version"); err != nil || !same || !list.Remove(i) {
+		return nil
+	}
+	if list.Len() == 0 {
+		e.Section.Untick(name)
+	}
+	e.List, e.Item, e.Removed = list, i, true
+	return nil
+}
