@@ -24,9 +24,9 @@ func (q *Queries) Plans(ctx context.Context) ([]domain.Plan, error) {
 }
 
 // Plan returns a plan, or ErrNotFound.
-func (tx *Tx) Plan(ctx context.Context, id string) (*domain.Plan, error) {
+func (q *Queries) Plan(ctx context.Context, id string) (*domain.Plan, error) {
 	var p domain.Plan
-	err := tx.get(ctx, &p, `SELECT `+planColumns+` FROM plan p WHERE id = $1`, id)
+	err := q.get(ctx, &p, `SELECT `+planColumns+` FROM plan p WHERE id = $1`, id)
 	return &p, wrap(err, "get plan")
 }
 

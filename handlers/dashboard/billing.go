@@ -207,18 +207,11 @@ func (s *Server) planPage(c echo.Context, v *Visit, chosen string, errs form.Err
 	if page.Plans, err = s.Billing.Plans(c.Request().Context()); err != nil {
 		return err
 	}
-	present, next := page.Use.Subscription.Plan.ID, page.Use.Subscription.NextPlanID
-	of := slices.IndexFunc(page.Plans, func(p domain.Plan) bool { return p.ID == chosen })
-	switch {
-	case of < 0:
-	case chosen == present && next == nil:
-		errs = form.Errors{{Field: "plan", Message: "This is your plan already"}}
-	case next != nil && chosen == *next:
-		errs = billing.PlanPending(page.Use.Period.End).Fields
-	case chosen != present && page.Plans[of].ByAgreement():
-		errs = form.Errors{{Field: "plan", Message: "Contact us for this plan"}}
-	default:
-		page.Chosen = &page.Plans[of]
+	if i := slices.IndexFunc(page.Plans, func(p domain.Plan) bool { return p.ID == chosen }); i >= 0 {
+		errs = web.ValidationErrors(billing.CheckPlan(&page.Use.Subscription, &page.Plans[i], v.Actor))
+		if errs == nil {
+			page.Chosen = &page.Plans[i]
+		}
 	}
 	status := http.StatusOK
 	if errs != nil {
@@ -254,8 +247,6 @@ func planNotice(before, after *view.BillingUse) string {
 		return web.Dated("plan_later", after.Period.End)
 	case after.Subscription.Plan.ID == before.Subscription.Plan.ID:
 		return "plan_kept"
-	case after.Subscription.Plan.ID == "professional":
-		return "plan_professional"
 	}
 	return "plan_changed"
 }

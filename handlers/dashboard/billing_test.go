@@ -42,7 +42,7 @@ func TestBillingPages(t *testing.T) {
 
 	// Down, at the period's end; and back.
 	finance.WantPage(finance.Get(page+"/plan"), http.StatusOK, "Starter", "Enterprise", "Nothing changes yet")
-	finance.WantPage(finance.Get(page+"/plan?plan=professional"), http.StatusUnprocessableEntity, "This is your plan already")
+	finance.WantPage(finance.Get(page+"/plan?plan=professional"), http.StatusUnprocessableEntity, "This is your current plan")
 	finance.WantPage(finance.Get(page+"/plan?plan=starter"), http.StatusOK, "Professional to Starter", "Until 20 Dec 2026", "$10.00 for each further one", "Change to Starter on")
 	finance.WantRedirect(finance.Post(page+"/plan", url.Values{"plan": {"starter"}}), page)
 	finance.WantPage(finance.Get(page), http.StatusOK, "From 20 Dec 2026, ", "Plan change saved. It takes effect on 20 December 2026.")

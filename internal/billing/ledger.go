@@ -258,35 +258,21 @@ func updateStatus(ctx context.Context, tx *db.Tx, s *domain.Subscription) error 
 // ErrUnchanged is returned if a change would change nothing.
 var ErrUnchanged = errors.New("billing: nothing to change")
 
-// ErrPending is returned if a change of plan is already to come.
-var ErrPending = errors.New("billing: this change of plan is already to come")
-
 // ErrEnded is returned by a change of a subscription that has ended.
 var ErrEnded = errors.New("billing: the subscription has ended")
 
-// ChangePlan moves a locked subscription to another plan: up at once, down at
-// the period's end. Choosing the current plan cancels a pending change down.
-// Returns ErrUnchanged if that is the plan already, ErrPending if it will be.
-func (l *Ledger) ChangePlan(ctx context.Context, tx *db.Tx, s *domain.Subscription, to string, now time.Time) error {
-	if err := l.Close(ctx, tx, s, now); err != nil {
-		return err
-	}
-	plan, err := tx.Plan(ctx, to)
-	if err != nil {
-		return err
-	}
-	switch {
-	case s.ClosesAt == nil:
-		return ErrEnded
-	case plan.ID == s.Plan.ID && s.NextPlanID == nil:
+// ChangePlan moves a locked subscription, in its open period, to another plan: up at
+// once, down at the period's end. Choosing the current plan cancels a pending change down.
+// Returns ErrUnchanged if that is or will be the plan already.
+func (l *Ledger) ChangePlan(ctx context.Context, tx *db.Tx, s *domain.Subscription, plan *domain.Plan, now time.Time) error {
+	switch s.MoveTo(plan) {
+	case domain.PlanUnchanged, domain.PlanPending:
 		return ErrUnchanged
-	case s.NextPlanID != nil && *s.NextPlanID == plan.ID:
-		return ErrPending
-	case plan.ID == s.Plan.ID:
+	case domain.PlanKept:
 		s.NextPlanID = nil
-	case plan.Rank < s.Plan.Rank:
+	case domain.PlanDown:
 		s.NextPlanID = &plan.ID
-	default:
+	case domain.PlanUp:
 		used, err := tx.UsedSessions(ctx, s.AccountID, s.BilledTo)
 		if err != nil {
 			return err

@@ -104,6 +104,33 @@ func (s *Subscription) Admits() bool {
 	return s.Status == SubscriptionActive || s.Status == SubscriptionPastDue
 }
 
+// A PlanMove is what choosing a plan comes to.
+type PlanMove int
+
+// The moves between plans.
+const (
+	PlanUp        PlanMove = iota // at once
+	PlanDown                      // at the end of the period
+	PlanKept                      // the present plan: the change that is to come is cancelled
+	PlanPending                   // nothing: the change is to come already
+	PlanUnchanged                 // nothing: it is the present plan
+)
+
+// MoveTo returns what choosing the plan comes to.
+func (s *Subscription) MoveTo(p *Plan) PlanMove {
+	switch {
+	case s.NextPlanID != nil && *s.NextPlanID == p.ID:
+		return PlanPending
+	case s.Plan.ID != p.ID && p.Rank < s.Rank:
+		return PlanDown
+	case s.Plan.ID != p.ID:
+		return PlanUp
+	case s.NextPlanID != nil:
+		return PlanKept
+	}
+	return PlanUnchanged
+}
+
 // CountedAt returns when something at now counts: not in an invoiced period
 // and not before the first one, even if this server's clock is slow.
 func (s *Subscription) CountedAt(now time.Time) time.Time {

@@ -88,3 +88,20 @@ func TestSubscriptionAdmits(t *testing.T) {
 		}
 	}
 }
+
+func TestMoveTo(t *testing.T) {
+	t.Parallel()
+	plans := []domain.Plan{{ID: "small", Rank: 1}, {ID: "middle", Rank: 2}, {ID: "large", Rank: 3}}
+	small := "small"
+	for next, want := range map[*string][]domain.PlanMove{
+		nil:    {domain.PlanDown, domain.PlanUnchanged, domain.PlanUp},
+		&small: {domain.PlanPending, domain.PlanKept, domain.PlanUp},
+	} {
+		of := domain.Subscription{Plan: plans[1], NextPlanID: next}
+		for i := range plans {
+			if got := of.MoveTo(&plans[i]); got != want[i] {
+				t.Errorf("to %s, next %v: %d, want %d", plans[i].ID, next != nil, got, want[i])
+			}
+		}
+	}
+}

@@ -24,9 +24,27 @@ var (
 	errSubscribed     = domain.Errorf(domain.CodeValidation, "There is a subscription already.")
 )
 
-// PlanPending returns the error of a change of plan that is already to come.
-func PlanPending(at time.Time) *domain.Error {
-	return domain.Breaks(domain.CodeValidation, "plan", form.Rule{Code: "plan_pending", Value: at.UTC().Format("2 January 2006")})
+// CheckPlan returns why the subscription can't be moved to the plan by that person. Error:
+// validation_error on plan.
+func CheckPlan(of *domain.Subscription, plan *domain.Plan, by domain.Actor) error {
+	switch of.MoveTo(plan) {
+	case domain.PlanUnchanged:
+		return errUnchangedPlan
+	case domain.PlanPending:
+		return domain.Breaks(domain.CodeValidation, "plan", form.Rule{Code: "plan_pending", Value: of.ClosesAt.UTC().Format("2 January 2006")})
+	case domain.PlanUp, domain.PlanDown:
+		return mayTake(plan, by)
+	case domain.PlanKept:
+	}
+	return nil
+}
+
+// mayTake refuses a plan that is by agreement to everyone but operators.
+func mayTake(plan *domain.Plan, by domain.Actor) error {
+	if plan.ByAgreement() && by.Kind != domain.ActorOperator {
+		return errByAgreement
+	}
+	return nil
 }
 
 // maxReason is how long the reason of a cancellation may be, in characters.
@@ -67,22 +85,21 @@ type planState struct {
 	NextPlan *string `json:"next_plan,omitempty"`
 }
 
-// mayTake refuses a plan that is by agreement to everyone but operators.
-// Error: validation_error on plan.
-func mayTake(ctx context.Context, tx *db.Tx, by domain.Actor, plan string) error {
-	wanted, err := tx.Plan(ctx, plan)
-	if err == nil && wanted.ByAgreement() && by.Kind != domain.ActorOperator {
-		err = errByAgreement
+// plan returns the plan. Error: validation_error on plan.
+func (s *Service) plan(ctx context.Context, id string) (*domain.Plan, error) {
+	if !slices.Contains(domain.PlanIDs, id) {
+		return nil, errUnknownPlan
 	}
-	return err
+	return s.DB.Plan(ctx, id)
 }
 
 // ChangePlan moves the account to another plan: up at once, down at the end of
 // the period. Choosing the present plan cancels a change that is due. Errors:
 // validation_error on plan, subscription_not_found.
 func (s *Service) ChangePlan(ctx context.Context, account domain.AccountID, by domain.Actor, plan string) error {
-	if !slices.Contains(domain.PlanIDs, plan) {
-		return errUnknownPlan
+	wanted, err := s.plan(ctx, plan)
+	if err != nil {
+		return err
 	}
 	return s.onSubscription(ctx, account, by, func(tx *db.Tx, of *domain.Subscription, now time.Time) (audit.Entry, error) {
 		if !of.Admits() {
@@ -92,19 +109,14 @@ func (s *Service) ChangePlan(ctx context.Context, account domain.AccountID, by d
 		if err := s.Ledger.Close(ctx, tx, of, now); err != nil {
 			return audit.Entry{}, err
 		}
-		if of.Plan.ID != plan {
-			if err := mayTake(ctx, tx, by, plan); err != nil {
-				return audit.Entry{}, err
-			}
+		if of.ClosesAt == nil {
+			return audit.Entry{}, domain.ErrSubscriptionNotFound
+		}
+		if err := CheckPlan(of, wanted, by); err != nil {
+			return audit.Entry{}, err
 		}
 		before := planState{of.Plan.ID, of.NextPlanID}
-		err := s.Ledger.ChangePlan(ctx, tx, of, plan, now)
-		switch {
-		case errors.Is(err, ledger.ErrUnchanged):
-			err = errUnchangedPlan
-		case errors.Is(err, ledger.ErrPending):
-			err = PlanPending(*of.ClosesAt)
-		}
+		err := s.Ledger.ChangePlan(ctx, tx, of, wanted, now)
 		return audit.Entry{Action: domain.AuditPlanChanged, Before: before, After: planState{of.Plan.ID, of.NextPlanID}}, err
 	})
 }
@@ -154,15 +166,16 @@ func (s *Service) Reactivate(ctx context.Context, account domain.AccountID, by d
 // Subscribe starts a subscription for an account that has none. Errors:
 // validation_error if it has one or on plan.
 func (s *Service) Subscribe(ctx context.Context, account domain.AccountID, by domain.Actor, plan string) error {
-	if !slices.Contains(domain.PlanIDs, plan) {
-		return errUnknownPlan
+	wanted, err := s.plan(ctx, plan)
+	if err != nil {
+		return err
 	}
 	return s.DB.InTx(ctx, func(tx *db.Tx) error {
 		// Two calls at the same time take turns.
 		if _, err := tx.LockAccount(ctx, account); err != nil {
 			return db.MissingAs(err, domain.ErrAccountNotFound)
 		}
-		if err := mayTake(ctx, tx, by, plan); err != nil {
+		if err := mayTake(wanted, by); err != nil {
 			return err
 		}
 		former, err := tx.LockSubscription(ctx, account)
