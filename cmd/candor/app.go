@@ -18,6 +18,7 @@ import (
 	"candor/internal/domain"
 	"candor/internal/outbox"
 	"candor/internal/platform/blob"
+	"candor/internal/platform/keyring"
 	"candor/internal/platform/mail"
 	"candor/internal/platform/metrics"
 	"candor/internal/platform/ratelimit"
@@ -31,8 +32,11 @@ import (
 // app is what the commands work on: the use cases, what they are made of, and
 // what a process needs besides.
 type app struct {
-	service.Config
-	service.Services
+	services service.Services
+	made     service.Config // what the services are made of
+	db       *db.DB
+	ring     *keyring.Keyring
+	blobs    blob.Store
 	postgres *privatePostgres // nil if DATABASE_URL is set
 	dsn      string
 	direct   string // PostgreSQL itself if dsn leads to a pooler; "" else
@@ -63,9 +67,7 @@ func targets(c config.Config) webhook.Policy {
 // development it migrates. In production the schema must be up to date, because a
 // release migrates once, before its processes start.
 func openApp(ctx context.Context, c config.Config, logger *slog.Logger) (_ *app, err error) {
-	a := &app{Config: service.Config{
-		Policy: targets(c), BaseURL: c.PublicURL(), Clock: domain.SystemClock, Logger: logger, Terms: c.Terms,
-	}}
+	a := new(app)
 	defer func() {
 		if err == nil {
 			return
@@ -78,7 +80,7 @@ func openApp(ctx context.Context, c config.Config, logger *slog.Logger) (_ *app,
 	if err := openDataDir(c.DataDir); err != nil {
 		return nil, err
 	}
-	if a.Ring, err = openKeys(c); err != nil {
+	if a.ring, err = openKeys(c); err != nil {
 		return nil, err
 	}
 	if err := a.openDatabase(ctx, c); err != nil {
@@ -90,7 +92,7 @@ func openApp(ctx context.Context, c config.Config, logger *slog.Logger) (_ *app,
 	if c.Development {
 		err = db.Migrate(ctx, cmp.Or(a.direct, a.dsn))
 	} else {
-		err = schemaReady(ctx, a.DB)
+		err = schemaReady(ctx, a.db)
 	}
 	if err != nil {
 		return nil, err
@@ -103,33 +105,37 @@ func openApp(ctx context.Context, c config.Config, logger *slog.Logger) (_ *app,
 	}
 	a.metrics = metrics.New(metrics.Source{
 		Backlog: func(ctx context.Context) (db.DeliveryBacklog, error) {
-			return a.DB.DeliveryBacklog(ctx, domain.SystemClock.Now())
+			return a.db.DeliveryBacklog(ctx, domain.SystemClock.Now())
 		},
-		Pool: func() sql.DBStats { return a.DB.Stats() }, CommitWaits: func() db.CommitWaits { return a.DB.CommitWaits() }, Clock: domain.SystemClock.Now, Version: readVersion().Version,
+		Pool: func() sql.DBStats { return a.db.Stats() }, CommitWaits: func() db.CommitWaits { return a.db.CommitWaits() }, Clock: domain.SystemClock.Now, Version: readVersion().Version,
 	})
 	if c.RedisURL != "" {
-		hide := func(bucket string) string { return a.Ring.Token("rate limit " + bucket) }
+		hide := func(bucket string) string { return a.ring.Token("rate limit " + bucket) }
 		if a.redis, err = ratelimit.Dial(c.RedisURL, hide, a.metrics, logger); err != nil {
 			return nil, err
 		}
 	}
-	inserter, err := jobs.NewInserter(a.DB, logger)
+	inserter, err := jobs.NewInserter(a.db, logger)
 	if err != nil {
 		return nil, err
 	}
-	a.Outbox, a.Observer = outbox.New(inserter, a.metrics), a.metrics
-	a.TestClient = webhook.NewClient(a.Policy)
-	if a.TestLimiter, err = a.redis.Limiter("test event", webhooks.TestEventLimit); err != nil {
+	testLimiter, err := a.redis.Limiter("test event", webhooks.TestEventLimit)
+	if err != nil {
 		return nil, err
 	}
 	if c.Stripe.SecretKey != "" {
 		a.stripe = stripe.New(stripe.Config{
 			SecretKey: c.Stripe.SecretKey, WebhookSecret: c.Stripe.WebhookSecret, APIURL: c.Stripe.APIURL,
-			Customers: billing.StoredCustomers{DB: a.DB},
+			Customers: billing.StoredCustomers{DB: a.db},
 		})
-		a.Cards = a.stripe
 	}
-	a.Services = service.New(a.Config)
+	policy := targets(c)
+	a.made = service.Config{
+		DB: a.db, Outbox: outbox.New(inserter, a.metrics), Ring: a.ring, Blobs: a.blobs, Policy: policy, BaseURL: c.PublicURL(),
+		Clock: domain.SystemClock, Logger: logger, Terms: c.Terms, Cards: a.stripe, Observer: a.metrics,
+		TestClient: webhook.NewClient(policy), TestLimiter: testLimiter,
+	}
+	a.services = service.New(a.made)
 	return a, nil
 }
 
@@ -141,7 +147,7 @@ func (a *app) openDatabase(ctx context.Context, c config.Config) (err error) {
 			return err
 		}
 	}
-	a.DB, err = db.Open(ctx, a.dsn, db.Options{MaxOpenConns: c.DBConnections, DirectURL: a.direct})
+	a.db, err = db.Open(ctx, a.dsn, db.Options{MaxOpenConns: c.DBConnections, DirectURL: a.direct})
 	if err != nil {
 		return fmt.Errorf("%w: check that the server runs and that DATABASE_URL is right (with ?sslmode=disable if it has no TLS)", err)
 	}
@@ -183,7 +189,7 @@ var errSchemaBehind = errors.New("the database's schema is behind this program: 
 func (a *app) openBlobs(ctx context.Context, c config.Config, logger *slog.Logger) error {
 	files, err := blob.NewFiles(filepath.Join(c.DataDir, "documents"))
 	if err != nil || c.S3.Bucket == "" {
-		a.Blobs = files
+		a.blobs = files
 		return err
 	}
 	bucket, err := blob.NewS3(c.S3, filepath.Join(c.DataDir, "uploads"))
@@ -200,7 +206,7 @@ func (a *app) openBlobs(ctx context.Context, c config.Config, logger *slog.Logge
 	if c.BlobsInS3 {
 		a.moving = &blob.Moving{To: bucket, From: files}
 	}
-	a.Blobs = a.moving
+	a.blobs = a.moving
 	return nil
 }
 
@@ -221,8 +227,8 @@ func (a *app) openMail(c config.Config, logger *slog.Logger) (err error) {
 
 // close closes what is open, also if openApp failed.
 func (a *app) close() {
-	if a.TestClient != nil {
-		a.TestClient.Close()
+	if a.made.TestClient != nil {
+		a.made.TestClient.Close()
 	}
 	if a.redis != nil {
 		_ = a.redis.Close() // nothing is written that could be lost
@@ -230,8 +236,8 @@ func (a *app) close() {
 	if a.ready != nil {
 		_ = a.ready.db.Close() // it only reads
 	}
-	if a.DB != nil {
-		_ = a.DB.Close() // every transaction has ended
+	if a.db != nil {
+		_ = a.db.Close() // every transaction has ended
 	}
 	if a.postgres != nil {
 		a.postgres.stop()

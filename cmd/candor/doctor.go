@@ -48,11 +48,11 @@ func (p *process) examine(ctx context.Context, url string) doctor.Report {
 	logger := newLogger(c, p.stderr, p.stderr)
 	if d.BlobsErr == nil {
 		if d.BlobsErr = a.openBlobs(connecting, c, logger); d.BlobsErr == nil {
-			d.Blobs = a.Blobs
+			d.Blobs = a.blobs
 		}
 	}
 	if d.DBErr = a.openDatabase(connecting, c); d.DBErr == nil {
-		d.DB, d.Ready = a.DB, func(ctx context.Context) error { return schemaReady(ctx, a.DB) }
+		d.DB, d.Ready = a.db, func(ctx context.Context) error { return schemaReady(ctx, a.db) }
 		d.Pooler = a.checkPooler
 	}
 	if err := a.openMail(c, logger); err == nil {

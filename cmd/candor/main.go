@@ -138,14 +138,14 @@ func (p *process) openAdmin(ctx context.Context) (*admin.App, error) {
 		return nil, err
 	}
 	return &admin.App{
-		DB: a.DB, Vault: vault.New(a.Ring, a.Blobs), Moving: a.moving, Terms: a.Terms, Policy: a.Policy, BaseURL: a.BaseURL,
-		Accounts: a.Accounts, Auth: a.StaffAuth, Billing: a.Billing, Sealing: a.Sealing, Webhooks: a.Webhooks,
+		DB: a.db, Vault: vault.New(a.ring, a.blobs), Moving: a.moving, Terms: a.made.Terms, Policy: a.made.Policy, BaseURL: a.made.BaseURL,
+		Accounts: a.services.Accounts, Auth: a.services.StaffAuth, Billing: a.services.Billing, Sealing: a.services.Sealing, Webhooks: a.services.Webhooks,
 		Demo: func(clock domain.Clock) *admin.Demo {
-			config := a.Config
+			config := a.made
 			config.Clock = clock
 			s := service.New(config)
 			return &admin.Demo{
-				DB: a.DB, Ring: a.Ring, Vault: vault.New(a.Ring, a.Blobs), BaseURL: a.BaseURL, Terms: a.Terms,
+				DB: a.db, Ring: a.ring, Vault: vault.New(a.ring, a.blobs), BaseURL: a.made.BaseURL, Terms: a.made.Terms,
 				Accounts: s.Accounts, Auth: s.StaffAuth, Keys: s.Keys, Sessions: s.Sessions, Team: s.Team, Webhooks: s.Webhooks,
 			}
 		},

@@ -66,12 +66,12 @@ func migrate(ctx context.Context, c config.Config) (changed bool, err error) {
 	if err := refuseSharing(ctx, a.dsn, variable, "migrations need PostgreSQL itself; set CANDOR_DATABASE_DIRECT_URL or CANDOR_MIGRATE_URL to it"); err != nil {
 		return false, err
 	}
-	changed, err = db.MigrationsPending(ctx, a.DB)
+	changed, err = db.MigrationsPending(ctx, a.db)
 	if err != nil {
 		return false, err
 	}
 	if err := db.Migrate(ctx, a.dsn); err != nil || role == "" {
 		return changed, err
 	}
-	return changed, a.DB.Grant(ctx, role)
+	return changed, a.db.Grant(ctx, role)
 }

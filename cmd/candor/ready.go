@@ -29,11 +29,11 @@ type readiness struct {
 }
 
 func openReadiness(ctx context.Context, a *app) (*readiness, error) {
-	d, err := db.Open(ctx, a.dsn, db.Options{MaxOpenConns: 2, DirectURL: a.direct, Beside: a.DB}) // one for a commit that hangs
+	d, err := db.Open(ctx, a.dsn, db.Options{MaxOpenConns: 2, DirectURL: a.direct, Beside: a.db}) // one for a commit that hangs
 	if err != nil {
 		return nil, err
 	}
-	return &readiness{db: d, waits: a.DB.CommitWaits, asking: make(chan struct{}, 1)}, nil
+	return &readiness{db: d, waits: a.db.CommitWaits, asking: make(chan struct{}, 1)}, nil
 }
 
 // errLeaving is the readiness of a process that is about to end (D75).

@@ -21,10 +21,10 @@ func TestReadyWhilePoolIsBusy(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(a.close)
-	err := a.DB.InTx(t.Context(), func(*db.Tx) error { // all of the pool
+	err := a.db.InTx(t.Context(), func(*db.Tx) error { // all of the pool
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		defer cancel()
-		if err := schemaReady(ctx, a.DB); !errors.Is(err, context.DeadlineExceeded) {
+		if err := schemaReady(ctx, a.db); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("the pool has a connection left: %v", err)
 		}
 		return a.ready.check(t.Context())

@@ -71,7 +71,7 @@ func (p *process) serveAs(ctx context.Context, command string, args []string, r 
 		defer a.postgres.waitStopped()
 	}
 	defer a.close()
-	if err := a.DB.Watch(c.DBTimeout / 2); err != nil {
+	if err := a.db.Watch(c.DBTimeout / 2); err != nil {
 		return err
 	}
 	a.warn(ctx, c, logger)

@@ -66,7 +66,7 @@ func (a *app) startKeyCheck(ctx context.Context, logger *slog.Logger) part {
 func (a *app) warnOfKeys(ctx context.Context, logger *slog.Logger) {
 	bounded, cancel := context.WithTimeout(ctx, keyCheckTime)
 	defer cancel()
-	sealed, err := a.Sealing.Counts(bounded)
+	sealed, err := a.services.Sealing.Counts(bounded)
 	if ctx.Err() != nil {
 		return // the process ends
 	}
@@ -83,7 +83,7 @@ func (a *app) warnOfKeys(ctx context.Context, logger *slog.Logger) {
 
 // warnOfRole warns if the service's database role could rewrite the audit log.
 func (a *app) warnOfRole(ctx context.Context, logger *slog.Logger) {
-	may, err := a.DB.MayRewriteAudit(ctx)
+	may, err := a.db.MayRewriteAudit(ctx)
 	if err != nil {
 		logger.WarnContext(ctx, "can't check what the service's database role may do", "error", err)
 	}

@@ -39,12 +39,12 @@ func startWeb(c config.Config, a *app, listener net.Listener, logger *slog.Logge
 	if err != nil {
 		return part{}, fmt.Errorf("CANDOR_PDF_FONT: %w", err)
 	}
-	requests := requestlog.NewWriter(a.DB, logger, a.metrics.RequestsUnlogged)
+	requests := requestlog.NewWriter(a.db, logger, a.metrics.RequestsUnlogged)
 	config := handlers.Config{
-		Services: a.Services,
+		Services: a.services,
 		Logger:   logger, Clock: domain.SystemClock, BaseURL: c.PublicURL(), Development: c.Development, Remote: c.Remote,
 		TrustedProxies: c.TrustedProxies, Limiter: limits.api, SignedOutLimiter: limits.signedOut, StaffLimits: limits.staff, RefusalDelay: refusalDelay,
-		LinkLimiter: limits.links, OpenedLimiter: limits.opened, NetworkLimiter: limits.networks, CookieKeys: a.Ring.CookieKeys(), Ready: a.ready.check,
+		LinkLimiter: limits.links, OpenedLimiter: limits.opened, NetworkLimiter: limits.networks, CookieKeys: a.ring.CookieKeys(), Ready: a.ready.check,
 		Version: readVersion().Version, Answered: a.metrics.Answered, Called: requests.Add,
 		Fonts: fonts, Stripe: a.stripe, Tracer: a.tracer, DatabaseTime: c.DBTimeout,
 	}
@@ -62,8 +62,8 @@ func startWeb(c config.Config, a *app, listener net.Listener, logger *slog.Logge
 		Handler: leavable(handler, a.ready), ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
 		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug), // it has addresses, which are personal data
 	}
-	server.RegisterOnShutdown(a.Webhooks.EndWaits)
-	server.RegisterOnShutdown(a.Live.End)
+	server.RegisterOnShutdown(a.services.Webhooks.EndWaits)
+	server.RegisterOnShutdown(a.services.Live.End)
 	failed := make(chan error, 1)
 	go func() {
 		if err := server.Serve(limitConnections(listener, c.MaxConnections, c.TrustedProxies)); !errors.Is(err, http.ErrServerClosed) {

@@ -31,7 +31,7 @@ func demoAccount(ctx context.Context, c config.Config, a *app) (*admin.Credentia
 		return nil, fmt.Errorf("%s can't be read: %w: delete it for a new demo account", path, err)
 	}
 	var rejected *domain.Error
-	if _, err := a.Keys.Authenticate(ctx, kept.TestKey, "127.0.0.1"); !errors.As(err, &rejected) {
+	if _, err := a.services.Keys.Authenticate(ctx, kept.TestKey, "127.0.0.1"); !errors.As(err, &rejected) {
 		return &kept, err
 	}
 	created, err := createDemoAccount(ctx, a)
@@ -56,7 +56,7 @@ func demoAccount(ctx context.Context, c config.Config, a *app) (*admin.Credentia
 func createDemoAccount(ctx context.Context, a *app) (*admin.Credentials, error) {
 	params := accounts.Params{Name: "Demo Lending", Email: "demo@example.com", Plan: "professional"}
 	for n := 2; ; n++ {
-		created, err := admin.CreateAccount(ctx, a.Accounts, params)
+		created, err := admin.CreateAccount(ctx, a.services.Accounts, params)
 		var known *domain.Error
 		if !errors.As(err, &known) || n > 1000 {
 			return created, err
