@@ -86,7 +86,7 @@ func (s *Server) AnswerSection(c echo.Context, v *visit) error {
 	switch {
 	case err != nil:
 		return err
-	case len(done.Refused)+len(done.Collisions) > 0:
+	case len(done.Refused)+len(done.Conflicts) > 0:
 		return s.showEdited(c, v, action, done)
 	case action == view.ActionLanguage:
 		return s.switchLanguage(c, v, actionURL(c, v, name), domain.Language(target))
@@ -107,8 +107,8 @@ func (s *Server) showEdited(c echo.Context, v *visit, action string, done *forms
 	page := s.sectionPage(c, v, done.Section)
 	status := http.StatusOK
 	switch {
-	case len(done.Collisions) > 0:
-		page.Collisions, page.Stored, page.Was = done.Collisions, done.Stored, done.Was.Encode()
+	case len(done.Conflicts) > 0:
+		page.Collisions, page.Stored, page.Was = done.Conflicts, done.Stored, done.Base.Encode()
 		if action != view.ActionAutosave {
 			status = http.StatusUnprocessableEntity
 		}
@@ -153,19 +153,19 @@ var errUnknownAction = domain.Errorf(domain.CodeInvalidRequest, "The page has no
 
 // actions are what the page's buttons ask for, by what is before the colon of their value.
 var actions = map[string]forms.Action{
-	"":                  forms.Complete,
-	view.ActionContinue: forms.Complete,
-	view.ActionSave:     forms.Save,
-	view.ActionLanguage: forms.Save,
-	view.ActionEvidence: forms.Save,
-	view.ActionAutosave: forms.Autosave,
-	view.ActionKeep:     forms.Keep,
-	view.ActionTake:     forms.Keep,
-	view.ActionJoin:     forms.Keep,
-	view.ActionTakeOnly: forms.FillIn,
-	view.ActionAdd:      forms.Add,
-	view.ActionRemove:   forms.Remove,
-	view.ActionOffer:    forms.AcceptOffer,
+	"":                    forms.Complete,
+	view.ActionContinue:   forms.Complete,
+	view.ActionSave:       forms.Save,
+	view.ActionLanguage:   forms.Save,
+	view.ActionEvidence:   forms.Save,
+	view.ActionAutosave:   forms.Autosave,
+	view.ActionKeep:       forms.Keep,
+	view.ActionTake:       forms.Keep,
+	view.ActionUnion:      forms.Keep,
+	view.ActionFillIn:     forms.FillIn,
+	view.ActionAdd:        forms.Add,
+	view.ActionRemove:     forms.Remove,
+	view.ActionAddMissing: forms.AddMissing,
 }
 
 // readChange reads a section's form. The button's value is its action and target.
@@ -189,7 +189,7 @@ func readChange(v *visit, values url.Values, action, target string) (forms.Chang
 			return change, web.Unreadable(err)
 		}
 		change.Resolve(target, seen, action == view.ActionTake)
-	case view.ActionJoin:
+	case view.ActionUnion:
 		change.Union, change.Target = target, ""
 	case view.ActionEvidence:
 		if !statement.KnownCategory(target) {

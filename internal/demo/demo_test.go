@@ -117,7 +117,7 @@ var oddities = map[statement.DoubtCode]func(s *statement.Statement){
 		inputs.Set("other_income.business_income.period", "fortnight")
 		inputs.Add("has", "business_income")
 		section.Decode(inputs)
-		s.Enter(section)
+		s.KeepEntered(section)
 	},
 	"business_above_salary": func(s *statement.Statement) {
 		s.Income.Employment.GrossSalary, s.Income.Other.Business = 40_000_00, 400_010_00

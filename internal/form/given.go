@@ -82,10 +82,10 @@ func (s *Section) ReadGiven(raw json.RawMessage) (Given, Errors) {
 	return out, r.errs
 }
 
-// Offer shows given answers in place of the section's own. A list with a given
+// Prefill shows given answers in place of the section's own. A list with a given
 // item has the given items only. A given amount is the customer's share: it is left out
 // where the question is about the whole, unless the share is known to be all of it (D78).
-func (s *Section) Offer(g Given) {
+func (s *Section) Prefill(g Given) {
 	items := map[string]int{}
 	for path := range g {
 		name, rest, _ := strings.Cut(path, ".")

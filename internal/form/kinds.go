@@ -48,9 +48,9 @@ func (s *Section) Untick(kind string) {
 	s.has = slices.DeleteFunc(s.has, func(k string) bool { return k == kind })
 }
 
-// SayNone ticks HasNone if the section asks what applies and nothing is
+// TickNone ticks HasNone if the section asks what applies and nothing is
 // answered: it was completed like that.
-func (s *Section) SayNone() {
+func (s *Section) TickNone() {
 	if s.AsksWhatApplies && !s.anyAnswered() {
 		s.has = []string{HasNone}
 	}

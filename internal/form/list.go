@@ -107,7 +107,7 @@ func (l *List) nameOf(i int) string {
 		return ""
 	}
 	for _, f := range l.Item(i) {
-		if f.Names && f.Value.ErrorMessage() == "" {
+		if f.NamesItem && f.Value.ErrorMessage() == "" {
 			return f.Value.Display()
 		}
 	}

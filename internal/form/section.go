@@ -1,6 +1,19 @@
 // Package form describes each section of a form once, bound to typed answers:
 // the page, decoding, validation, JSON, API schema and PDF all walk that
 // description. It knows no financial statement, no HTTP and no storage.
+//
+// Its words:
+//
+//	asked    a question whose condition holds; others have no answer
+//	kind     a group that the customer ticks first, if it applies (D56)
+//	blank    a list's item without any answer
+//	draft    inputs as typed, valid or not: Read keeps them, Decode refuses them
+//	entered  how an amount was given, if that is in another period or in parts (D53)
+//	given    answers that someone else gave, with which the form is prefilled (D58)
+//	left     for later: "I don't know yet"
+//	missing  an item that other answers speak of and the list lacks
+//	preset   the option with which the page starts a choice
+//	unsaid   an amount's period that must be said and wasn't (D77)
 package form
 
 import (
@@ -32,13 +45,13 @@ type Section struct {
 	// FromPage is true if our page sends the answers: questions that are AskedOnPage
 	// are required (D78).
 	FromPage bool
-	// Suggestions are the values that a customer can choose for fields with
-	// that List, or type another one.
+	// Suggestions are the values that a customer can choose for fields that name
+	// them, or type another one.
 	Suggestions map[string][]string
 
-	// Offers, if not nil, returns items that follow from answers of other sections
+	// Missing, if not nil, returns items that follow from answers of other sections
 	// and aren't in the lists.
-	Offers func() []Offer
+	Missing func() []MissingItem
 
 	has []string // the ticked kinds
 }
@@ -56,39 +69,41 @@ type Group struct {
 
 // A Field is one question, or one computed line (Output).
 type Field struct {
-	Name         string // JSON path inside the section or list item, and input name
+	// What it is.
+	Name  string // JSON path inside the section or list item, and input name
+	Kind  Kind
+	Value Value
+
+	// What the page says and starts with.
 	Label        string
 	Hint         string
-	Ask          string // message without an answer; "" for "Enter" or "Select" and the label
-	Kind         Kind
-	Value        Value
-	Optional     bool
-	AskedOnPage  bool   // required of our page; a script that knows only the contract may leave it out (D47, D78)
 	Autocomplete string // HTML autocomplete token
-	Period       Period
-	Usual        Period   // in which people know it: the page starts with it; Once if the customer must say it (D77)
-	AskPeriod    string   // message for an amount without a period
-	SharedBy     string   // the input with the share of an amount that is asked for, or ""
-	Several      bool     // amounts can be added up: payslips of two jobs
-	Options      []Option // of a Choice
-	Preset       string   // the option that the page starts with, which PresetInput stands for, or ""
-	List         string   // name in the section's Suggestions, or ""
-	Names        bool     // the answer is what the list's item is called
-	Take         string   // the button that answers with the only value of List, or ""
-	Known        bool     // by everybody of themselves: it can't be left for later
-	// Awaits, if not nil, reports whether the answer will follow from another one that is
-	// missing or wrong: then only that one is asked for.
-	Awaits func() bool
-	// Otherwise, if not nil, is the answer if none is given, from earlier or
-	// later answers of the same section or list item; it may be "".
-	Otherwise func() string
-	// When, if not nil, reports whether the question is asked. It is evaluated
-	// after decoding. It may read earlier answers of the same list item, and
-	// the section's answers outside lists.
-	When func() bool
-	// FreeWhen, if not nil, reports whether the answer can be any text, or left out. It
-	// is evaluated as When is.
-	FreeWhen func() bool
+	Suggestions  string // name of the values in the section's Suggestions, or ""
+	FillButton   string // the button that answers with the only one of them, or ""
+	NamesItem    bool   // the answer is what the list's item is called
+
+	// Whether it needs an answer. The functions may be nil, and are evaluated after
+	// decoding: they may read earlier answers of the same list item, and the section's
+	// answers outside lists.
+	Ask         string        // message without an answer; "" for "Enter" or "Select" and the label
+	Optional    bool          // it needs none
+	AskedOnPage bool          // required of our page; a script that knows only the contract may leave it out (D47, D78)
+	Known       bool          // by everybody of themselves: it can't be left for later
+	When        func() bool   // whether the question is asked
+	FreeWhen    func() bool   // whether the answer can be any text, or left out
+	Awaits      func() bool   // whether it will follow from an answer that is missing or wrong: then only that one is asked for
+	Otherwise   func() string // the answer if none is given, from any answers of the same section or list item; it may be ""
+
+	// Of amounts.
+	Period        Period // of the stored amount
+	DefaultPeriod Period // in which people know it: the page starts with it; Once if the customer must say it (D77)
+	AskPeriod     string // message for an amount without a period
+	SharedBy      string // the input with the share of an amount that is asked for, or ""
+	Several       bool   // amounts can be added up: payslips of two jobs
+
+	// Of choices.
+	Options []Option
+	Preset  string // the option that the page starts with, which PresetInput stands for, or ""
 }
 
 // A Kind is a field's type of answer.
@@ -276,16 +291,16 @@ func (s *Section) Walk(visit func(path string, f Field)) {
 	}
 }
 
-// TakeOnly answers the field at the path with the only value of its List, and
-// reports whether there is one.
-func (s *Section) TakeOnly(path string) (taken bool) {
+// FillIn answers the field at the path with its only suggestion, and reports whether
+// there is one and a button for it.
+func (s *Section) FillIn(path string) (filled bool) {
 	s.Walk(func(at string, f Field) {
-		if values := s.Suggestions[f.List]; at == path && f.Take != "" && len(values) == 1 {
+		if values := s.Suggestions[f.Suggestions]; at == path && f.FillButton != "" && len(values) == 1 {
 			f.Value.Parse(func(string) string { return values[0] })
-			taken = true
+			filled = true
 		}
 	})
-	return taken
+	return filled
 }
 
 // List returns the section's list with that name, or nil.
@@ -440,28 +455,28 @@ func (f Field) Hints(hint string) Field {
 	return f
 }
 
-// Suggests offers the values of a list in the section's Suggestions.
+// Suggests offers the values of that name in the section's Suggestions.
 func (f Field) Suggests(list string) Field {
-	f.List = list
+	f.Suggestions = list
 	return f
 }
 
-// Takes offers a button that answers with the only value of the field's List.
-func (f Field) Takes(label string) Field {
-	f.Take = label
+// FilledBy offers a button that answers with the field's only suggestion.
+func (f Field) FilledBy(button string) Field {
+	f.FillButton = button
 	return f
 }
 
-// Usually sets the period that the page starts with, Once for one that the customer
+// DefaultsTo sets the period that the page starts with, Once for one that the customer
 // must say, and the message for an amount without one.
-func (f Field) Usually(period Period, ask string) Field {
-	f.Usual, f.AskPeriod = period, ask
+func (f Field) DefaultsTo(period Period, ask string) Field {
+	f.DefaultPeriod, f.AskPeriod = period, ask
 	return f
 }
 
-// NamesItem calls the list's item by the answer.
-func (f Field) NamesItem() Field {
-	f.Names = true
+// Names calls the list's item by the answer.
+func (f Field) Names() Field {
+	f.NamesItem = true
 	return f
 }
 
@@ -477,14 +492,14 @@ func (f Field) Sums() Field {
 	return f
 }
 
-// OrNone makes the question optional.
-func (f Field) OrNone() Field {
+// NotRequired makes the question optional.
+func (f Field) NotRequired() Field {
 	f.Optional = true
 	return f
 }
 
-// OnPage requires an answer of our page only.
-func (f Field) OnPage() Field {
+// RequiredOnPage requires an answer of our page only.
+func (f Field) RequiredOnPage() Field {
 	f.AskedOnPage = true
 	return f
 }

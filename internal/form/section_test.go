@@ -42,11 +42,11 @@ func (p *pets) section() *form.Section {
 		{Name: "detail", Fields: []form.Field{breed, chip}}, // before the question they depend on
 		{Fields: []form.Field{
 			form.Text(&p.name, "name", "Name"),
-			form.PastDate(&p.born, "born", "Born", time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)).OrNone(),
+			form.PastDate(&p.born, "born", "Born", time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)).NotRequired(),
 			form.Choice(&p.kind, "kind", "Kind", []form.Option{{Code: "dog", Label: "Dog"}, {Code: "cat", Label: "Cat"}}),
 			form.Money(&p.cost, "cost", "Cost", form.Yearly),
-			form.Percent(&p.share, "share", "Share").OrNone(),
-			form.Checkbox(&p.agreed, "agreed", "I agree").OrNone(),
+			form.Percent(&p.share, "share", "Share").NotRequired(),
+			form.Checkbox(&p.agreed, "agreed", "I agree").NotRequired(),
 		}},
 		{List: form.ListOf(&p.friends, "friends", "Friends", "friend", (*friend).fields)},
 		{Fields: []form.Field{form.Total(func() form.Cents { return p.cost * 2 }, "total", "Total", form.Once)}},
@@ -60,7 +60,7 @@ func (f *friend) fields() []form.Field {
 		form.Text(&f.name, "name", "Name"),
 		species,
 		form.Money(&f.cost, "cost", "Cost", form.Once),
-		form.Percent(&f.share, "share", "Share").OrNone(),
+		form.Percent(&f.share, "share", "Share").NotRequired(),
 	}
 }
 
@@ -126,7 +126,7 @@ func TestAskedOnPage(t *testing.T) {
 	bound := func(fromPage bool) *form.Section {
 		colours := []form.Option{{Code: "red", Label: "Red"}}
 		return &form.Section{FromPage: fromPage, Groups: []form.Group{{Fields: []form.Field{
-			form.Text(&name, "name", "Name"), form.Choice(&colour, "colour", "Colour", colours).OnPage(),
+			form.Text(&name, "name", "Name"), form.Choice(&colour, "colour", "Colour", colours).RequiredOnPage(),
 		}}}}
 	}
 	if errs := bound(false).Decode(values("name=Rex")); len(errs) > 0 {

@@ -144,8 +144,8 @@ func (p *Property) fields() []form.Field {
 	percentage.Otherwise = func() string { return wholeOf(p.Ownership) }
 	return []form.Field{
 		form.LongText(&p.Description, "description", "Description").
-			Asks("Enter a description").Hints("For example, family home.").NamesItem(),
-		form.LongText(&p.Address, "address", "Address").Asks("Enter its address").Suggests(homeList).Takes("This is my home"),
+			Asks("Enter a description").Hints("For example, family home.").Names(),
+		form.LongText(&p.Address, "address", "Address").Asks("Enter its address").Suggests(homeList).FilledBy("This is my home"),
 		form.Choice(&p.Ownership, "ownership", "Ownership", ownerships).Asks("Select how it is owned"),
 		percentage,
 		form.Money(&p.CurrentValue, "current_value", "Current value", form.Once),
@@ -165,7 +165,7 @@ func wholeOf(ownership string) string {
 func (v *Vehicle) fields() []form.Field {
 	return []form.Field{
 		form.LongText(&v.Description, "description", "Description").
-			Asks("Enter a description").Hints("Make, model and year.").NamesItem(),
+			Asks("Enter a description").Hints("Make, model and year.").Names(),
 		form.Money(&v.Value, "value", "Value", form.Once),
 		form.Money(&v.AmountOwing, "amount_owing", "Amount owing", form.Once),
 	}
@@ -173,7 +173,7 @@ func (v *Vehicle) fields() []form.Field {
 
 func (b *BankAccount) fields() []form.Field {
 	return []form.Field{
-		form.Text(&b.Institution, "institution", "Bank or institution").Asks("Enter the bank or institution").Suggests(bankList).NamesItem(),
+		form.Text(&b.Institution, "institution", "Bank or institution").Asks("Enter the bank or institution").Suggests(bankList).Names(),
 		form.Choice(&b.AccountType, "account_type", "Account type", accountTypes).Asks("Select the type of account").Presets("transaction"),
 		form.Money(&b.Balance, "balance", "Balance", form.Once),
 	}
@@ -181,14 +181,14 @@ func (b *BankAccount) fields() []form.Field {
 
 func (f *SuperFund) fields() []form.Field {
 	return []form.Field{
-		form.Text(&f.FundName, "fund_name", "Fund name").Asks("Enter the name of the fund").Suggests(fundList).NamesItem(),
+		form.Text(&f.FundName, "fund_name", "Fund name").Asks("Enter the name of the fund").Suggests(fundList).Names(),
 		form.Money(&f.Balance, "balance", "Balance", form.Once),
 	}
 }
 
 func (i *Investment) fields() []form.Field {
 	return []form.Field{
-		form.LongText(&i.Description, "description", "Description").Asks("Enter a description").NamesItem(),
+		form.LongText(&i.Description, "description", "Description").Asks("Enter a description").Names(),
 		form.Money(&i.Value, "value", "Value", form.Once),
 	}
 }

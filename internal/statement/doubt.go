@@ -241,7 +241,7 @@ func (s *Statement) Read(name string, stored []byte) error {
 	if err := section.UnmarshalJSON(stored); err != nil {
 		return err
 	}
-	s.Enter(section)
+	s.KeepEntered(section)
 	if name == PersonalDetailsSection && s.Personal.Address.Country == "" {
 		s.Personal.Address.Country = Australia // from before D82
 	}

@@ -104,7 +104,7 @@ func give(t *testing.T, s *statement.Statement, input, amount, period string) {
 	if errs := section.Decode(inputs); len(errs) > 0 {
 		t.Fatal(errs)
 	}
-	s.Enter(section)
+	s.KeepEntered(section)
 }
 
 // TestOddAmounts has an odd statement for each rule of amounts, and one that just isn't.

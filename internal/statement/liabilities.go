@@ -136,7 +136,7 @@ func (l *Liabilities) section() *form.Section {
 func (m *Mortgage) fields() []form.Field {
 	return []form.Field{
 		form.Text(&m.Lender, "lender", "Lender").Asks("Enter the lender").Suggests(lenderList),
-		form.LongText(&m.Property, "property", "Property").OrNone().NamesItem(),
+		form.LongText(&m.Property, "property", "Property").NotRequired().Names(),
 		form.Money(&m.Balance, "balance", "Balance owing", form.Once),
 		repayment(&m.MonthlyRepayment, mortgageList),
 	}
@@ -145,7 +145,7 @@ func (m *Mortgage) fields() []form.Field {
 func (p *PersonalLoan) fields() []form.Field {
 	return []form.Field{
 		form.Text(&p.Lender, "lender", "Lender").Asks("Enter the lender").Suggests(lenderList),
-		form.Text(&p.Purpose, "purpose", "Purpose").OrNone().NamesItem(),
+		form.Text(&p.Purpose, "purpose", "Purpose").NotRequired().Names(),
 		form.Money(&p.Balance, "balance", "Balance owing", form.Once),
 		repayment(&p.MonthlyRepayment, personalLoanList),
 	}
@@ -153,7 +153,7 @@ func (p *PersonalLoan) fields() []form.Field {
 
 func (c *CreditCard) fields() []form.Field {
 	return []form.Field{
-		form.Text(&c.Issuer, "issuer", "Card issuer").Asks("Enter the card issuer").Suggests(lenderList).NamesItem(),
+		form.Text(&c.Issuer, "issuer", "Card issuer").Asks("Enter the card issuer").Suggests(lenderList).Names(),
 		form.Money(&c.Limit, "limit", "Credit limit", form.Once),
 		form.Money(&c.Balance, "balance", "Balance owing", form.Once),
 	}
@@ -161,8 +161,8 @@ func (c *CreditCard) fields() []form.Field {
 
 func (o *OtherLiability) fields() []form.Field {
 	return []form.Field{
-		form.LongText(&o.Description, "description", "Description").Asks("Enter a description").NamesItem(),
-		form.Text(&o.Lender, "lender", "Lender").OrNone().Suggests(lenderList),
+		form.LongText(&o.Description, "description", "Description").Asks("Enter a description").Names(),
+		form.Text(&o.Lender, "lender", "Lender").NotRequired().Suggests(lenderList),
 		form.Money(&o.Balance, "balance", "Balance owing", form.Once),
 		repayment(&o.MonthlyRepayment, otherDebtList),
 	}

@@ -44,18 +44,18 @@ var periods = map[string]form.Period{
 // income describes an amount of a year, before tax (D19). The name is its path in the
 // section.
 func income(p *Cents, name, label string) form.Field {
-	return form.Money(p, name, label, form.Yearly).Usually(periods[IncomeSection+"."+name], "Say how often you get {label}")
+	return form.Money(p, name, label, form.Yearly).DefaultsTo(periods[IncomeSection+"."+name], "Say how often you get {label}")
 }
 
 // repayment describes what is paid each month for a debt of the list (D19).
 func repayment(p *Cents, list string) form.Field {
 	const name = "monthly_repayment"
-	return form.Money(p, name, "Repayment", form.Monthly).Usually(periods[LiabilitiesSection+"."+list+"."+name], sayHowOften)
+	return form.Money(p, name, "Repayment", form.Monthly).DefaultsTo(periods[LiabilitiesSection+"."+list+"."+name], sayHowOften)
 }
 
 // expense describes an amount of a month (D19). The name is its path in the section.
 func expense(p *Cents, name, label string) form.Field {
-	return form.Money(p, name, label, form.Monthly).Usually(periods[ExpensesSection+"."+name], sayHowOften)
+	return form.Money(p, name, label, form.Monthly).DefaultsTo(periods[ExpensesSection+"."+name], sayHowOften)
 }
 
 const sayHowOften = "Say how often you pay {label}"

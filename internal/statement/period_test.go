@@ -16,7 +16,7 @@ func TestEveryAmountHasItsPeriod(t *testing.T) {
 	found := map[string]form.Period{}
 	take := func(path string, f form.Field) {
 		if f.Kind == form.KindMoney && f.Period != form.Once {
-			found[path+"."+f.Name] = f.Usual
+			found[path+"."+f.Name] = f.DefaultPeriod
 			if f.AskPeriod == "" {
 				t.Errorf("%s.%s has no message for an amount without its period", path, f.Name)
 			}

@@ -89,11 +89,11 @@ func (p *PersonalDetails) section(now time.Time) *form.Section {
 			{Fields: []form.Field{
 				fullName,
 				born,
-				form.Text(&p.Occupation, "occupation", "Occupation").Fills("organization-title").OrNone(),
-				form.Text(&p.Employer, "employer", "Employer").Fills("organization").OrNone(),
-				form.Choice(&p.Household.Type, "household.type", "You live", households).OnPage().
+				form.Text(&p.Occupation, "occupation", "Occupation").Fills("organization-title").NotRequired(),
+				form.Text(&p.Employer, "employer", "Employer").Fills("organization").NotRequired(),
+				form.Choice(&p.Household.Type, "household.type", "You live", households).RequiredOnPage().
 					Asks("Select whether you live with a partner"),
-				form.NumberOrNull(&p.Household.Dependants, maxDependants, "household.dependants", "Dependants").OnPage().
+				form.NumberOrNull(&p.Household.Dependants, maxDependants, "household.dependants", "Dependants").RequiredOnPage().
 					Asks("Enter how many dependants you have, 0 for none").Hints("Whom you support. 0 for none."),
 			}},
 			{Title: "Home address", Fields: []form.Field{

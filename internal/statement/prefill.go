@@ -34,8 +34,8 @@ func ReadPrefill(raw json.RawMessage, now time.Time) (Prefill, form.Errors) {
 	return form.ReadGiven(raw, prefilled(now))
 }
 
-// Give takes the stored JSON of what the partner gave of the named section.
-func (s *Statement) Give(section string, stored []byte) error {
+// SetPrefill takes the stored JSON of what the partner gave of the named section.
+func (s *Statement) SetPrefill(section string, stored []byte) error {
 	var given form.Given
 	if err := json.Unmarshal(stored, &given); err != nil {
 		return err

@@ -41,7 +41,7 @@ func TestPrefillReadsData(t *testing.T) {
 		}
 		shown := &statement.Statement{Prefill: given}
 		for _, section := range prefilledSections {
-			shown.Section(section, statementtest.Now()).Offer(given[section])
+			shown.Section(section, statementtest.Now()).Prefill(given[section])
 		}
 		if got, want := sectionsOf(t, shown), sectionsOf(t, s); string(got) != string(want) {
 			t.Errorf("%s is shown as\n%s, want\n%s", name, got, want)
@@ -181,7 +181,7 @@ func FuzzReadPrefill(f *testing.F) {
 		}
 		shown := &statement.Statement{Prefill: given}
 		for name := range given {
-			shown.Section(name, statementtest.Now()).Offer(given[name])
+			shown.Section(name, statementtest.Now()).Prefill(given[name])
 		}
 		for path, result := range shown.Prefilled() {
 			if result != statement.Confirmed {

@@ -72,8 +72,8 @@ type Statement struct {
 	zeros map[string][]string // the amounts that were typed as 0, by section
 }
 
-// Enter keeps how the amounts of one of the statement's sections were given.
-func (s *Statement) Enter(section *form.Section) {
+// KeepEntered keeps how the amounts of one of the statement's sections were given.
+func (s *Statement) KeepEntered(section *form.Section) {
 	if s.Entered == nil {
 		s.Entered = map[string]map[string]form.Entries{}
 	}
@@ -96,7 +96,7 @@ func (s *Statement) Section(name string, now time.Time) *form.Section {
 		section.RestoreZeros(s.zeros[name])
 		section.Suggestions = s.Suggestions(name)
 		if name == LiabilitiesSection {
-			section.Offers = s.offers
+			section.Missing = s.missingDebts
 		}
 	}
 	return section

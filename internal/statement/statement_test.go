@@ -65,7 +65,7 @@ func TestSectionsComeBackFromJSON(t *testing.T) {
 			if err := json.Unmarshal(raw, stored); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
-			back.Enter(stored)
+			back.KeepEntered(stored)
 			if errs := stored.Validate(); len(errs) > 0 && name != "empty" {
 				t.Errorf("%s %s comes back with errors: %v", name, section.Name, []form.Error(errs))
 			}

@@ -106,11 +106,11 @@ func words(s string) string {
 	return " " + strings.Join(all, " ") + " "
 }
 
-// offers are the debts that are missing in the liabilities, to add.
-func (s *Statement) offers() []form.Offer {
-	var out []form.Offer
+// missingDebts are the debts that are missing in the liabilities, to add.
+func (s *Statement) missingDebts() []form.MissingItem {
+	var out []form.MissingItem
 	for _, o := range unlisted(&s.Assets, &s.Liabilities) {
-		out = append(out, form.Offer{
+		out = append(out, form.MissingItem{
 			Name: o.path, List: o.list, Text: o.text, Args: []string{o.thing, "$" + o.balance.Grouped()},
 			Inputs: url.Values{o.field: {o.value}, "balance": {o.balance.Grouped()}},
 		})

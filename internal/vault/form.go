@@ -62,7 +62,7 @@ func (f *Form) Statement() (*statement.Statement, error) {
 	})
 	for _, s := range inOrder {
 		if s.Prefill != nil {
-			if err := out.Give(s.Name, s.Prefill); err != nil {
+			if err := out.SetPrefill(s.Name, s.Prefill); err != nil {
 				return nil, fmt.Errorf("vault: read prefill of section %s: %w", s.Name, err)
 			}
 		}

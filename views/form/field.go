@@ -57,10 +57,10 @@ func (q question) amounts() []amount {
 		if q.Period != form.Once {
 			a.Period = form.Period(q.Value.Input(strings.TrimPrefix(part+".period", ".")))
 			if a.Period == form.Once && a.Input == "" {
-				a.Period = q.Usual
+				a.Period = q.DefaultPeriod
 			}
 			a.Wrong = a.lacksPeriod() && q.Message != ""
-			a.Choose = q.Usual == form.Once || a.Period == form.Once
+			a.Choose = q.DefaultPeriod == form.Once || a.Period == form.Once
 		}
 		out = append(out, a)
 	}
@@ -108,8 +108,8 @@ func (s SectionPage) questions(ctx context.Context, fields []form.Field, prefix 
 	for i, q := range out {
 		out[i].Action, out[i].FocusOn = s.Action, s.Focus
 		out[i].Stored, out[i].Later = s.other(q.Path), q.CanWait()
-		if q.Take != "" && s.free(q.List) && len(s.Section.Suggestions[q.List]) == 1 {
-			out[i].Taken = s.Section.Suggestions[q.List][0]
+		if q.FillButton != "" && s.free(q.Suggestions) && len(s.Section.Suggestions[q.Suggestions]) == 1 {
+			out[i].Taken = s.Section.Suggestions[q.Suggestions][0]
 		}
 	}
 	return out
@@ -120,7 +120,7 @@ func (s SectionPage) questions(ctx context.Context, fields []form.Field, prefix 
 func (s SectionPage) free(list string) bool {
 	free := true
 	s.Section.Walk(func(_ string, f form.Field) {
-		free = free && (f.List != list || !slices.Contains(s.Section.Suggestions[list], f.Value.Input("")))
+		free = free && (f.Suggestions != list || !slices.Contains(s.Section.Suggestions[list], f.Value.Input("")))
 	})
 	return free
 }
@@ -202,8 +202,8 @@ func (q question) attributes() templ.Attributes {
 	if q.Message != "" && !q.LacksPeriod() {
 		attrs["aria-invalid"] = "true"
 	}
-	if q.List != "" && q.Take == "" {
-		attrs["list"] = listID(q.List)
+	if q.Suggestions != "" && q.FillButton == "" {
+		attrs["list"] = listID(q.Suggestions)
 	}
 	if q.Autocomplete != "" {
 		attrs["autocomplete"] = q.Autocomplete

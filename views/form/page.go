@@ -31,21 +31,21 @@ import (
 // about. A POST without an action means ActionContinue, on the documents page
 // ActionUpload.
 const (
-	ActionContinue = "continue" // check the answers, complete the section, go on
-	ActionSave     = "save"     // keep what was typed, unchecked, go to the hub
-	ActionLanguage = "language" // "language:vi": keep what was typed, unchecked, show the page in that language
-	ActionEvidence = "evidence" // "evidence:bank_statement": keep what was typed, unchecked, go to the documents, of that category
-	ActionAutosave = "autosave" // keep what was typed, unchecked, and show it
-	ActionKeep     = "keep"     // "keep:income.bonus": end a collision with the answer of this page
-	ActionTake     = "take"     // "take:income.bonus": end it with the other answer
-	ActionTakeOnly = "only"     // "only:real_property.0.address": answer with the only value that is offered
-	ActionJoin     = "join"     // "join:vehicles": end a list's collision with the items of both
-	ActionConfirm  = "confirm"  // keep which odd answers are ticked
-	ActionUpload   = "upload"   // store the chosen file and show the page again
-	ActionDescribe = "describe" // store the categories of documents and show the page again
-	ActionAdd      = "add"      // "add:vehicles": add an item, or an amount to a field
-	ActionRemove   = "remove"   // "remove:vehicles.2": remove an item, "remove:doc_…" a document
-	ActionOffer    = "offer"    // "offer:assets.vehicles.0.amount_owing": add an item that is offered
+	ActionContinue   = "continue" // check the answers, complete the section, go on
+	ActionSave       = "save"     // keep what was typed, unchecked, go to the hub
+	ActionLanguage   = "language" // "language:vi": keep what was typed, unchecked, show the page in that language
+	ActionEvidence   = "evidence" // "evidence:bank_statement": keep what was typed, unchecked, go to the documents, of that category
+	ActionAutosave   = "autosave" // keep what was typed, unchecked, and show it
+	ActionKeep       = "keep"     // "keep:income.bonus": end a collision with the answer of this page
+	ActionTake       = "take"     // "take:income.bonus": end it with the other answer
+	ActionFillIn     = "only"     // "only:real_property.0.address": answer with the only value that is offered
+	ActionUnion      = "join"     // "join:vehicles": end a list's collision with the items of both
+	ActionConfirm    = "confirm"  // keep which odd answers are ticked
+	ActionUpload     = "upload"   // store the chosen file and show the page again
+	ActionDescribe   = "describe" // store the categories of documents and show the page again
+	ActionAdd        = "add"      // "add:vehicles": add an item, or an amount to a field
+	ActionRemove     = "remove"   // "remove:vehicles.2": remove an item, "remove:doc_…" a document
+	ActionAddMissing = "offer"    // "offer:assets.vehicles.0.amount_owing": add an item that is offered
 )
 
 // AddAction is the button value that adds an item to the named list.

@@ -122,7 +122,7 @@ func controls(f form.Field) []string {
 		return out
 	case f.Kind == form.KindChoice:
 		return []string{"combobox " + f.Label}
-	case f.List != "" && f.Take == "":
+	case f.Suggestions != "" && f.FillButton == "":
 		return []string{"combobox " + f.Label} // it offers suggestions
 	case f.Kind == form.KindCheckbox:
 		return []string{"checkbox " + f.Label}

@@ -21,7 +21,7 @@ import (
 type Change struct {
 	form.Edit
 	Action Action
-	Target string // the field, list, item or offer that the action is about
+	Target string // the field, list or item that the action is about
 }
 
 // An Action is what is done with a section after an edit was merged with what is stored.
@@ -29,14 +29,14 @@ type Action int
 
 // The actions. Nothing but Save and Complete completes a section.
 const (
-	Autosave    Action = iota // keep what was typed, if that changes an answer
-	Keep                      // keep what was typed
-	Save                      // Keep; a completed section stays completed if its answers are still valid
-	Complete                  // check the answers, and complete the section if none is left for later
-	FillIn                    // answer the field with the only value that it suggests
-	Add                       // add an item to the list, or an amount to the field
-	Remove                    // remove the item: "vehicles.0"
-	AcceptOffer               // add the item that is offered
+	Autosave   Action = iota // keep what was typed, if that changes an answer
+	Keep                     // keep what was typed
+	Save                     // Keep; a completed section stays completed if its answers are still valid
+	Complete                 // check the answers, and complete the section if none is left for later
+	FillIn                   // answer the field with the only value that it suggests
+	Add                      // add an item to the list, or an amount to the field
+	Remove                   // remove the item: "vehicles.0"
+	AddMissing               // add the item that is missing
 )
 
 var errNoTarget = domain.Errorf(domain.CodeInvalidRequest, "The section has nothing of that name.")
@@ -119,7 +119,7 @@ func (f *State) edit(name string, c Change) (*Edited, error) {
 		if !section.FillIn(c.Target) {
 			return nil, errNoTarget
 		}
-	case AcceptOffer: // which can have been added in another tab, or be gone
+	case AddMissing: // which can have been added in another tab, or be gone
 		done.At = ""
 		done.List, done.Item = section.AddMissing(c.Target)
 	case Add:

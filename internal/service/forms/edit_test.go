@@ -44,9 +44,9 @@ func TestEdited(t *testing.T) {
 	}
 	done, err = b.edit(id, statement.PersonalDetailsSection, blank, forms.Change{Edit: form.Edit{Ours: jess}, Action: forms.Complete})
 	b.OK(err)
-	if !slices.Equal(done.Collisions, []string{"full_name"}) || done.Refused != nil || done.Section.Inputs().Get("full_name") != "Jess" ||
+	if !slices.Equal(done.Conflicts, []string{"full_name"}) || done.Refused != nil || done.Section.Inputs().Get("full_name") != "Jess" ||
 		done.Stored.Inputs().Get("full_name") != "Jo" || stored().Get("full_name") != "Jo" || stored().Get("occupation") != "Baker" {
-		t.Errorf("%v collided: %v; stored %v", done.Collisions, done.Section.Inputs(), stored())
+		t.Errorf("%v collided: %v; stored %v", done.Conflicts, done.Section.Inputs(), stored())
 	}
 
 	cars := url.Values{"vehicles.0.description": {"Mazda"}, "vehicles.1.description": {"Boat"}}

@@ -215,9 +215,9 @@ func (f *State) Section(name string) *form.Section {
 		section.Read(own.Draft)
 	case own.answers != nil:
 		_ = section.UnmarshalJSON(own.answers) // Get has read them before; here they tell a typed 0 from nothing
-		section.SayNone()
+		section.TickNone()
 	default:
-		section.Offer(f.Statement.Prefill[name])
+		section.Prefill(f.Statement.Prefill[name])
 	}
 	if section != nil && own.Draft == nil {
 		section.SetVersions()

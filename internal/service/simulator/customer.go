@@ -75,15 +75,15 @@ func (c *customer) answer(state *forms.State, name string, given form.Given) url
 	switch {
 	case given != nil && name != statement.PersonalDetailsSection:
 		section = unshared(state.Empty(name))
-		section.Offer(given)
+		section.Prefill(given)
 	default:
-		section.Offer(prefill)
+		section.Prefill(prefill)
 		if len(section.Validate()) > 0 {
 			section = c.section(state, name)
 		}
-		section.Offer(given)
+		section.Prefill(given)
 	}
-	section.SayNone()
+	section.TickNone()
 	return section.Inputs()
 }
 

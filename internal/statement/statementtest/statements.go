@@ -20,7 +20,7 @@ func Full() *statement.Statement {
 	s := new(statement.Statement)
 	for _, section := range s.Sections(Now()) {
 		decode(section, Values(section.Name))
-		s.Enter(section)
+		s.KeepEntered(section)
 	}
 	s.Documents = []statement.Document{
 		document(1, "identification", "driver licence.jpg", "image/jpeg", 482_113),

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// An Offer is an item that a list lacks, to be added by a button.
-type Offer struct {
+// A MissingItem is an item that a list lacks, to be added by a button.
+type MissingItem struct {
 	Name   string     // tells it from others
 	List   string     // where it is added
 	Text   string     // of the button, with {names}
@@ -14,31 +14,31 @@ type Offer struct {
 	Inputs url.Values // of the item's fields
 }
 
-// Offered are the offers for the named list.
-func (s *Section) Offered(list string) []Offer {
-	if s.Offers == nil {
+// MissingFrom are the items that the named list lacks.
+func (s *Section) MissingFrom(list string) []MissingItem {
+	if s.Missing == nil {
 		return nil
 	}
-	return slices.DeleteFunc(s.Offers(), func(o Offer) bool { return o.List != list })
+	return slices.DeleteFunc(s.Missing(), func(m MissingItem) bool { return m.List != list })
 }
 
-// Take adds what is offered under that name to its list, in place of a blank item
-// if there is one. It returns the list and the item's number; nil if there is no
-// such offer or the list is full.
-func (s *Section) Take(name string) (*List, int) {
+// AddMissing adds the missing item of that name to its list, in place of a blank item if
+// there is one. It returns the list and the item's number; nil if no such item is missing
+// or the list is full.
+func (s *Section) AddMissing(name string) (*List, int) {
 	for _, g := range s.Groups {
 		if g.List == nil {
 			continue
 		}
-		for _, o := range s.Offered(g.List.Name) {
-			if o.Name != name {
+		for _, m := range s.MissingFrom(g.List.Name) {
+			if m.Name != name {
 				continue
 			}
 			i, added := g.List.addBlank()
 			if !added {
 				return nil, 0
 			}
-			parseFields(g.List.Item(i), "", o.Inputs)
+			parseFields(g.List.Item(i), "", m.Inputs)
 			s.Untick(HasNone)
 			return g.List, i
 		}
