@@ -3,6 +3,7 @@
 package statement
 
 import (
+	"slices"
 	"time"
 
 	"candor/internal/form"
@@ -39,14 +40,7 @@ func (SectionName) Enum() []string { return SectionNames[:] }
 
 // SectionNumber returns the section's place from 1 to 7, or 0 for an unknown
 // name.
-func SectionNumber(name string) int {
-	for i, n := range SectionNames {
-		if n == name {
-			return i + 1
-		}
-	}
-	return 0
-}
+func SectionNumber(name string) int { return slices.Index(SectionNames[:], name) + 1 }
 
 // Percentage is the share of completed sections, rounded to the nearest
 // integer (D15).
