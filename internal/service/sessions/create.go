@@ -53,7 +53,9 @@ func (s *Service) steps(scope domain.Scope, params domain.NewSession) (steps []s
 	if scope.Livemode {
 		steps = append(steps, s.useSubscription)
 	}
-	steps = append(steps, func(ctx context.Context, tx *db.Tx, session *domain.Session) error { return tx.InsertSession(ctx, session) })
+	steps = append(steps, func(ctx context.Context, tx *db.Tx, session *domain.Session) error {
+		return tx.InsertSession(ctx, session)
+	})
 	if params.Prefill != nil {
 		steps = append(steps, s.Vault.InsertPrefill)
 	}
