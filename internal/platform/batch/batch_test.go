@@ -111,7 +111,7 @@ func TestInvariants(t *testing.T) {
 func (w *world) run(r *rand.Rand, b *Batcher[int, int]) {
 	var callers sync.WaitGroup
 	for item := range 150 {
-		time.Sleep(time.Duration(max(0, r.IntN(30)-20))*time.Millisecond + time.Microsecond)
+		<-time.After(time.Duration(max(0, r.IntN(30)-20))*time.Millisecond + time.Microsecond)
 		c := &comer{came: w.now()}
 		ctx, cancel := context.WithCancel(context.Background())
 		if r.IntN(4) == 0 {
