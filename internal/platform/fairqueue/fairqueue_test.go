@@ -36,7 +36,7 @@ func tryAll(t *testing.T, seed uint64) {
 		action := r.IntN(6)
 		switch {
 		case action == 5:
-			time.Sleep(time.Duration(r.IntN(1500)) * time.Millisecond)
+			<-time.After(time.Duration(r.IntN(1500)) * time.Millisecond)
 			synctest.Wait()
 		case action == 0 && len(waited) > 0:
 			i := r.IntN(len(waited))
@@ -74,7 +74,7 @@ func tryAll(t *testing.T, seed uint64) {
 			t.Fatalf("seed %d, step %d, %+v: %s; %d free, taken %v", seed, step, limits, problem, q.free, q.taken)
 		}
 	}
-	time.Sleep(lately) // the last timer
+	<-time.After(lately) // the last timer
 	synctest.Wait()
 	for len(q.waiting) > 0 {
 		q.waiting[0].Leave()
