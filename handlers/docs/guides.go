@@ -62,14 +62,14 @@ func (s *Server) facts(mine *view.Mine) (facts, error) {
 	return f, f.addVector()
 }
 
-var factName = regexp.MustCompile(`{{\.(\w+)}}`)
+var braced = regexp.MustCompile(`{{.*?}}`)
 
 // read returns a guide's Markdown with the facts in it. It isn't a text/template, whose
 // calls by name keep methods in the program that nothing calls: a sixth of it.
 func (f facts) read(name string) (string, error) {
 	source, err := guideFiles.ReadFile("guides/" + name + ".md")
-	text := factName.ReplaceAllStringFunc(string(source), func(match string) string {
-		value, ok := f[match[len("{{."):len(match)-len("}}")]]
+	text := braced.ReplaceAllStringFunc(string(source), func(match string) string {
+		value, ok := f[strings.TrimSuffix(strings.TrimPrefix(match, "{{."), "}}")]
 		if !ok {
 			err = fmt.Errorf("no fact is named %s", match)
 		}

@@ -66,9 +66,9 @@ func (s *Server) buckets(v visitor, does Action) []bucket {
 }
 
 // Admit is Session for a request that counts. A browser that is known by its cookie is
-// refused, or waits, before the database is asked for its session; so is one whose cookie no one
-// knows, if its network has tried too many. It admits no one by itself: each request
-// that it lets through is looked up.
+// refused, or waits, before the database is asked for its session; one whose cookie no one
+// knows is refused so, too, if its network has tried too many. It admits no one by itself:
+// each request that it lets through is looked up.
 func (s *Server) Admit(c echo.Context, does Action) (*domain.StaffSession, error) {
 	cookie, err := c.Cookie(s.store.cookieName())
 	if err != nil || cookie.Value == "" {
