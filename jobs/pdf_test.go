@@ -85,7 +85,9 @@ func TestPDFIsSignedOnce(t *testing.T) {
 	_, err := h.DB.Raw().ExecContext(h.Ctx, "INSERT INTO river_job (kind, queue, args, max_attempts) SELECT kind, queue, args, max_attempts FROM river_job, generate_series(1, 5)")
 	h.OK(err)
 	running := h.startWorker(func(c *config) { c.Signer = files.Signer(h) })
-	h.Eventually("all jobs", func() bool { return h.Count("SELECT count(*) FROM river_job WHERE state = 'completed'") == 6 })
+	h.Eventually("all jobs", func() bool {
+		return h.Count("SELECT count(*) FROM river_job WHERE kind = 'statement_pdf' AND state = 'completed'") == 6
+	})
 	h.OK(running.stop(h.Ctx))
 	issued := h.signed(first, files)
 
@@ -93,7 +95,9 @@ func TestPDFIsSignedOnce(t *testing.T) {
 	running = h.startWorker(func(c *config) { c.Signer = renewed.Signer(h) })
 	insert(first)
 	insert(second)
-	h.Eventually("two more jobs", func() bool { return h.Count("SELECT count(*) FROM river_job WHERE state = 'completed'") == 8 })
+	h.Eventually("two more jobs", func() bool {
+		return h.Count("SELECT count(*) FROM river_job WHERE kind = 'statement_pdf' AND state = 'completed'") == 8
+	})
 	h.OK(running.stop(h.Ctx))
 	if again := h.signed(first, files); !bytes.Equal(again, issued) {
 		t.Error("a PDF changed after it was issued")
@@ -108,7 +112,9 @@ func TestPDFIsSignedOnce(t *testing.T) {
 	h.start(func(c *config) { // two hours: two years later the sessions would be erased
 		c.Signer, c.Clock = expiring.Signer(h), func() time.Time { return time.Now().Add(2 * time.Hour) }
 	})
-	h.Eventually("a job that failed", func() bool { return h.Count("SELECT count(*) FROM river_job WHERE errors IS NOT NULL") == 1 })
+	h.Eventually("a job that failed", func() bool {
+		return h.Count("SELECT count(*) FROM river_job WHERE kind = 'statement_pdf' AND errors IS NOT NULL") == 1
+	})
 	if n := h.Count("SELECT count(*) FROM statement_pdf"); n != 2 || len(h.Events(third, domain.SessionPDFReady)) != 0 {
 		t.Errorf("%d PDFs with an expired certificate, want 2", n)
 	}
