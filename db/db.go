@@ -257,6 +257,9 @@ func (d *DB) runTx(ctx context.Context, fn func(tx *Tx) error) (err error) {
 	_, step := tracing.Step(ctx, func() string { return "db.Commit" })
 	err = tx.tx.Commit()
 	step.End(err != nil)
+	if errors.Is(err, sql.ErrTxDone) && ctx.Err() != nil {
+		err = ctx.Err() // the end of the request rolled it back
+	}
 	if serverLost(err) {
 		return fmt.Errorf("db: commit: %w (%v)", domain.ErrOutcomeUnknown, err) //nolint:errorlint // what is lost here must not be repeated
 	} else if err != nil {

@@ -2,6 +2,7 @@ package db_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"strings"
 	"sync"
@@ -114,6 +115,25 @@ func TestInTxReturnsTheCommitsError(t *testing.T) {
 	})
 	if !db.ConstraintViolated(err, "late_n_key") {
 		t.Errorf("InTx = %v, want the violation found at commit", err)
+	}
+}
+
+// A request that ends between its last statement and the commit is its end, no fault of
+// the database, which would be logged as one.
+func TestInTxReturnsTheEndOfTheRequest(t *testing.T) {
+	t.Parallel()
+	d := counter(t)
+	ctx, leave := context.WithCancel(t.Context())
+	err := d.InTx(ctx, func(tx *db.Tx) error {
+		leave()
+		for {
+			if _, err := tx.Raw().ExecContext(t.Context(), "SELECT 1"); errors.Is(err, sql.ErrTxDone) {
+				return nil
+			}
+		}
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("InTx = %v, want that the request ended", err)
 	}
 }
 

@@ -23,11 +23,12 @@ func SetRetryAfter(c echo.Context, err *domain.Error) {
 	}
 }
 
-// LogFailure logs an error that the response does not show.
+// LogFailure logs an error that the response does not show. Once the client went away
+// it is no fault: PostgreSQL and the network say in many ways that they were interrupted.
 func LogFailure(logger *slog.Logger, c echo.Context, err error) {
 	level := slog.LevelError
-	if errors.Is(err, context.Canceled) && c.Request().Context().Err() != nil {
-		level = slog.LevelInfo // the client went away
+	if errors.Is(c.Request().Context().Err(), context.Canceled) {
+		level = slog.LevelInfo
 	}
 	logger.LogAttrs(c.Request().Context(), level, "request failed",
 		slog.String("request_id", RequestOf(c).ID.String()), slog.String("route", c.Path()), slog.Any("error", err))

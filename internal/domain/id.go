@@ -5,6 +5,8 @@ package domain
 
 import (
 	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
 	"database/sql/driver"
 	"errors"
 	"fmt"
@@ -365,3 +367,16 @@ func ParseKeyID(s string) (KeyID, error) { return ParseID[keyKind](s) }
 
 // ParseEndpointID reads a webhook endpoint id.
 func ParseEndpointID(s string) (EndpointID, error) { return ParseID[endpointKind](s) }
+
+// NewToken returns a random token of 260 bits, for a cookie or a link, and its
+// SHA-256, which is stored.
+func NewToken() (token string, hash []byte) {
+	token = rand.Text() + rand.Text()
+	return token, HashToken(token)
+}
+
+// HashToken returns a token's SHA-256, by which it is found.
+func HashToken(token string) []byte {
+	sum := sha256.Sum256([]byte(token))
+	return sum[:]
+}

@@ -226,3 +226,32 @@ type TeamMember struct {
 	HasPasskey bool       `db:"has_passkey"`
 	SeenAt     *time.Time `db:"seen_at"` // nil for never
 }
+
+// A Visitor is the browser that a request came from.
+type Visitor struct {
+	UserAgent, IPAddress string
+	StaffToken           string // of the browser's staff session, which a sign-in ends; "" if there is none
+	RequestID            string // of the request, for logs; "" for none
+	Device               string // the cookie by which the browser is known; "" if it isn't
+}
+
+// An AttemptOutcome is the outcome of an attempt to sign in or to confirm a
+// password.
+type AttemptOutcome string
+
+// The outcomes.
+const (
+	AttemptSucceeded     AttemptOutcome = "succeeded"
+	AttemptWrongPassword AttemptOutcome = "wrong_password"
+	AttemptWrongCode     AttemptOutcome = "wrong_code"
+	AttemptWrongPasskey  AttemptOutcome = "wrong_passkey"
+	AttemptNotConfirmed  AttemptOutcome = "not_confirmed" // a wrong password of someone who is signed in
+	AttemptThrottled     AttemptOutcome = "throttled"     // after too many failures
+	AttemptLimited       AttemptOutcome = "limited"       // too many posts from its network
+	AttemptShed          AttemptOutcome = "shed"          // the queue for hashing passwords was full
+)
+
+// AttemptOutcomes lists the outcomes.
+var AttemptOutcomes = []AttemptOutcome{
+	AttemptSucceeded, AttemptWrongPassword, AttemptWrongCode, AttemptWrongPasskey, AttemptNotConfirmed, AttemptThrottled, AttemptLimited, AttemptShed,
+}
