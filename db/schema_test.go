@@ -1,18 +1,15 @@
 package db_test
 
 import (
-	"flag"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
+	"candor/internal/testkit"
 	"candor/internal/testkit/dbtest"
 )
-
-var update = flag.Bool("update", false, "rewrite db/schema.sql from the migrations")
 
 const schemaHead = `-- The schema that the migrations make, for reading. Tables of River and of the
 -- migration tool are left out. Generated: go test ./db -run TestSchemaDump -update
@@ -32,18 +29,7 @@ func TestSchemaDump(t *testing.T) {
 	if err != nil {
 		t.Fatalf("pg_dump: %v: %s", err, stderr.String())
 	}
-	got := readableSchema(string(out))
-	if *update {
-		if err := os.WriteFile("schema.sql", []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile("schema.sql")
-	if err != nil || string(want) != got {
-		t.Errorf("db/schema.sql is not what the migrations make (%s); update it with: go test ./db -run TestSchemaDump -update",
-			firstDifference(string(want), got))
-	}
+	testkit.Golden(t, "schema.sql", []byte(readableSchema(string(out))))
 }
 
 // TestTablesLeaveErasedSessions: what is inserted of a session waits for its erasure and
@@ -113,14 +99,4 @@ func statements(body string) string {
 		keep = append(keep, line)
 	}
 	return strings.TrimSpace(strings.Join(keep, "\n"))
-}
-
-func firstDifference(want, got string) string {
-	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
-	for i := range min(len(w), len(g)) {
-		if w[i] != g[i] {
-			return "line: " + w[i] + " ≠ " + g[i]
-		}
-	}
-	return "one is shorter"
 }

@@ -2,20 +2,17 @@ package api_test
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
 
 	"candor/internal/domain"
+	"candor/internal/testkit"
 	"candor/internal/testkit/harness"
 )
-
-var update = flag.Bool("update", false, "rewrite testdata/mistakes.md from the answers of now")
 
 // A typicalMistake is one that programs make in their first hour. Its headers
 // replace the valid key's.
@@ -56,15 +53,7 @@ func TestTypicalMistakes(t *testing.T) {
 	if len(mistakes) < 60 {
 		t.Errorf("there are %d mistakes, want 60", len(mistakes))
 	}
-	const file = "testdata/mistakes.md"
-	if *update {
-		h.OK(os.WriteFile(file, got.Bytes(), 0o644))
-	}
-	want, err := os.ReadFile(file)
-	h.OK(err)
-	if !bytes.Equal(want, got.Bytes()) {
-		t.Errorf("the answers aren't those of %s; look at what -update changes", file)
-	}
+	testkit.Golden(t, "testdata/mistakes.md", got.Bytes())
 }
 
 func (m typicalMistake) send(h *harness.Harness) harness.Answer {

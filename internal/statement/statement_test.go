@@ -3,7 +3,6 @@ package statement_test
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -16,9 +15,8 @@ import (
 	"candor/internal/form"
 	"candor/internal/statement"
 	"candor/internal/statement/statementtest"
+	"candor/internal/testkit"
 )
-
-var update = flag.Bool("update", false, "rewrite testdata from what is computed now")
 
 // TestJSON compares the data object with the contract, member by member and in
 // order.
@@ -34,19 +32,7 @@ func TestJSON(t *testing.T) {
 			t.Fatal(err)
 		}
 		got.WriteByte('\n')
-		path := filepath.Join("testdata", name)
-		if *update {
-			if err := os.WriteFile(path, got.Bytes(), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Equal(got.Bytes(), want) {
-			t.Errorf("%s: got\n%s\nwant\n%s", name, got.Bytes(), want)
-		}
+		testkit.Golden(t, filepath.Join("testdata", name), got.Bytes())
 	}
 }
 
@@ -180,19 +166,7 @@ func TestMessages(t *testing.T) {
 		section.Walk(func(_ string, f form.Field) { f.Value.Parse(func(string) string { return "?\x00" }) })
 		report(section.Validate())
 	}
-	path := filepath.Join("testdata", "messages.txt")
-	if *update {
-		if err := os.WriteFile(path, []byte(got.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got.String() != string(want) {
-		t.Errorf("got\n%s\nwant\n%s", got.String(), want)
-	}
+	testkit.Golden(t, "testdata/messages.txt", []byte(got.String()))
 }
 
 // TestNoFloats keeps binary floating point out of both packages (D18).

@@ -2,38 +2,21 @@ package pdf
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"go/format"
-	"os"
 	"testing"
 	"unicode"
 
 	"candor/internal/form"
+	"candor/internal/testkit"
 )
-
-var update = flag.Bool("update", false, "rewrite internal/form/printable.go from the typefaces")
-
-const printableFile = "../../internal/form/printable.go"
 
 // TestPrintable holds the characters that the form takes to those that the program's
 // own typefaces draw (D80).
 func TestPrintable(t *testing.T) {
 	t.Parallel()
 	fonts := loadFonts(t, "")
-	if *update {
-		if err := os.WriteFile(printableFile, printable(t, fonts), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	content, err := os.ReadFile(printableFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(content, printable(t, fonts)) {
-		t.Error("the table isn't what the typefaces draw: go test ./views/pdf -run TestPrintable -update")
-	}
+	testkit.Golden(t, "../../internal/form/printable.go", printable(t, fonts))
 	for _, text := range []string{"王小明", "陳國龍 黃劉張", "Nguyễn Thị Hà", "Łukasz", "Ωmega", "עברית", "محمد علي", "Сергей", "O’Brien–Smith", "½ $1 €2 №3", "ǅ", "李\U00020087"} {
 		for _, r := range text {
 			if !unicode.Is(form.Printable, r) {
