@@ -49,14 +49,23 @@ build: $(GENERATED) ## Build bin/candor and its bill of materials
 # make vet looks by itself, and symbols for debuggers are half of linking's time.
 QUICK := -vet=off -ldflags=-w
 
-# One goroutine draws a document, ten times slower with the race detector: that looks at
-# the tests that draw several at once.
+# The packages of tests whose names begin so.
+PACKAGES_WITH = $$(grep -rl --include='*_test.go' --exclude-dir=node_modules '^func $(1)' . | xargs -n1 dirname | sort -u)
+
+# With the race detector a browser's test takes twice the time and a document ten times;
+# the same handlers and the drawing of several documents at once have tests that run with it.
 .PHONY: test
-test: $(GENERATED) $(GENERATORS) ## Run every test, with Chromium and the race detector
+test: $(GENERATED) $(GENERATORS) ## Run every test but the drills, with Chromium and the race detector
 	$(SETUP) go node cc postgres chromium pdftools promtool python redis pgbouncer caddy nginx
-	PRISM=yes go test -race $(QUICK) -timeout 30m $$(go list ./... | grep -v '/views/pdf$$')
-	go test $(QUICK) ./views/pdf
+	PRISM=yes go test -race $(QUICK) -timeout 30m -skip '^Test(Browser|Drill)' $$(go list ./... | grep -v '/views/pdf$$')
 	go test -race $(QUICK) -run 'IsDeterministic$$' ./views/pdf
+	go test $(QUICK) ./views/pdf
+	go test $(QUICK) -timeout 30m -run '^TestBrowser' $(call PACKAGES_WITH,TestBrowser)
+
+.PHONY: drills
+drills: $(GENERATED) ## Kill, freeze, restore and fail over while the service is used
+	$(SETUP) go postgres redis
+	go test $(QUICK) -timeout 30m -run '^TestDrill' $(call PACKAGES_WITH,TestDrill)
 
 .PHONY: test-fast
 test-fast: $(GENERATED) ## Run the tests that need no browser, without the slow ones and the race detector
@@ -64,7 +73,7 @@ test-fast: $(GENERATED) ## Run the tests that need no browser, without the slow 
 	CGO_ENABLED=0 go test -short -ldflags '-s -w' ./...
 
 .PHONY: check
-check: check-format vet lint check-htmx test check-vulnerabilities ## Run everything that a change must pass
+check: check-format vet lint check-htmx test drills check-vulnerabilities ## Run everything that a change must pass
 
 .PHONY: check-format
 check-format:
