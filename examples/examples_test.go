@@ -18,8 +18,6 @@ import (
 	"candor/internal/testkit/process"
 )
 
-func TestMain(m *testing.M) { os.Exit(process.Main(m)) }
-
 // TestServers takes each server from an application to the customer's net worth and
 // the PDF, by webhooks alone.
 func TestServers(t *testing.T) {

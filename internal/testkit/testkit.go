@@ -1,14 +1,27 @@
 // Package testkit holds what tests share.
 package testkit
 
-import "testing"
+import (
+	"runtime/debug"
+	"slices"
+	"testing"
+)
 
-// Slow marks a test that takes seconds: one that kills processes, runs against
-// the clock, or measures plans over many rows. `make test-fast` leaves it out;
-// `make test` and CI run it.
+// Slow marks a test that takes seconds: one that runs processes or against the clock, or
+// measures plans over many rows. `make test-fast` leaves it out; `make test` and CI run it.
+//
+// One that takes many, because it kills, restores or waits out real time, is named
+// TestDrill…: `make check` runs it without the race detector.
 func Slow(t testing.TB) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("slow: make test runs it")
 	}
+}
+
+// Raced reports whether the tests run with the race detector, which makes computing ten
+// times as slow.
+func Raced() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }

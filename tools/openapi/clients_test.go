@@ -23,8 +23,6 @@ import (
 	"candor/internal/testkit/process"
 )
 
-func TestMain(m *testing.M) { os.Exit(process.Main(m)) }
-
 // TestClients lints the description, generates a Go and a TypeScript client, and
 // takes both from a new session to the customer's answers.
 func TestClients(t *testing.T) {

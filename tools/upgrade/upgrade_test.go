@@ -11,7 +11,6 @@ import (
 	"flag"
 	"maps"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -27,11 +26,6 @@ var (
 	previous = flag.String("previous", "", "the previous release's program")
 	lasting  = flag.Duration("for", 8*time.Second, "how long each phase lasts")
 )
-
-func TestMain(m *testing.M) {
-	flag.Parse()
-	os.Exit(process.Main(m))
-}
 
 // scenario is one installation with two web processes and two workers.
 type scenario struct {
@@ -54,7 +48,7 @@ func TestUpgradeAndBack(t *testing.T) {
 	if *previous == "" {
 		t.Fatal("-previous names no program: make check-upgrade builds one")
 	}
-	current := process.Binary()
+	current := process.Binary(t)
 	s := &scenario{T: t, balancer: newBalancer(t), leaves: map[string]bool{}}
 	s.env = process.WebEnvironment(t).With(
 		"DATABASE_URL", dbtest.EmptyDSN(t), "CANDOR_BASE_URL", s.balancer.URL, "CANDOR_TRUSTED_PROXIES", "127.0.0.1,::1",
@@ -209,7 +203,7 @@ func (s *scenario) settle(account client.Account) {
 	})
 	s.checkEvents()
 	s.checkSessions(account)
-	s.Log(s.run(process.Binary(), "verify"))
+	s.Log(s.run(process.Binary(s.T), "verify"))
 }
 
 // checkEvents compares the events with the webhooks, whose signatures the receiver has

@@ -14,49 +14,75 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime/debug"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"candor/internal/testkit"
 )
 
 // Patience bounds every wait.
 const Patience = 90 * time.Second
 
-// binary is the program under test, built once.
-var binary string
+// The program under test, without the race detector and with it.
+var (
+	plain = sync.OnceValues(func() (string, error) { return build("test") })
+	raced = sync.OnceValues(func() (string, error) { return build("test-race", "-race") })
+)
 
-// Binary is its path.
-func Binary() string { return binary }
-
-// Main builds the program and runs a package's tests. It returns their exit code.
-func Main(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "candor-binary-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	binary = filepath.Join(dir, "candor")
-	args := []string{"build", "-buildvcs=false", "-o", binary}
-	if raced() {
-		args = append(args, "-race")
-	}
-	if out, err := exec.CommandContext(context.Background(), "go", append(args, "candor/cmd/candor")...).CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
-		return 1
-	}
-	return m.Run()
+// Binary builds the program, if its code has changed, and returns its path. All packages
+// of this checkout share it.
+func Binary(t *testing.T) string {
+	t.Helper()
+	return must(t, plain)
 }
 
-// raced reports whether the tests run with the race detector. Then the program is
-// built with it too.
-func raced() bool {
-	info, ok := debug.ReadBuildInfo()
-	return ok && slices.ContainsFunc(info.Settings, func(s debug.BuildSetting) bool { return s.Key == "-race" && s.Value == "true" })
+// serverBinary is Binary with the race detector, if the tests have it. A command ends
+// before the detector has begun to look, which takes it ten times as long.
+func serverBinary(t *testing.T) string {
+	t.Helper()
+	if testkit.Raced() {
+		return must(t, raced)
+	}
+	return must(t, plain)
+}
+
+func must(t *testing.T, built func() (string, error)) string {
+	t.Helper()
+	binary, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return binary
+}
+
+// build builds the program in a folder below bin. go build leaves one alone that is of the
+// same code, so one process builds and others wait for it.
+func build(folder string, flags ...string) (string, error) {
+	root, err := testkit.ModuleRoot()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(root, "bin", folder)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	lock, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return "", err
+	}
+	defer lock.Close() // which unlocks
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		return "", fmt.Errorf("lock %s: %w", lock.Name(), err)
+	}
+	binary := filepath.Join(dir, "candor")
+	args := append([]string{"build", "-buildvcs=false", "-ldflags=-w", "-o", binary}, flags...)
+	if out, err := exec.CommandContext(context.Background(), "go", append(args, "candor/cmd/candor")...).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return binary, nil
 }
 
 // output collects what a process prints and signals when there is more.
@@ -102,7 +128,7 @@ type Candor struct {
 // Launch starts the program. It is killed if the test ends first.
 func Launch(t *testing.T, env Environment, args ...string) *Candor {
 	t.Helper()
-	return LaunchBinary(t, binary, env, args...)
+	return LaunchBinary(t, serverBinary(t), env, args...)
 }
 
 // LaunchBinary is Launch of another release.
@@ -115,7 +141,7 @@ func LaunchBinary(t *testing.T, binary string, env Environment, args ...string) 
 func ServeOn(t *testing.T, socket *os.File, env Environment, command string) *Candor {
 	t.Helper()
 	// systemd sets LISTEN_PID between fork and exec, as the shell does here.
-	cmd := exec.CommandContext(context.Background(), "sh", "-c", `LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" "$1"`, binary, command)
+	cmd := exec.CommandContext(context.Background(), "sh", "-c", `LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" "$1"`, serverBinary(t), command)
 	cmd.ExtraFiles = []*os.File{socket}
 	return launch(t, cmd, env).ready()
 }
@@ -151,7 +177,7 @@ var ReadyLine = regexp.MustCompile(`(?m)(?:msg=ready addr=|"msg":"ready","addr":
 // Serve starts a serve, web or worker process and waits until it is ready.
 func Serve(t *testing.T, env Environment, command string) *Candor {
 	t.Helper()
-	return ServeBinary(t, binary, env, command)
+	return ServeBinary(t, serverBinary(t), env, command)
 }
 
 // ServeBinary is Serve of another release.
@@ -242,7 +268,7 @@ type Result struct {
 // Run runs a command to its end.
 func Run(t *testing.T, env Environment, args ...string) Result {
 	t.Helper()
-	return RunBinary(t, binary, env, args...)
+	return RunBinary(t, Binary(t), env, args...)
 }
 
 // RunBinary is Run of another release.
