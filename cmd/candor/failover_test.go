@@ -27,7 +27,7 @@ const servesAgain = 10 * time.Second
 // The primary is killed under load and its replica, to which commits are synchronous,
 // is promoted: every session that was acknowledged is there, every event of a form that
 // was opened is delivered, jobs go on and waiting requests are woken.
-func TestFailoverLosesNothing(t *testing.T) {
+func TestDrillFailoverLosesNothing(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
 	r := serveReplicated(t, unlimitedEnvironment(t).With("CANDOR_RESCUE_AFTER", "1s"))
@@ -105,7 +105,7 @@ func wantListening(t *testing.T, d *db.DB, pattern string) {
 	t.Helper()
 	process.Eventually(t, pattern, func() bool {
 		var n int
-		err := d.Raw().GetContext(t.Context(), &n, `SELECT count(*) FROM pg_stat_activity WHERE query LIKE $1`, pattern)
+		err := d.Raw().GetContext(t.Context(), &n, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE $1`, pattern)
 		return err == nil && n > 0
 	})
 }

@@ -245,7 +245,7 @@ func (b *faultHarness) settle(duplicates int) {
 
 // kill -9 of both workers, four times during deliveries, and PostgreSQL ended
 // without ceremony in between. make soak does the same for longer, with more kinds of faults.
-func TestKilledWorkersAndPostgres(t *testing.T) {
+func TestDrillKilledWorkersAndPostgres(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
 	dir := filepath.Join(openDir(t), "pg")

@@ -21,7 +21,7 @@ import (
 
 // PostgreSQL restarts under load: every session that was acknowledged is
 // there, and every event of a form that was opened is delivered.
-func TestPostgresRestartLosesNothing(t *testing.T) {
+func TestDrillPostgresRestartLosesNothing(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
 	dir := filepath.Join(openDir(t), "pg")
@@ -62,7 +62,7 @@ func TestPostgresRestartLosesNothing(t *testing.T) {
 
 // While no database can be reached, requests say for how long to wait, and nothing that
 // was typed is lost.
-func TestWithoutPostgres(t *testing.T) {
+func TestDrillWithoutPostgres(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
 	dir := filepath.Join(openDir(t), "pg")

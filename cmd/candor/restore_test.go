@@ -27,22 +27,22 @@ import (
 // A service is backed up while it runs, and restored on an empty machine to a moment
 // between two sessions: what came before is whole, what came after isn't there, and
 // candor verify finds nothing wrong.
-func TestRestore(t *testing.T) {
+func TestDrillRestore(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
 	env := process.NewEnvironment(t)
 	restoring(t, env, filepath.Join(env["CANDOR_DATA_DIR"], "documents"))
 }
 
-// TestRestoreWithDocumentsInS3 is TestRestore with a bucket. It outlives the machine, and
+// TestDrillRestoreWithDocumentsInS3 is TestDrillRestore with a bucket. It outlives the machine, and
 // has a document from after the moment, too.
-func TestRestoreWithDocumentsInS3(t *testing.T) {
+func TestDrillRestoreWithDocumentsInS3(t *testing.T) {
 	t.Parallel()
 	bucket := s3test.Start(t)
 	restoring(t, process.NewEnvironment(t).With(bucket.Settings()...).With("CANDOR_BLOBS", "s3"), "")
 }
 
-// restoring is TestRestore of a service whose documents are in the folder, or in S3 for "".
+// restoring is TestDrillRestore of a service whose documents are in the folder, or in S3 for "".
 func restoring(t *testing.T, env process.Environment, documents string) {
 	t.Helper()
 	dir := openDir(t)
@@ -126,7 +126,7 @@ func restoring(t *testing.T, env process.Environment, documents string) {
 
 // A server that was restored to a moment is restored a second time, with what came since:
 // from the base backup that the steps after a restore ask for, and without it.
-func TestRestoreTwice(t *testing.T) {
+func TestDrillRestoreTwice(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
 	dir := openDir(t)
@@ -173,7 +173,7 @@ func TestRestoreTwice(t *testing.T) {
 }
 
 // What fails to be archived is found, and old base backups are removed with their WAL.
-func TestBackup(t *testing.T) {
+func TestDrillBackup(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
 	dir := openDir(t)

@@ -73,7 +73,7 @@ func TestShutdownFinishesDeliveries(t *testing.T) {
 
 // kill -9 during a delivery and a PDF: both are done again, with one delivery
 // id and one PDF.
-func TestKilledWorkerLosesNothing(t *testing.T) {
+func TestDrillKilledWorkerLosesNothing(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
 	env := process.WebEnvironment(t)
@@ -165,7 +165,7 @@ const takenUpWithin = 15 * time.Second
 
 // A job of a killed worker doesn't wait for CANDOR_RESCUE_AFTER. One of a worker that
 // takes longer than that to show nothing, but lives, is left to it.
-func TestJobsOfADeadWorkerAreTakenUp(t *testing.T) {
+func TestDrillJobsOfADeadWorkerAreTakenUp(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
 	env := process.WebEnvironment(t).With("CANDOR_RESCUE_AFTER", "2m")
