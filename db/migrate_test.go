@@ -141,7 +141,7 @@ func TestMigrateWaitsForATableAlone(t *testing.T) {
 			t.Fatalf("migrated although the table is in use: %v", err)
 		default:
 		}
-		if err := d.Raw().Get(&waits, "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND relation = 'session'::regclass)"); err != nil {
+		if err := d.Raw().Get(&waits, "SELECT EXISTS (SELECT FROM pg_locks JOIN pg_database d ON d.oid = database WHERE NOT granted AND relation = 'session'::regclass AND datname = current_database())"); err != nil {
 			t.Fatal(err)
 		}
 	}

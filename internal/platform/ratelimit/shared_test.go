@@ -176,10 +176,12 @@ func TestRedisThatEnds(t *testing.T) {
 		fail.begin()
 		began := time.Now()
 		first, second := take(a, name, 300), take(b, name, 300)
-		if took := time.Since(began); took > 2*time.Second { // each waits 100 ms once; the rest is for a busy machine
+		took := time.Since(began)
+		if took > 10*time.Second { // each waits 100 ms once; the rest is for a busy machine
 			t.Errorf("%s: 600 requests took %s", name, took)
 		}
-		if first < 200 || first > 210 || second < 200 || second > 210 || one.alone.Load() == 0 || one.shared.Load() {
+		most := 210 + int(took.Seconds()/0.6)
+		if first < 200 || first > most || second < 200 || second > most || one.alone.Load() == 0 || one.shared.Load() {
 			t.Errorf("%s: %d and %d are allowed, want 200 by each process", name, first, second)
 		}
 		if name == "killed" {
