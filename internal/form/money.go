@@ -101,10 +101,7 @@ func (v *money) Parse(get func(string) string) {
 			}
 			continue
 		}
-		next, message := v.parseAmount(line, Period(period))
-		if garbled != "" {
-			next.input, message = line, notAnAmount
-		}
+		next, message := v.parseAmount(line, garbled != "", Period(period))
 		if v.message == "" {
 			v.message = message
 		}
@@ -148,10 +145,14 @@ func (v *money) parts() []string {
 // parseAmount reads one amount. The period that is typed with it wins over the one that
 // is chosen beside it. Without either it is the field's own, but one that was left
 // unchosen is never guessed (D77), and one that isn't known is kept and refused (D85).
-func (v *money) parseAmount(input string, chosen Period) (typed, string) {
+// What is garbled, or longer than any amount, isn't searched for one.
+func (v *money) parseAmount(input string, garbled bool, chosen Period) (typed, string) {
 	t := typed{input: input, period: v.period}
 	if v.period != Once && chosen != Once {
 		t.period = chosen.said()
+	}
+	if garbled {
+		return t, notAnAmount
 	}
 	amount, period, message := parseMoney(input)
 	switch {
