@@ -94,18 +94,18 @@ func TestDrillOneRateLimitForThreeProcesses(t *testing.T) {
 		t.Helper()
 		process.Eventually(t, "the limits are shared", func() bool { shared, _ := rateLimits(t, web); return shared })
 		_, before := rateLimits(t, web)
-		b := send(t, web, key, 330)
+		b := send(t, web, key, 270)
 		_, after := rateLimits(t, web) // a busy machine can make Redis seem slow
 		if b.allowed < 200 || b.allowed > 200+gained(b.took)+after-before {
-			t.Errorf("%d of 330 requests in %s are allowed, want 200 and 100 a minute", b.allowed, b.took)
+			t.Errorf("%d of 270 requests in %s are allowed, want 200 and 100 a minute", b.allowed, b.took)
 		}
 	}
 	together(a.TestKey)
 
 	redis.Kill()
-	b := send(t, web, a.LiveKey, 400) // of a bucket that is full
-	if b.allowed < 350 || b.slowest > 5*time.Second {
-		t.Errorf("without Redis %d of 400 requests are allowed, the slowest took %s; want 200 by each process, at once", b.allowed, b.slowest)
+	b := send(t, web, a.LiveKey, 300) // of a bucket that is full
+	if b.allowed < 260 || b.slowest > 5*time.Second {
+		t.Errorf("without Redis %d of 300 requests are allowed, the slowest took %s; want 200 by each process, at once", b.allowed, b.slowest)
 	}
 	for _, p := range web {
 		fetch(t, p.URL+"/readyz", http.StatusOK)
