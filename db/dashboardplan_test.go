@@ -30,7 +30,7 @@ func TestDashboardReadsFewOfWhatWentWrong(t *testing.T) {
 	s.multiply(fill, failed, 45_000, "delivered")
 	s.multiply(fill, failed, 5_000, "failed")
 	codes := s.manyErrors(3 * domain.RequestReach)
-	s.manyOfOneCustomer(5 * fewRows)
+	s.manyOfOneCustomer(2 * fewRows)
 	s.vacuum("event", "delivery", "api_request", "session")
 	for _, d := range []*db.DB{s.DB, fill} {
 		(&store{DB: d, TB: t, ctx: s.ctx}).touched() // now, or what it has counted comes in amid a measurement
@@ -72,7 +72,7 @@ func TestDashboardReadsFewOfWhatWentWrong(t *testing.T) {
 	}
 }
 
-// manyErrors logs n calls that failed in one way, one in another, and ten times
+// manyErrors logs n calls that failed in one way, one in another, and three times
 // as many that didn't fail.
 func (s *store) manyErrors(n int) []domain.Code {
 	s.Helper()
@@ -85,7 +85,7 @@ func (s *store) manyErrors(n int) []domain.Code {
 	_, err := s.Raw().ExecContext(s.ctx, `
 		INSERT INTO api_request (id, account_id, livemode, key_id, duration_us, status, replayed, method, route, error_code, address)
 		SELECT gen_random_uuid(), account_id, livemode, key_id, duration_us, 200, false, method, route, '', address
-		FROM (SELECT * FROM api_request LIMIT 1) r, generate_series(1, $1::int) i`, 10*n)
+		FROM (SELECT * FROM api_request LIMIT 1) r, generate_series(1, $1::int) i`, 3*n)
 	s.ok(err)
 	return []domain.Code{domain.CodeSessionNotFound, domain.CodeValidation, domain.CodeUnauthorized}
 }

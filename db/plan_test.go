@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	manySessions = 200_000
+	manySessions = 100_000
 	manyOverdue  = 40
 	// fewRows is what a request may touch: a page, a day's sessions, two
 	// years of counters, two rows a day. It doesn't grow with the sessions.
 	fewRows = 3_500
 	// searchRows is what a search may touch: the newest sessions, then those that match.
-	// A sort of all of one state, here 40,000, is planned if it has ten times as many as
+	// A sort of all of one state, here 20,000, is planned if it has ten times as many as
 	// are looked at, and the statistics happen to favour it.
-	searchRows = 50_000
+	searchRows = 30_000
 )
 
 // Nothing on a request's path touches rows in proportion to the account's
