@@ -65,12 +65,15 @@ func openWith(t *testing.T, dsn, option string) *db.DB {
 }
 
 // vacuum leaves the tables as autovacuum does within its minute. What the test
-// server commits without waiting for the disk counts as seen by all only a
-// moment later, so it is done until all but a page here and there does.
+// server commits without waiting for the disk counts as seen by all only once it is
+// written, so that is waited for first, and it is done until all but a page here and
+// there is seen.
 func (s *store) vacuum(tables ...string) {
 	s.Helper()
-	for deadline := time.Now().Add(20 * time.Second); ; {
-		_, err := s.Raw().ExecContext(s.ctx, "VACUUM ANALYZE "+strings.Join(tables, ", "))
+	_, err := s.Raw().ExecContext(s.ctx, "SET synchronous_commit = on; ANALYZE "+strings.Join(tables, ", "))
+	s.ok(err)
+	for deadline := time.Now().Add(time.Minute); ; {
+		_, err := s.Raw().ExecContext(s.ctx, "VACUUM "+strings.Join(tables, ", "))
 		s.ok(err)
 		var behind int
 		s.ok(s.Raw().GetContext(s.ctx, &behind, `SELECT count(*) FROM pg_class WHERE relname = ANY ($1) AND relkind = 'r' AND relpages - relallvisible > 1 + relpages / 100`, pq.Array(tables)))
