@@ -16,9 +16,9 @@ const fewOfEach = `document.querySelectorAll(".group > .entry:nth-of-type(n + 4)
 
 const fitsWindow = `document.documentElement.scrollWidth <= innerWidth`
 
-// TestDocsInABrowser reads the pages on a phone and on a desktop: chooses a
+// TestBrowserDocs reads the pages on a phone and on a desktop: chooses a
 // language, searches, and follows a link into folded fields.
-func TestDocsInABrowser(t *testing.T) {
+func TestBrowserDocs(t *testing.T) {
 	t.Parallel()
 	_, base := listen(t)
 	for i, options := range harness.Looks() {
@@ -74,8 +74,8 @@ func TestDocsInABrowser(t *testing.T) {
 	}
 }
 
-// TestDocsOfStaff looks at the pages as staff who are signed in.
-func TestDocsOfStaff(t *testing.T) {
+// TestBrowserDocsOfStaff looks at the pages as staff who are signed in.
+func TestBrowserDocsOfStaff(t *testing.T) {
 	t.Parallel()
 	h, base := listen(t)
 	h.NewSession(h.TestScope(), domain.NewSession{})
@@ -93,8 +93,8 @@ func TestDocsOfStaff(t *testing.T) {
 	tab.View("docs/signed-in")
 }
 
-// TestDocsWithoutScript chooses a language by a plain click.
-func TestDocsWithoutScript(t *testing.T) {
+// TestBrowserDocsWithoutScript chooses a language by a plain click.
+func TestBrowserDocsWithoutScript(t *testing.T) {
 	t.Parallel()
 	_, base := listen(t)
 	tab := browsertest.New(t, browsertest.Options{NoScript: true})

@@ -58,9 +58,9 @@ func TestScriptKnowsNoCountry(t *testing.T) {
 	c.WantPage(c.Post("personal_details", url.Values{}), http.StatusUnprocessableEntity)
 }
 
-// TestCountryHidesState chooses a country on a phone: the state goes at once with script
+// TestBrowserCountryHidesState chooses a country on a phone: the state goes at once with script
 // and without, and comes back.
-func TestCountryHidesState(t *testing.T) {
+func TestBrowserCountryHidesState(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]browsertest.Options{"script": {}, "no script": {NoScript: true}} {
 		t.Run(name, func(t *testing.T) {

@@ -132,9 +132,9 @@ func (p *person) enter(f form.Field, name string, values map[string][]string) {
 	}
 }
 
-// TestAPersonFillsInEverything goes through the whole form on a phone and
+// TestBrowserPersonFillsInEverything goes through the whole form on a phone and
 // looks at every page in all its guises.
-func TestAPersonFillsInEverything(t *testing.T) {
+func TestBrowserPersonFillsInEverything(t *testing.T) {
 	t.Parallel()
 	h, base := harness.Listen(t)
 	session := h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Zoë O'Brien", ReferenceID: "LOAN-2026-00417"})

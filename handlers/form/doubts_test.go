@@ -392,9 +392,9 @@ func TestForgottenDebts(t *testing.T) {
 	}
 }
 
-// TestDoubtsInABrowser follows "Change" to the field and comes back, then adds a
+// TestBrowserDoubts follows "Change" to the field and comes back, then adds a
 // forgotten debt and signs, with and without script.
-func TestDoubtsInABrowser(t *testing.T) {
+func TestBrowserDoubts(t *testing.T) {
 	t.Parallel()
 	for name, options := range map[string]browsertest.Options{
 		"phone": {Device: browsertest.Phone}, "desktop": {Device: browsertest.Desktop}, "no-script": {Device: browsertest.Phone, NoScript: true},
@@ -453,9 +453,9 @@ func TestDoubtsInABrowser(t *testing.T) {
 	}
 }
 
-// TestAnotherNameInABrowser signs as another, is asked, changes the name by the link, and
+// TestBrowserAnotherName signs as another, is asked, changes the name by the link, and
 // confirms another one by the keyboard.
-func TestAnotherNameInABrowser(t *testing.T) {
+func TestBrowserAnotherName(t *testing.T) {
 	t.Parallel()
 	for name, options := range map[string]browsertest.Options{
 		"phone": {Device: browsertest.Phone}, "desktop": {Device: browsertest.Desktop}, "no-script": {Device: browsertest.Phone, NoScript: true},

@@ -97,9 +97,9 @@ const (
 	saved      = "Your answers are saved"
 )
 
-// TestEverySubmitIsSeen goes through the whole form and checks the scroll
+// TestBrowserEverySubmitIsSeen goes through the whole form and checks the scroll
 // position, the focus, the title and the announcement after each submit.
-func TestEverySubmitIsSeen(t *testing.T) {
+func TestBrowserEverySubmitIsSeen(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
 	for name, options := range map[string]browsertest.Options{
@@ -204,9 +204,9 @@ func (w *walker) walkDeclaration() {
 	w.submit(mainButton, "h1", "Statement sent", "")
 }
 
-// TestSixTapsCompleteOneSection taps six times where Continue is on Income. A
+// TestBrowserSixTapsCompleteOneSection taps six times where Continue is on Income. A
 // page that isn't shown from its top would have Continue under the finger again.
-func TestSixTapsCompleteOneSection(t *testing.T) {
+func TestBrowserSixTapsCompleteOneSection(t *testing.T) {
 	t.Parallel()
 	phone, desktop := browsertest.Options{}, browsertest.Options{Device: browsertest.Desktop}
 	for name, test := range map[string]struct {

@@ -15,9 +15,9 @@ const shifts = `new Promise((done) => {
 	setTimeout(() => done(total), 100);
 })`
 
-// TestNothingMoves looks for content that jumps: while pages load on slow 3G, and
+// TestBrowserNothingMoves looks for content that jumps: while pages load on slow 3G, and
 // when what was typed has been saved.
-func TestNothingMoves(t *testing.T) {
+func TestBrowserNothingMoves(t *testing.T) {
 	t.Parallel()
 	c := newTyping(t)
 	tab := browsertest.New(t, browsertest.Options{})

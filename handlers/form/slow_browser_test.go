@@ -123,9 +123,9 @@ func (w *slowWalk) key(section string) (killed bool) {
 	return true
 }
 
-// TestSlowAndBroken types on slow 3G, with the connection cut and the browser
+// TestBrowserSlowAndBroken types on slow 3G, with the connection cut and the browser
 // killed: at most the field that is being typed is lost.
-func TestSlowAndBroken(t *testing.T) {
+func TestBrowserSlowAndBroken(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
 	first := *slowSeed

@@ -101,9 +101,9 @@ func (p *person) focusOn(selector string) {
 
 const sending = `#uploading .file-row:not(.is-failed)`
 
-// TestSeveralFilesAtOnce chooses good and bad files, sees their progress, cancels one,
+// TestBrowserSeveralFilesAtOnce chooses good and bad files, sees their progress, cancels one,
 // presses Continue too early and is asked what the documents are.
-func TestSeveralFilesAtOnce(t *testing.T) {
+func TestBrowserSeveralFilesAtOnce(t *testing.T) {
 	t.Parallel()
 	looks := map[string]browsertest.Options{"phone": {}, "desktop, dark": {Device: browsertest.Desktop, Dark: true}}
 	if browsertest.Pictures() {
@@ -182,9 +182,9 @@ func TestSeveralFilesAtOnce(t *testing.T) {
 	}
 }
 
-// TestContinueWaitsForFiles presses Continue while two files are on their way: the page
+// TestBrowserContinueWaitsForFiles presses Continue while two files are on their way: the page
 // says what it waits for, can be kept, stays if a file fails, and leads on by itself.
-func TestContinueWaitsForFiles(t *testing.T) {
+func TestBrowserContinueWaitsForFiles(t *testing.T) {
 	t.Parallel()
 	p, network := uploader(t, browsertest.Options{AllowStatus: []int{http.StatusUnprocessableEntity}})
 	const pressed = `.actions .button-primary[aria-disabled="true"]`
@@ -225,9 +225,9 @@ func TestContinueWaitsForFiles(t *testing.T) {
 	}
 }
 
-// TestFilesBesideTheirLikes adds a file twice, and sets what all that have no category
+// TestBrowserFilesBesideTheirLikes adds a file twice, and sets what all that have no category
 // are (D84).
-func TestFilesBesideTheirLikes(t *testing.T) {
+func TestBrowserFilesBesideTheirLikes(t *testing.T) {
 	t.Parallel()
 	looks := map[string]browsertest.Options{"phone": {}, "desktop": {Device: browsertest.Desktop}}
 	for name, options := range looks {
@@ -256,8 +256,8 @@ func TestFilesBesideTheirLikes(t *testing.T) {
 	}
 }
 
-// TestUploadsOverABadConnection loses a connection, meets a busy server, and continues.
-func TestUploadsOverABadConnection(t *testing.T) {
+// TestBrowserUploadsOverABadConnection loses a connection, meets a busy server, and continues.
+func TestBrowserUploadsOverABadConnection(t *testing.T) {
 	t.Parallel()
 	p, network := uploader(t, browsertest.Options{AllowCuts: true, AllowStatus: []int{http.StatusServiceUnavailable, http.StatusUnprocessableEntity, 0}})
 	network.cut.Store(true)
@@ -288,8 +288,8 @@ func TestUploadsOverABadConnection(t *testing.T) {
 	}
 }
 
-// TestTwentyFilesAtOnce chooses one more than a statement holds.
-func TestTwentyFilesAtOnce(t *testing.T) {
+// TestBrowserTwentyFilesAtOnce chooses one more than a statement holds.
+func TestBrowserTwentyFilesAtOnce(t *testing.T) {
 	t.Parallel()
 	p, network := uploader(t, browsertest.Options{})
 	var files []string
@@ -305,8 +305,8 @@ func TestTwentyFilesAtOnce(t *testing.T) {
 	inspect(p.tab, "upload-twenty")
 }
 
-// TestUploadToAClosedSession shows what has become of the session.
-func TestUploadToAClosedSession(t *testing.T) {
+// TestBrowserUploadToAClosedSession shows what has become of the session.
+func TestBrowserUploadToAClosedSession(t *testing.T) {
 	t.Parallel()
 	p, _ := uploader(t, browsertest.Options{AllowStatus: []int{http.StatusGone}})
 	_, err := p.Service.Sessions.Cancel(t.Context(), p.TestScope(), p.ID, harness.Operator)
@@ -315,9 +315,9 @@ func TestUploadToAClosedSession(t *testing.T) {
 	p.tab.WaitForText("h1", "no longer needed")
 }
 
-// TestBackEndsUploads presses Back while a file is sent: the buttons of the page before
+// TestBrowserBackEndsUploads presses Back while a file is sent: the buttons of the page before
 // work.
-func TestBackEndsUploads(t *testing.T) {
+func TestBrowserBackEndsUploads(t *testing.T) {
 	t.Parallel()
 	p, network := uploader(t, browsertest.Options{AllowStatus: []int{0}, AllowCuts: true})
 	p.Fill(p.ID, "expenses")
@@ -336,8 +336,8 @@ func TestBackEndsUploads(t *testing.T) {
 	p.tab.WaitForText("#stored", "c.pdf")
 }
 
-// TestRefusedUpload says which file a proxy refused, and sends the next.
-func TestRefusedUpload(t *testing.T) {
+// TestBrowserRefusedUpload says which file a proxy refused, and sends the next.
+func TestBrowserRefusedUpload(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int32{http.StatusBadRequest, http.StatusRequestEntityTooLarge} {
 		p, network := uploader(t, browsertest.Options{AllowStatus: []int{int(status)}})
@@ -349,9 +349,9 @@ func TestRefusedUpload(t *testing.T) {
 	}
 }
 
-// TestFilePickerByKeyboard reaches the choice of files and, on a phone, the camera
+// TestBrowserFilePickerByKeyboard reaches the choice of files and, on a phone, the camera
 // with the Tab key, sees the focus, and finds both named in the form's language.
-func TestFilePickerByKeyboard(t *testing.T) {
+func TestBrowserFilePickerByKeyboard(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		options browsertest.Options
@@ -381,8 +381,8 @@ func TestFilePickerByKeyboard(t *testing.T) {
 	}
 }
 
-// TestPhotoFromTheCamera takes a photo while a file is on its way.
-func TestPhotoFromTheCamera(t *testing.T) {
+// TestBrowserPhotoFromTheCamera takes a photo while a file is on its way.
+func TestBrowserPhotoFromTheCamera(t *testing.T) {
 	t.Parallel()
 	p, network := uploader(t, browsertest.Options{Touch: true})
 	release := network.hold()

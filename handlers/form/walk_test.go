@@ -275,9 +275,9 @@ func (w *household) sign(name string, odd ...statement.DoubtCode) {
 	w.turn()
 }
 
-// TestWhatTheFormTakes walks through the form with six households, holds what that takes
+// TestBrowserWhatTheFormTakes walks through the form with six households, holds what that takes
 // against the budgets of doc/form.md, and what they signed against sums made by hand.
-func TestWhatTheFormTakes(t *testing.T) {
+func TestBrowserWhatTheFormTakes(t *testing.T) {
 	testkit.Slow(t)
 	t.Parallel()
 	for name, each := range map[string]struct {

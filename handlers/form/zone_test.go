@@ -80,7 +80,7 @@ func TestDaysAreTheCustomers(t *testing.T) {
 
 // Before the state is known, and after the form has closed, the device's clock
 // counts; without script it is Sydney's.
-func TestDaysOnTheDevicesClock(t *testing.T) {
+func TestBrowserDaysOnTheDevicesClock(t *testing.T) {
 	t.Parallel()
 	for language, day := range days {
 		for zone, want := range map[string]string{"Australia/Perth": "12-20", "Australia/Sydney": "12-21"} {

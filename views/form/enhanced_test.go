@@ -123,7 +123,7 @@ func both(t *testing.T, run func(t *testing.T, f *tinyForm, tab *browsertest.Tab
 
 func id(name string) string { return `[id="` + name + `"]` }
 
-func TestInvalidSectionKeepsWhatWasTyped(t *testing.T) {
+func TestBrowserInvalidSectionKeepsWhatWasTyped(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, _ *tinyForm, tab *browsertest.Tab, base string) {
 		tab.Open(base + "/personal_details")
@@ -148,7 +148,7 @@ func TestInvalidSectionKeepsWhatWasTyped(t *testing.T) {
 	})
 }
 
-func TestInvalidSectionMakesNoHistory(t *testing.T) {
+func TestBrowserInvalidSectionMakesNoHistory(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer((&tinyForm{}).handler())
 	t.Cleanup(server.Close)
@@ -164,7 +164,7 @@ func TestInvalidSectionMakesNoHistory(t *testing.T) {
 	}
 }
 
-func TestListGrowsAndShrinks(t *testing.T) {
+func TestBrowserListGrowsAndShrinks(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, _ *tinyForm, tab *browsertest.Tab, base string) {
 		tab.Open(base + "/assets")
@@ -189,7 +189,7 @@ func TestListGrowsAndShrinks(t *testing.T) {
 	})
 }
 
-func TestRemovalIsConfirmed(t *testing.T) {
+func TestBrowserRemovalIsConfirmed(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer((&tinyForm{}).handler())
 	t.Cleanup(server.Close)
@@ -206,7 +206,7 @@ func TestRemovalIsConfirmed(t *testing.T) {
 	tab.WaitGone(id("real_property.1.description"))
 }
 
-func TestValidSectionLeadsToTheHub(t *testing.T) {
+func TestBrowserValidSectionLeadsToTheHub(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, _ *tinyForm, tab *browsertest.Tab, base string) {
 		tab.Open(base + "/income")
@@ -228,7 +228,7 @@ func TestValidSectionLeadsToTheHub(t *testing.T) {
 	})
 }
 
-func TestImpatientClicksPostOnce(t *testing.T) {
+func TestBrowserImpatientClicksPostOnce(t *testing.T) {
 	t.Parallel()
 	f := &tinyForm{}
 	server := httptest.NewServer(f.handler())
@@ -243,7 +243,7 @@ func TestImpatientClicksPostOnce(t *testing.T) {
 	}
 }
 
-func TestConfirmationWaitsForTheCopy(t *testing.T) {
+func TestBrowserConfirmationWaitsForTheCopy(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer((&tinyForm{}).handler())
 	t.Cleanup(server.Close)
@@ -254,7 +254,7 @@ func TestConfirmationWaitsForTheCopy(t *testing.T) {
 	tab.WaitForText("#status", "copy is ready")
 }
 
-func TestTooBigFileIsRefusedAtOnce(t *testing.T) {
+func TestBrowserTooBigFileIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	f := &tinyForm{}
 	server := httptest.NewServer(f.handler())
@@ -269,7 +269,7 @@ func TestTooBigFileIsRefusedAtOnce(t *testing.T) {
 	}
 }
 
-func TestUploadWithoutScript(t *testing.T) {
+func TestBrowserUploadWithoutScript(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer((&tinyForm{}).handler())
 	t.Cleanup(server.Close)

@@ -271,9 +271,9 @@ func serve(t *testing.T, all map[string]templ.Component) string {
 	return server.URL
 }
 
-// TestPagesInTheBrowser looks at each page in one size in each colour scheme, as
+// TestBrowserPages looks at each page in one size in each colour scheme, as
 // harness.Looks does, and in each language. With -pictures it draws all.
-func TestPagesInTheBrowser(t *testing.T) {
+func TestBrowserPages(t *testing.T) {
 	t.Parallel()
 	all := pages(t)
 	base := serve(t, all)
@@ -358,9 +358,9 @@ func in(language domain.Language, component templ.Component) templ.Component {
 	})
 }
 
-// TestLanguagesInTheBrowser looks at what is longest in a language on the
+// TestBrowserLanguages looks at what is longest in a language on the
 // narrowest screen.
-func TestLanguagesInTheBrowser(t *testing.T) {
+func TestBrowserLanguages(t *testing.T) {
 	t.Parallel()
 	all, translated := pages(t), map[string]templ.Component{}
 	h := hub(view.Completed, view.InProgress)

@@ -134,10 +134,10 @@ func longPages(t *testing.T) map[string]templ.Component {
 	return all
 }
 
-// TestTextCanBeRead looks at every page in every language at 320 px, and at 390 px
+// TestBrowserTextCanBeRead looks at every page in every language at 320 px, and at 390 px
 // with the browser's text twice as large and with its text alone zoomed to 200 %
 // (WCAG 1.4.4 and 1.4.10).
-func TestTextCanBeRead(t *testing.T) {
+func TestBrowserTextCanBeRead(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
 	all := pages(t)
@@ -187,8 +187,8 @@ const withScriptsParts = `(() => {
 	return true;
 })()`
 
-// TestCopyIsPrinted prints what the customer keeps.
-func TestCopyIsPrinted(t *testing.T) {
+// TestBrowserCopyIsPrinted prints what the customer keeps.
+func TestBrowserCopyIsPrinted(t *testing.T) {
 	t.Parallel()
 	base := serve(t, pages(t))
 	tab := browsertest.New(t, browsertest.Options{Device: browsertest.Desktop, Dark: true})

@@ -87,9 +87,14 @@ func (tab *Tab) In(t testing.TB) *Tab {
 
 // New opens a tab that is closed, and checked with NoErrors, when the test
 // ends. Start the server first: what is started last is closed first. Under
-// -short the test is skipped.
+// -short the test is skipped. The test's name must begin with TestBrowser.
 func New(t testing.TB, options Options) *Tab {
 	t.Helper()
+	if name := t.Name(); !strings.HasPrefix(name, "TestBrowser") {
+		name, _, _ = strings.Cut(name, "/")
+		t.Fatalf("browsertest: %s opens a browser: rename it to TestBrowser%s, as make test runs browser tests by that name",
+			name, strings.TrimPrefix(name, "Test"))
+	}
 	testkit.Slow(t) // make test-fast needs no Chromium
 	root, err := shared.start()
 	if err != nil {
