@@ -13,7 +13,7 @@ import (
 // and without script.
 func TestBrowserEvidenceBesideItsLine(t *testing.T) {
 	t.Parallel()
-	for name, options := range map[string]browsertest.Options{"phone": {}, "desktop": {Device: browsertest.Desktop}, "without script": {NoScript: true}} {
+	for name, options := range ways {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h, base := harness.Listen(t)

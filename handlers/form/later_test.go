@@ -181,9 +181,7 @@ func TestNotOfWhatEverybodyKnows(t *testing.T) {
 // after its field, moves nothing, empties the field and gives its answer back.
 func TestBrowserLater(t *testing.T) {
 	t.Parallel()
-	for name, options := range map[string]browsertest.Options{
-		"phone": {Device: browsertest.Phone}, "desktop": {Device: browsertest.Desktop}, "no-script": {Device: browsertest.Phone, NoScript: true},
-	} {
+	for name, options := range ways {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h, base := harness.Listen(t)

@@ -141,7 +141,7 @@ func TestBrowserFieldsThatWereLeftAreKept(t *testing.T) {
 	t.Parallel()
 	c := newTyping(t)
 	tab := c.device(t, "personal_details")
-	tab.Slow3G()
+	tab.Slow()
 	focus := func(id string) {
 		browsertest.Eval[bool](tab, fmt.Sprintf("((f) => (f.focus(), f.select(), true))(document.getElementById(%q))", id))
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/inspector"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
@@ -129,21 +130,28 @@ func (tab *Tab) Kill() *Tab {
 	tab.t.Helper()
 	tab.NoErrors()
 	tab.killed = true
-	ctx, cancel := context.WithTimeout(tab.ctx, time.Second)
+	ctx, cancel := context.WithTimeout(tab.ctx, patience)
 	defer cancel()
-	_, _ = chromedp.Call(ctx, page.Crash, cdp.Empty{}) // nothing is left to answer
+	crashed := chromedp.Events(ctx, inspector.TargetCrashed)
+	go func() { _, _ = chromedp.Call(ctx, page.Crash, cdp.Empty{}) }() // nothing is left to answer
+	for _, err := range crashed {
+		if err != nil {
+			tab.t.Fatalf("browsertest: the tab doesn't crash: %v", err)
+		}
+		break
+	}
 	return open(tab.ctx, tab.t, tab.options)
 }
 
-// Slow3G delays and throttles the tab's requests, and those of tabs that
-// follow it, as Chromium's preset does.
-func (tab *Tab) Slow3G() {
+// Slow delays the tab's requests by 300 ms and throttles them to 50 kB/s, and those of
+// tabs that follow it.
+func (tab *Tab) Slow() {
 	tab.t.Helper()
 	tab.options.slow = true
 	tab.do("slow down the network", chromedp.Func(tab.emulate))
 }
 
-func (tab *Tab) emulate(ctx context.Context, _ *chromedp.Target) error {
+func (tab *Tab) emulateMedia(ctx context.Context, _ *chromedp.Target) error {
 	scheme := "light"
 	if tab.options.Dark {
 		scheme = "dark"
@@ -160,6 +168,13 @@ func (tab *Tab) emulate(ctx context.Context, _ *chromedp.Target) error {
 	if _, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: features}); err != nil {
 		return fmt.Errorf("emulate media: %w", err)
 	}
+	return nil
+}
+
+func (tab *Tab) emulate(ctx context.Context, target *chromedp.Target) error {
+	if err := tab.emulateMedia(ctx, target); err != nil {
+		return err
+	}
 	off := emulation.SetScriptExecutionDisabledParams{Value: tab.options.NoScript}
 	if _, err := chromedp.Call(ctx, emulation.SetScriptExecutionDisabled, off); err != nil {
 		return fmt.Errorf("switch script off: %w", err)
@@ -174,7 +189,7 @@ func (tab *Tab) emulate(ctx context.Context, _ *chromedp.Target) error {
 		}
 	}
 	if tab.options.slow {
-		slow := network.Conditions{Latency: 2000, DownloadThroughput: 50_000, UploadThroughput: 50_000}
+		slow := network.Conditions{Latency: 300, DownloadThroughput: 50_000, UploadThroughput: 50_000}
 		if _, err := chromedp.Call(ctx, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{MatchedNetworkConditions: []*network.Conditions{&slow}}); err != nil {
 			return fmt.Errorf("slow down the network: %w", err)
 		}
