@@ -24,9 +24,9 @@ func TestBrowserStartIsOnTheFirstScreen(t *testing.T) {
 	base := serve(t, all)
 	tab := browsertest.New(t, browsertest.Options{})
 	for name := range all {
+		tab.Open(base + "/" + name)
 		for device, height := range map[browsertest.Device]float64{browsertest.Phone: 844, browsertest.Small: 640} {
 			tab.Resize(device)
-			tab.Open(base + "/" + name)
 			if bottom := browsertest.Eval[float64](tab, `document.querySelector(".button-primary").getBoundingClientRect().bottom`); bottom > height {
 				t.Errorf("%s: the button ends at %v of %v px", name, bottom, height)
 			}
@@ -51,11 +51,11 @@ func TestBrowserSavedLineCoversNothing(t *testing.T) {
 	t.Parallel()
 	base := serve(t, pages(t))
 	tab := browsertest.New(t, browsertest.Options{})
-	for _, device := range []browsertest.Device{browsertest.Narrow, browsertest.Phone, browsertest.Desktop, browsertest.Wide} {
-		tab.Resize(device)
-		for _, name := range []string{"personal-errors", "assets", "income-periods"} {
-			tab.Open(base + "/" + name)
-			browsertest.Eval[bool](tab, withScriptsParts)
+	for _, name := range []string{"personal-errors", "assets", "income-periods"} {
+		tab.Open(base + "/" + name)
+		browsertest.Eval[bool](tab, withScriptsParts)
+		for _, device := range []browsertest.Device{browsertest.Narrow, browsertest.Phone, browsertest.Desktop, browsertest.Wide} {
+			tab.Resize(device)
 			if covered := browsertest.Eval[string](tab, coveredBySaved); covered != "" {
 				t.Errorf("%s, device %d: it covers %s", name, device, covered)
 			}
