@@ -1,7 +1,6 @@
 package docs_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -16,66 +15,67 @@ const fewOfEach = `document.querySelectorAll(".group > .entry:nth-of-type(n + 4)
 
 const fitsWindow = `document.documentElement.scrollWidth <= innerWidth`
 
-// TestDocsInABrowser reads the pages on a phone and on a desktop: chooses a
-// language, searches, and follows a link into folded fields.
-func TestDocsInABrowser(t *testing.T) {
+// TestBrowserDocs looks at the pages as a phone and as a desktop, chooses a language,
+// searches, and follows a link into folded fields.
+func TestBrowserDocs(t *testing.T) {
 	t.Parallel()
 	_, base := listen(t)
-	for i, options := range harness.Looks() {
-		t.Run(fmt.Sprint(i), func(t *testing.T) { // one after the other: axe takes a core for seconds
-			tab := browsertest.New(t, options)
-			// The index is the last: an address within the page before would not load it again.
-			for _, name := range []string{"reference", "guides", "index"} {
-				path := strings.TrimSuffix("/docs/"+name, "/index")
-				tab.Open(base + path)
-				tab.WaitFor(".search:not([hidden])")
-				if !browsertest.Eval[bool](tab, fitsWindow) {
-					t.Errorf("%s scrolls sideways", path)
-				}
-				tab.UniqueIDs()
-				tab.View("docs/" + name)
-				if name == "guides" {
-					tab.Screenshot("docs/guides-all")
-				}
-				browsertest.Eval[bool](tab, fewOfEach)
-				tab.Axe()
-			}
-			tab.Open(base + "/docs/reference#createSession")
-			tab.View("docs/endpoint")
-			tab.Click(`#createSession .samples label:has([value="python"])`)
-			tab.WaitForTrue(`document.querySelector("#getSession-python").offsetHeight > 0 && document.querySelector("#getSession-curl").offsetHeight === 0`)
-			tab.View("docs/endpoint-python")
-			tab.Open(base + "/docs/reference#error-validation_error")
-			tab.View("docs/error")
-			tab.Open(base + "/docs/reference#event-session.completed")
-			if options.Device == browsertest.Desktop {
-				tab.WaitForTrue(`document.querySelector('.contents [href="#event-session.completed"][aria-current]').offsetHeight > 0`)
-			}
-			tab.View("docs/event")
-			tab.Open(base + "/docs/guides#webhooks")
-			tab.View("docs/webhooks")
-
-			tab.Open(base + "/docs")
-			tab.Press("/")
-			tab.WaitForFocus("search")
-			tab.Type("#search", "invalid_email")
-			tab.WaitForText(`#found [aria-selected="true"]`, "invalid_email")
-			tab.View("docs/search")
-			tab.Axe()
-			tab.Press("\r")
-			tab.WaitForURL("/docs/reference#error-invalid_email")
-			tab.Open(base + "/docs/reference#FormData-assets-real_property-net_value")
-			tab.WaitForTrue(`document.getElementById("FormData-assets-real_property-net_value").getBoundingClientRect().height > 0`)
-			tab.View("docs/object")
+	tab := browsertest.New(t, browsertest.Options{})
+	look := func(name string, check func()) {
+		for _, look := range harness.Looks() {
+			tab.Resize(look.Device)
+			tab.Dark(look.Dark)
 			if !browsertest.Eval[bool](tab, fitsWindow) {
-				t.Error("an object scrolls sideways")
+				t.Errorf("%s scrolls sideways", name)
 			}
-		})
+			tab.View("docs/" + name)
+			check()
+		}
+		tab.Resize(browsertest.Phone)
+		tab.Dark(false)
 	}
+	nothing := func() {}
+	// The index is the last: an address within the page before would not load it again.
+	for _, name := range []string{"reference", "guides", "index"} {
+		tab.Open(base + strings.TrimSuffix("/docs/"+name, "/index"))
+		tab.WaitFor(".search:not([hidden])")
+		look(name, nothing)
+		tab.UniqueIDs()
+		if name == "guides" {
+			tab.Screenshot("docs/guides-all")
+		}
+		browsertest.Eval[bool](tab, fewOfEach)
+		look(name+"-few", func() { tab.Axe() })
+	}
+	tab.Open(base + "/docs/reference#createSession")
+	look("endpoint", nothing)
+	tab.Click(`#createSession .samples label:has([value="python"])`)
+	tab.WaitForTrue(`document.querySelector("#getSession-python").offsetHeight > 0 && document.querySelector("#getSession-curl").offsetHeight === 0`)
+	look("endpoint-python", nothing)
+	for page, anchor := range map[string]string{"error": "reference#error-validation_error", "event": "reference#event-session.completed", "webhooks": "guides#webhooks"} {
+		tab.Resize(browsertest.Desktop)
+		tab.Open(base + "/docs/" + anchor)
+		if page == "event" {
+			tab.WaitForTrue(`document.querySelector('.contents [href="#event-session.completed"][aria-current]').offsetHeight > 0`)
+		}
+		look(page, nothing)
+	}
+
+	tab.Open(base + "/docs")
+	tab.Press("/")
+	tab.WaitForFocus("search")
+	tab.Type("#search", "invalid_email")
+	tab.WaitForText(`#found [aria-selected="true"]`, "invalid_email")
+	look("search", func() { tab.Axe() })
+	tab.Press("\r")
+	tab.WaitForURL("/docs/reference#error-invalid_email")
+	tab.Open(base + "/docs/reference#FormData-assets-real_property-net_value")
+	tab.WaitForTrue(`document.getElementById("FormData-assets-real_property-net_value").getBoundingClientRect().height > 0`)
+	look("object", nothing)
 }
 
-// TestDocsOfStaff looks at the pages as staff who are signed in.
-func TestDocsOfStaff(t *testing.T) {
+// TestBrowserDocsOfStaff looks at the pages as staff who are signed in.
+func TestBrowserDocsOfStaff(t *testing.T) {
 	t.Parallel()
 	h, base := listen(t)
 	h.NewSession(h.TestScope(), domain.NewSession{})
@@ -93,8 +93,8 @@ func TestDocsOfStaff(t *testing.T) {
 	tab.View("docs/signed-in")
 }
 
-// TestDocsWithoutScript chooses a language by a plain click.
-func TestDocsWithoutScript(t *testing.T) {
+// TestBrowserDocsWithoutScript chooses a language by a plain click.
+func TestBrowserDocsWithoutScript(t *testing.T) {
 	t.Parallel()
 	_, base := listen(t)
 	tab := browsertest.New(t, browsertest.Options{NoScript: true})

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"fmt"
 	"html"
 	"os"
 	"os/exec"
@@ -33,7 +34,7 @@ func TestSamplesRun(t *testing.T) {
 	delivery := harness.QueryOne[domain.DeliveryID](h, `SELECT id FROM delivery WHERE session_id = $1 LIMIT 1`, session.ID)
 	real := strings.NewReplacer("doc_01m7xsggqsf43scdh9320874jm", document.String(), "whd_01m7xsggnverxbaf5yh399t1bc", delivery.String())
 	page := h.Owner().Get("/docs/reference").Body.String()
-	ran := map[string]int{}
+	var samples []sample
 	for _, b := range blocks(page) {
 		operation, isSample := strings.CutSuffix(b.id, "-"+b.language)
 		if !isSample {
@@ -43,10 +44,15 @@ func TestSamplesRun(t *testing.T) {
 		if operation == "cancelSession" {
 			code = strings.ReplaceAll(code, session.ID.String(), h.NewSession(h.TestScope(), domain.NewSession{}).ID.String())
 		}
-		if run(t, h, b.language, code) {
-			ran[b.language]++
+		samples = append(samples, sample{operation, b.language, code})
+	}
+	program := link(t, h, samples)
+	ran := map[string]int{}
+	for _, s := range samples {
+		if s.run(t, h, program) {
+			ran[s.language]++
 		}
-		t.Logf("%s in %s", operation, b.language)
+		t.Logf("%s in %s", s.operation, s.language)
 	}
 	t.Logf("samples that ran: %v", ran)
 	if ran["curl"] < 10 || ran["go"] != ran["curl"] {
@@ -54,26 +60,57 @@ func TestSamplesRun(t *testing.T) {
 	}
 }
 
-// run runs a sample and reports whether its language is on this machine.
-func run(t *testing.T, h *harness.Harness, language, code string) bool {
+// A sample is the code for an operation in a language.
+type sample struct{ operation, language, code string }
+
+// run runs a sample and reports whether its language is on this machine. Those in Go are
+// in the program.
+func (s sample) run(t *testing.T, h *harness.Harness, program string) bool {
 	t.Helper()
-	file := map[string]string{"curl": "sample.sh", "node": "sample.mjs", "python": "sample.py", "go": "sample.go"}[language]
-	command := map[string][]string{"curl": {"bash", "-e"}, "node": {"node"}, "python": {"python3"}, "go": {"go", "run"}}[language]
+	file := map[string]string{"curl": "sample.sh", "node": "sample.mjs", "python": "sample.py", "go": s.operation}[s.language]
+	command := map[string][]string{"curl": {"bash", "-e"}, "node": {"node"}, "python": {"python3"}, "go": {program}}[s.language]
 	if _, err := exec.LookPath(command[0]); err != nil {
 		t.Logf("NOT RUN: there is no %s on this machine", command[0])
 		return false
 	}
 	folder := t.TempDir()
-	h.OK(os.WriteFile(filepath.Join(folder, file), []byte(code), 0o600))
+	h.OK(os.WriteFile(filepath.Join(folder, file), []byte(s.code), 0o600))
 	out, err := shell(t, h, folder, append(command, file))
 	if err != nil || bytes.Contains(out, []byte(`"error"`)) {
-		t.Errorf("%s: %v\n%s\n%s", language, err, code, out)
+		t.Errorf("%s: %v\n%s\n%s", s.language, err, s.code, out)
 	}
 	kept, _ := filepath.Glob(filepath.Join(folder, "download*"))
 	if len(kept) == 0 && !bytes.ContainsAny(out, "{") || len(kept) == 1 && size(kept[0]) < 20 {
-		t.Errorf("%s shows and keeps nothing:\n%s\n%s", language, code, out)
+		t.Errorf("%s shows and keeps nothing:\n%s\n%s", s.language, s.code, out)
 	}
 	return true
+}
+
+// link makes one program of the samples in Go, each a package of it, and returns its
+// path: to link takes longer than all else that a sample does. The program runs the
+// sample of the operation that it is given.
+func link(t *testing.T, h *harness.Harness, samples []sample) string {
+	t.Helper()
+	folder := t.TempDir()
+	var imports, operations strings.Builder
+	for _, s := range samples {
+		if s.language != "go" {
+			continue
+		}
+		code := strings.Replace(s.code, "package main\n", "package "+s.operation+"\n", 1)
+		code = strings.Replace(code, "func main() {", "func Main() {", 1)
+		at := filepath.Join(folder, "src", "samples", s.operation)
+		h.OK(os.MkdirAll(at, 0o700))
+		h.OK(os.WriteFile(filepath.Join(at, "sample.go"), []byte(code), 0o600))
+		fmt.Fprintf(&imports, "\t%q\n", "samples/"+s.operation)
+		fmt.Fprintf(&operations, "\t\t%q: %s.Main,\n", s.operation, s.operation)
+	}
+	main := "package main\n\nimport (\n\t\"os\"\n" + imports.String() + ")\n\nfunc main() {\n\tmap[string]func(){\n" + operations.String() + "\t}[os.Args[1]]()\n}\n"
+	h.OK(os.WriteFile(filepath.Join(folder, "main.go"), []byte(main), 0o600))
+	if out, err := shell(t, h, folder, []string{"go", "build", "-o", "samples", "main.go"}); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	return filepath.Join(folder, "samples")
 }
 
 func size(file string) int64 {
@@ -91,7 +128,7 @@ func shell(t *testing.T, h *harness.Harness, folder string, command []string) ([
 	defer cancel()
 	c := exec.CommandContext(ctx, command[0], command[1:]...)
 	c.Dir = folder
-	c.Env = append(os.Environ(), "CANDOR_API_KEY="+h.Account.TestKey, "GO111MODULE=off", "CGO_ENABLED=0", "GOFLAGS=")
+	c.Env = append(os.Environ(), "CANDOR_API_KEY="+h.Account.TestKey, "GO111MODULE=off", "GOPATH="+folder, "CGO_ENABLED=0", "GOFLAGS=")
 	return c.CombinedOutput()
 }
 

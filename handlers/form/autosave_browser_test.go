@@ -98,7 +98,7 @@ func (c *typing) device(t *testing.T, section string) *browsertest.Tab {
 
 const saveStatus = ".save-status [role=status]"
 
-func TestWhatIsTypedIsSaved(t *testing.T) {
+func TestBrowserWhatIsTypedIsSaved(t *testing.T) {
 	t.Parallel()
 	c := newTyping(t)
 	tab := c.device(t, "income")
@@ -116,7 +116,7 @@ func TestWhatIsTypedIsSaved(t *testing.T) {
 	})
 }
 
-func TestTwoDevices(t *testing.T) {
+func TestBrowserTwoDevices(t *testing.T) {
 	t.Parallel()
 	c := newTyping(t)
 	one, two := c.device(t, "personal_details"), c.device(t, "personal_details")
@@ -172,7 +172,7 @@ func TestTwoDevices(t *testing.T) {
 // described is what describes the employer, "" for nothing.
 const described = `(document.getElementById("employer").getAttribute("aria-describedby") ?? "").split(" ").map((id) => id && document.getElementById(id).textContent).join(" ").trim()`
 
-func TestItemsOfTwoDevices(t *testing.T) {
+func TestBrowserItemsOfTwoDevices(t *testing.T) {
 	t.Parallel()
 	c := newTyping(t)
 	one, two := c.device(t, "assets"), c.device(t, "assets")
@@ -198,8 +198,8 @@ func TestItemsOfTwoDevices(t *testing.T) {
 	stored(c.Customer, "assets", "vehicles.0.description", "Ute", "vehicles.2.description", "Blue ute", "bank_accounts.0.institution", "Red Bank")
 }
 
-// TestClosedSessionEndsAutosave shows what happened, and keeps nothing.
-func TestClosedSessionEndsAutosave(t *testing.T) {
+// TestBrowserClosedSessionEndsAutosave shows what happened, and keeps nothing.
+func TestBrowserClosedSessionEndsAutosave(t *testing.T) {
 	t.Parallel()
 	c := newTyping(t)
 	tab := c.device(t, "personal_details")
@@ -210,8 +210,8 @@ func TestClosedSessionEndsAutosave(t *testing.T) {
 	testkit.Await(t, "the device still keeps what was typed", func() bool { return keptOnDevice(tab) == 0 })
 }
 
-// TestFailedSaveCanBeRepeated shows a button while saves are refused.
-func TestFailedSaveCanBeRepeated(t *testing.T) {
+// TestBrowserFailedSaveCanBeRepeated shows a button while saves are refused.
+func TestBrowserFailedSaveCanBeRepeated(t *testing.T) {
 	t.Parallel()
 	h, base := harness.Listen(t, fewPosts(t, 1, 1000, 1000))
 	c := h.NewCustomer()

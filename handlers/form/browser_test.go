@@ -3,7 +3,6 @@ package form_test
 import (
 	"cmp"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,18 +27,38 @@ type person struct {
 	*harness.Customer
 	tab  *browsertest.Tab
 	base string
-	// looks are tabs of other sizes and colour schemes that show each page too.
-	looks []*browsertest.Tab
 }
 
-// look checks the page in every scheme and size, and draws it where asked to.
-func (p *person) look(section, name string) {
+// ways are those in which journeys are made that a script helps with. Nothing depends on
+// the script and the width at once: two journeys show each of them.
+var ways = map[string]browsertest.Options{"phone": {}, "desktop without script": {Device: browsertest.Desktop, NoScript: true}}
+
+// look checks the page of a light phone in every scheme and size, and draws it where
+// asked to.
+func look(tab *browsertest.Tab, name string) {
+	inEachLook(tab, func() { inspect(tab, name) })
+}
+
+// look is that of a page that views/form has axe look at in every scheme and size: here
+// it does so once.
+func (p *person) look(name string) {
 	p.Helper()
-	for _, tab := range p.looks {
-		tab.Open(p.base + p.Path(section))
-		inspect(tab, name)
+	p.tab.Axe()
+	inEachLook(p.tab, func() {
+		p.tab.Screenshot("form/" + name)
+		p.tab.FitsWidth()
+		p.tab.NoErrors()
+	})
+}
+
+func inEachLook(tab *browsertest.Tab, see func()) {
+	for _, look := range harness.Looks() {
+		tab.Resize(look.Device)
+		tab.Dark(look.Dark)
+		see()
 	}
-	inspect(p.tab, name)
+	tab.Resize(browsertest.Phone)
+	tab.Dark(false)
 }
 
 func inspect(tab *browsertest.Tab, name string) {
@@ -132,25 +151,20 @@ func (p *person) enter(f form.Field, name string, values map[string][]string) {
 	}
 }
 
-// TestAPersonFillsInEverything goes through the whole form on a phone and
+// TestBrowserPersonFillsInEverything goes through the whole form on a phone and
 // looks at every page in all its guises.
-func TestAPersonFillsInEverything(t *testing.T) {
+func TestBrowserPersonFillsInEverything(t *testing.T) {
 	t.Parallel()
 	h, base := harness.Listen(t)
 	session := h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Zoë O'Brien", ReferenceID: "LOAN-2026-00417"})
 	p := &person{Customer: &harness.Customer{Harness: h, ID: session.ID}, base: base, tab: browsertest.New(t, browsertest.Options{})}
-	for _, o := range harness.Looks()[1:] {
-		tab := browsertest.New(t, o)
-		tab.Open(base + h.Link(session.ID))
-		p.looks = append(p.looks, tab)
-	}
 	p.tab.Open(base + h.Link(session.ID))
 	p.tab.WaitForURL(p.Path(""))
-	p.look("", "1-hub-start")
+	p.look("1-hub-start")
 
 	p.tab.Click(".stack .button-primary")
 	p.tab.WaitForURL("/personal_details")
-	p.look("personal_details", "2-personal-start")
+	p.look("2-personal-start")
 	p.tab.Click(".actions .button-primary")
 	p.tab.WaitFor(".error-summary")
 	p.tab.WaitForFocus("error-summary")
@@ -160,17 +174,17 @@ func TestAPersonFillsInEverything(t *testing.T) {
 	p.fillIn("income")
 	inspect(p.tab, "4-income")
 	p.press("/assets")
-	p.look("assets", "5-assets-start")
+	p.look("5-assets-start")
 	p.fillIn("assets")
 	p.tab.Press("\t")
 	p.tab.WaitForText(".totals", "$1,026,405.29")
-	p.look("assets", "6-assets")
+	p.look("6-assets")
 	p.press("/liabilities")
-	p.look("liabilities", "7-liabilities-suggested")
+	p.look("7-liabilities-suggested")
 	p.tab.Click(`button[value="remove:personal_loans.1"]`)
 	p.tab.WaitGone(input("personal_loans.1.lender"))
 	p.fillIn("liabilities")
-	p.look("liabilities", "8-liabilities")
+	p.look("8-liabilities")
 	p.press("/expenses")
 	p.fillIn("expenses")
 	p.tab.Press("\t")
@@ -181,11 +195,12 @@ func TestAPersonFillsInEverything(t *testing.T) {
 	p.tab.WaitForText("#stored", "Payslip October 2026.pdf")
 	p.tab.WaitForText("#status", "Document uploaded")
 	p.describe(1, "income_evidence")
-	p.look("documents", "10-documents")
+	p.look("10-documents")
 	p.press("/declaration")
-	p.look("declaration", "11-check")
+	p.look("11-check")
 	p.changeAndReturn()
-	p.look("", "12-hub-done")
+	p.tab.Open(base + p.Path(""))
+	p.look("12-hub-done")
 	p.tab.Open(base + p.Path("declaration"))
 	p.fillIn("declaration")
 	p.press(p.Path(""))
@@ -194,7 +209,8 @@ func TestAPersonFillsInEverything(t *testing.T) {
 	inspect(p.tab, "13-sent")
 	h.StorePDF(session.ID, []byte("%PDF-1.7"))
 	p.tab.WaitFor(`#copy a[download]`)
-	p.look("", "14-sent-copy")
+	p.tab.WaitForText("#status", "copy is ready")
+	p.look("14-sent-copy")
 
 	data, err := h.Service.Sessions.Data(t.Context(), h.TestScope(), session.ID, harness.Operator)
 	h.OK(err)
@@ -246,68 +262,4 @@ func temporaryFile(t testing.TB, name string, content []byte) string {
 		t.Fatal(err)
 	}
 	return file
-}
-
-// TestWithoutScript adds, removes, uploads and signs with JavaScript off.
-func TestWithoutScript(t *testing.T) {
-	t.Parallel()
-	h, base := harness.Listen(t)
-	session := h.NewSession(h.TestScope(), domain.NewSession{})
-	p := &person{Customer: &harness.Customer{Harness: h, ID: session.ID}, base: base,
-		tab: browsertest.New(t, browsertest.Options{NoScript: true})}
-	p.tab.Open(base + h.Link(session.ID))
-	p.tab.Open(base + p.Path("assets"))
-	p.tick("vehicles")
-	p.tab.Type(input("vehicles.0.description"), "Car 0")
-	p.tab.Click(`button[value="add:vehicles"]`)
-	p.tab.WaitFor(input("vehicles.1.description"))
-	p.tab.Type(input("vehicles.1.description"), "Car 1")
-	p.tab.Click(`button[value="remove:vehicles.0"]`)
-	p.tab.WaitGone(input("vehicles.1.description"))
-	if got := p.tab.Value(input("vehicles.0.description")); got != "Car 1" {
-		t.Errorf("the vehicle left is %q, want Car 1", got)
-	}
-	p.tab.Type(input("vehicles.0.value"), "x")
-	p.press("/assets")
-	p.tab.WaitFor(".error-summary")
-	p.tab.Type(input("vehicles.0.value"), "12,000")
-	p.press("/liabilities")
-	p.tab.Open(base + p.Path("documents"))
-	p.tab.Upload("#file", temporaryFile(t, "big.pdf", harness.PDFOf(statement.MaxDocumentBytes+(2<<20))))
-	p.tab.Select("#category", "other")
-	p.tab.Click(`.group button[value="upload"]`)
-	p.tab.WaitForText(".error-summary", "must be 10 MB or smaller")
-	p.tab.Upload("#file", temporaryFile(t, "small.pdf", harness.PDFOf(200)))
-	p.tab.Select("#category", "other")
-	p.press("/personal_details")
-	for _, name := range []string{"personal_details", "income", "liabilities", "expenses"} {
-		h.Fill(session.ID, name)
-	}
-	p.tab.Open(base + p.Path("declaration"))
-	p.tab.WaitForText("main", "small.pdf")
-	p.fillIn("declaration")
-	p.press(p.Path(""))
-	p.tab.WaitForText("h1", "Your statement has been sent")
-	if story := p.Events(); count(story, "completed") != 1 {
-		t.Errorf("events = %q, want one completion", story)
-	}
-}
-
-// TestPagesOfLinksThatAreOver looks at what no answer is shown on.
-func TestPagesOfLinksThatAreOver(t *testing.T) {
-	t.Parallel()
-	h, base := harness.Listen(t)
-	tab := browsertest.New(t, browsertest.Options{AllowStatus: []int{http.StatusNotFound, http.StatusGone}})
-	cancelled := h.NewSession(h.TestScope(), domain.NewSession{})
-	_, err := h.Service.Sessions.Cancel(t.Context(), h.TestScope(), cancelled.ID, harness.Operator)
-	h.OK(err)
-	done := h.NewSession(h.TestScope(), domain.NewSession{})
-	h.Complete(done.ID)
-	for name, path := range map[string]string{
-		"landing": "/", "not-found": "/f/" + done.ID.String() + "/wrong",
-		"cancelled": h.Link(cancelled.ID), "completed": h.Link(done.ID),
-	} {
-		tab.Open(base + path)
-		inspect(tab, "over-"+name)
-	}
 }

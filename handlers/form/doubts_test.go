@@ -127,8 +127,8 @@ func TestTicksOfOddAnswersAreKept(t *testing.T) {
 	}
 }
 
-// TestTickSurvivesChange leaves the page right after the tick.
-func TestTickSurvivesChange(t *testing.T) {
+// TestBrowserTickSurvivesChange leaves the page right after the tick.
+func TestBrowserTickSurvivesChange(t *testing.T) {
 	t.Parallel()
 	h, base := harness.Listen(t)
 	c := h.NewCustomer()
@@ -136,7 +136,7 @@ func TestTickSurvivesChange(t *testing.T) {
 	tab := browsertest.New(t, browsertest.Options{})
 	tab.Open(base + c.Link(c.ID))
 	tab.Open(base + c.Path("declaration"))
-	tab.Slow3G()
+	tab.Slow()
 	browsertest.Eval[bool](tab, `(document.getElementById("right-1").click(), document.getElementById("right-1-change").click(), true)`)
 	tab.WaitForURL("/personal_details?return=declaration#date_of_birth.day")
 	tab.Click(".actions .button-primary")
@@ -392,13 +392,11 @@ func TestForgottenDebts(t *testing.T) {
 	}
 }
 
-// TestDoubtsInABrowser follows "Change" to the field and comes back, then adds a
+// TestBrowserDoubts follows "Change" to the field and comes back, then adds a
 // forgotten debt and signs, with and without script.
-func TestDoubtsInABrowser(t *testing.T) {
+func TestBrowserDoubts(t *testing.T) {
 	t.Parallel()
-	for name, options := range map[string]browsertest.Options{
-		"phone": {Device: browsertest.Phone}, "desktop": {Device: browsertest.Desktop}, "no-script": {Device: browsertest.Phone, NoScript: true},
-	} {
+	for name, options := range ways {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h, base := harness.Listen(t)
@@ -453,13 +451,11 @@ func TestDoubtsInABrowser(t *testing.T) {
 	}
 }
 
-// TestAnotherNameInABrowser signs as another, is asked, changes the name by the link, and
+// TestBrowserAnotherName signs as another, is asked, changes the name by the link, and
 // confirms another one by the keyboard.
-func TestAnotherNameInABrowser(t *testing.T) {
+func TestBrowserAnotherName(t *testing.T) {
 	t.Parallel()
-	for name, options := range map[string]browsertest.Options{
-		"phone": {Device: browsertest.Phone}, "desktop": {Device: browsertest.Desktop}, "no-script": {Device: browsertest.Phone, NoScript: true},
-	} {
+	for name, options := range ways {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h, base := harness.Listen(t)

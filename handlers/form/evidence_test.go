@@ -9,11 +9,11 @@ import (
 	"candor/internal/testkit/harness"
 )
 
-// TestEvidenceBesideItsLine adds a payslip from the income section and returns, with
+// TestBrowserEvidenceBesideItsLine adds a payslip from the income section and returns, with
 // and without script.
-func TestEvidenceBesideItsLine(t *testing.T) {
+func TestBrowserEvidenceBesideItsLine(t *testing.T) {
 	t.Parallel()
-	for name, options := range map[string]browsertest.Options{"phone": {}, "desktop": {Device: browsertest.Desktop}, "without script": {NoScript: true}} {
+	for name, options := range ways {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h, base := harness.Listen(t)

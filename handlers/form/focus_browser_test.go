@@ -97,14 +97,12 @@ const (
 	saved      = "Your answers are saved"
 )
 
-// TestEverySubmitIsSeen goes through the whole form and checks the scroll
+// TestBrowserEverySubmitIsSeen goes through the whole form and checks the scroll
 // position, the focus, the title and the announcement after each submit.
-func TestEverySubmitIsSeen(t *testing.T) {
+func TestBrowserEverySubmitIsSeen(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
-	for name, options := range map[string]browsertest.Options{
-		"phone": {}, "desktop": {Device: browsertest.Desktop}, "no script": {NoScript: true},
-	} {
+	for name, options := range ways {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h, base := harness.Listen(t)
@@ -116,6 +114,9 @@ func TestEverySubmitIsSeen(t *testing.T) {
 			w.walkSections()
 			w.walkDocuments()
 			w.walkDeclaration()
+			if story := w.Events(); count(story, "completed") != 1 {
+				t.Errorf("events = %q, want one completion", story)
+			}
 		})
 	}
 }
@@ -124,12 +125,18 @@ func (w *walker) walkSections() {
 	w.Helper()
 	w.follow(".stack .button-primary", "Personal details")
 	w.submit(mainButton, "error-summary", "Error: Personal details", "")
-	w.submit(mainButton, "error-summary", "Error: Personal details", "")
+	w.correct()
 	w.fillIn("personal_details")
 	w.submit(saveButton, "h1", "Your statement", saved)
 	w.follow(".stack .button-primary", "Personal details")
 	w.submit(mainButton, "h1", "Income", saved)
 	w.fillIn("income")
+	w.submit(mainButton, "h1", "Assets", saved)
+	w.tab.Back()
+	w.tab.WaitFor(input("employment_income.gross_salary"))
+	if got := w.tab.Value(input("employment_income.gross_salary")); strings.TrimPrefix(got, "$") != "98,750" {
+		w.Errorf("the salary after going back is %q, want the saved one", got)
+	}
 	w.submit(mainButton, "h1", "Assets", saved)
 
 	add, remove := `button[value="add:vehicles"]`, `button[value="remove:vehicles.%d"]`
@@ -138,6 +145,14 @@ func (w *walker) walkSections() {
 	w.submit(add, "vehicles.1.description", "Assets", "Vehicle 2 added")
 	w.tab.Type(input("vehicles.1.description"), "Boat")
 	w.submit(fmt.Sprintf(remove, 0), "item-vehicles-1", "Assets", "Vehicle 1 removed")
+	if !w.noScript {
+		if got := w.tab.WaitForDialog(); got != "Remove Ute?" {
+			w.Errorf("asked %q, want it to name the vehicle", got)
+		}
+	}
+	if got := w.tab.Value(input("vehicles.0.description")); got != "Boat" {
+		w.Errorf("the vehicle left is %q, want Boat", got)
+	}
 	w.submit(mainButton, "h1", "Liabilities", saved)
 	w.submit(`.back-link`, "h1", "Your statement", "")
 	w.follow(`a[href$="/assets"]`, "Assets")
@@ -154,6 +169,25 @@ func (w *walker) walkSections() {
 	}
 }
 
+// correct finds what it typed beside an error, whose line leads to it. With script an
+// invalid section makes no history: Back leads to the page before it.
+func (w *walker) correct() {
+	w.Helper()
+	for part, typed := range map[string]string{"day": "31", "month": "feb", "year": "1985"} {
+		w.tab.Type(input("date_of_birth."+part), typed)
+	}
+	w.submit(mainButton, "error-summary", "Error: Personal details", "")
+	if got := w.tab.Value(input("date_of_birth.month")); got != "feb" {
+		w.Errorf("the month after the errors is %q, want what was typed", got)
+	}
+	w.tab.Click(`.error-summary a[href$="date_of_birth.day"]`)
+	w.tab.WaitForFocus("date_of_birth.day")
+	if !w.noScript {
+		w.tab.Back()
+		w.follow(".stack .button-primary", "Personal details")
+	}
+}
+
 func (w *walker) walkDocuments() {
 	w.Helper()
 	upload := `.group button[value="upload"]`
@@ -166,6 +200,10 @@ func (w *walker) walkDocuments() {
 	}
 	if w.noScript {
 		w.submit(upload, "error-summary", "Error: Documents", "")
+		w.tab.Upload("#file", temporaryFile(w, "big.pdf", harness.PDFOf(statement.MaxDocumentBytes+(2<<20))))
+		w.tab.Select("#category", "other")
+		w.submit(upload, "error-summary", "Error: Documents", "")
+		w.tab.WaitForText(".error-summary", "must be 10 MB or smaller")
 	}
 	for i, name := range []string{"one.pdf", "two.pdf", "three.pdf"} {
 		choose(name)
@@ -204,25 +242,20 @@ func (w *walker) walkDeclaration() {
 	w.submit(mainButton, "h1", "Statement sent", "")
 }
 
-// TestSixTapsCompleteOneSection taps six times where Continue is on Income. A
+// TestBrowserSixTapsCompleteOneSection taps six times where Continue is on Income. A
 // page that isn't shown from its top would have Continue under the finger again.
-func TestSixTapsCompleteOneSection(t *testing.T) {
+func TestBrowserSixTapsCompleteOneSection(t *testing.T) {
 	t.Parallel()
-	phone, desktop := browsertest.Options{}, browsertest.Options{Device: browsertest.Desktop}
-	for name, test := range map[string]struct {
-		options browsertest.Options
-		foot    bool // the page is scrolled to its foot
-	}{"phone": {phone, false}, "phone, at the foot": {phone, true}, "desktop": {desktop, false}, "desktop, at the foot": {desktop, true}} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			h, base := harness.Listen(t)
-			session := h.NewSession(h.TestScope(), domain.NewSession{})
-			tab := browsertest.New(t, test.options)
-			tab.Open(base + h.Link(session.ID))
-			tab.Open(base + (&harness.Customer{ID: session.ID}).Path(statement.IncomeSection))
+	h, base := harness.Listen(t)
+	for name, device := range map[string]browsertest.Device{"phone": browsertest.Phone, "desktop": browsertest.Desktop} {
+		tab := browsertest.New(t, browsertest.Options{Device: device})
+		for _, atFoot := range []bool{false, true} {
+			c := h.Customer(h.NewSession(h.TestScope(), domain.NewSession{}))
+			tab.Open(base + h.Link(c.ID))
+			tab.Open(base + c.Path(statement.IncomeSection))
 			tab.Click(input("has-none"))
 			x, y := tab.Spot(mainButton)
-			if test.foot {
+			if atFoot {
 				at := browsertest.Eval[[2]float64](tab, `(() => {
 					scrollTo(0, document.documentElement.scrollHeight);
 					const box = document.querySelector(".actions .button-primary").getBoundingClientRect();
@@ -238,9 +271,26 @@ func TestSixTapsCompleteOneSection(t *testing.T) {
 				tab.Tap(x, y)
 				tab.WaitForTrue(settled)
 			}
-			if got := (&harness.Customer{Harness: h.In(t), ID: session.ID}).Events(); count(got, "section_completed") != 1 {
-				t.Errorf("six taps: events %q, want one section completed", got)
+			if got := c.Events(); count(got, "section_completed") != 1 {
+				t.Errorf("%s, at the foot: %v: six taps: events %q, want one section completed", name, atFoot, got)
 			}
-		})
+		}
+	}
+}
+
+// TestBrowserImpatientClicksPostOnce clicks Continue again while the response is under way.
+func TestBrowserImpatientClicksPostOnce(t *testing.T) {
+	t.Parallel()
+	c := newTyping(t)
+	tab := c.device(t, "income")
+	tab.Click(input("has-none"))
+	tab.WaitForText(saveStatus, "Saved ")
+	c.line.state.Store(slowButtons)
+	tab.ClickTimes(mainButton, 3)
+	c.waits(t, 1)
+	c.line.release <- true
+	tab.WaitForURL("/assets")
+	if posts := c.line.held.Load(); posts != 1 {
+		t.Errorf("three clicks posted %d times, want once", posts)
 	}
 }

@@ -100,10 +100,10 @@ func (k *typist) toFocus(key rune, id string) {
 	k.seen("Enter")
 }
 
-// TestKeyboardAlone opens the link and signs without a pointer: it adds and removes an
+// TestBrowserKeyboardAlone opens the link and signs without a pointer: it adds and removes an
 // item, chooses a period, uploads, corrects errors from their summary and ends a
 // collision of two devices.
-func TestKeyboardAlone(t *testing.T) {
+func TestBrowserKeyboardAlone(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
 	h, base := harness.Listen(t)

@@ -61,7 +61,7 @@ func TestTicksAreKept(t *testing.T) {
 
 // In a browser a tick opens its questions, without a request, and unticking asks
 // before it clears them.
-func TestTicksInABrowser(t *testing.T) {
+func TestBrowserTicks(t *testing.T) {
 	t.Parallel()
 	h, base := harness.Listen(t)
 	c := h.NewCustomer()
@@ -91,9 +91,9 @@ func TestTicksInABrowser(t *testing.T) {
 	tab.NoErrors()
 }
 
-// TestUntickingAKind asks before it clears what was entered, which a choice that the page
+// TestBrowserUntickingAKind asks before it clears what was entered, which a choice that the page
 // starts with isn't.
-func TestUntickingAKind(t *testing.T) {
+func TestBrowserUntickingAKind(t *testing.T) {
 	t.Parallel()
 	c := newTyping(t)
 	tab := c.device(t, "assets")
@@ -115,9 +115,9 @@ func TestUntickingAKind(t *testing.T) {
 	}
 }
 
-// TestUntickingWhatWasSaved takes back a kind of a completed section, and of a draft that is
+// TestBrowserUntickingWhatWasSaved takes back a kind of a completed section, and of a draft that is
 // opened again. The tick stays away, and so do the answers.
-func TestUntickingWhatWasSaved(t *testing.T) {
+func TestBrowserUntickingWhatWasSaved(t *testing.T) {
 	t.Parallel()
 	for name, post := range map[string]string{"a completed section": "continue", "a draft": "save"} {
 		t.Run(name, func(t *testing.T) {
@@ -179,19 +179,25 @@ func untick(tab *loaded, kind string) {
 	tab.values["has"] = slices.DeleteFunc(tab.values["has"], func(has string) bool { return has == kind })
 }
 
-// TestShareOfAFormerSoleOwner asks for the share when a sole owner becomes one of several.
-func TestShareOfAFormerSoleOwner(t *testing.T) {
-	t.Parallel()
-	const ownership, share, value = "real_property.0.ownership", "real_property.0.ownership_percentage", "real_property.0.current_value"
+const ownership, share = "real_property.0.ownership", "real_property.0.ownership_percentage"
+
+// soleOwner are assets with a property of a sole owner.
+func soleOwner() url.Values {
 	values := statementtest.Values("assets")
 	values.Set(ownership, "sole")
 	values.Del(share)
+	return values
+}
+
+// TestShareOfAFormerSoleOwner asks for the share when a sole owner becomes one of several.
+func TestShareOfAFormerSoleOwner(t *testing.T) {
+	t.Parallel()
 	c := harness.New(t).NewCustomer()
-	c.WantRedirect(c.Post("assets", values))
+	c.WantRedirect(c.Post("assets", soleOwner()))
 	tab := load(c, "assets")
 	tab.press("autosave", http.StatusOK).Shows("$537,599.25").WantField(share, "")
 	c.WantPage(c.Get(""), http.StatusOK).Hides("Changes to finish")
-	tab.press("autosave", http.StatusOK, value, "1,150,001").Shows("$537,600.25").WantField(share, "")
+	tab.press("autosave", http.StatusOK, "real_property.0.current_value", "1,150,001").Shows("$537,600.25").WantField(share, "")
 	tab.press("continue", http.StatusUnprocessableEntity, ownership, "joint").Shows("your share")
 	tab.values.Set(share, "100")
 	c.WantRedirect(c.Post("assets", tab.values))
@@ -199,19 +205,22 @@ func TestShareOfAFormerSoleOwner(t *testing.T) {
 	if got := tab.values.Get(share); got != "100" {
 		t.Errorf("a share that was typed is %q, want 100", got)
 	}
+}
 
-	typing := newTyping(t)
-	typing.WantRedirect(typing.Post("assets", values))
-	device := typing.device(t, "assets")
+func TestBrowserShareOfAFormerSoleOwner(t *testing.T) {
+	t.Parallel()
+	c := newTyping(t)
+	c.WantRedirect(c.Post("assets", soleOwner()))
+	tab := c.device(t, "assets")
 	visible := fmt.Sprintf(`document.getElementById(%q).checkVisibility()`, share)
-	device.WaitForTrue("!" + visible) // a sole owner's
-	device.Click(fmt.Sprintf("input[name=%q][value=joint]", ownership))
-	device.WaitForTrue(visible)
-	device.WaitForText(saveStatus, "Saved ")
-	device.Click(".actions .button-primary")
-	device.WaitFor(".error-summary")
-	device.Type(input(share), "50")
-	device.Click(".actions .button-primary")
-	device.WaitForURL("/liabilities")
-	stored(typing.Customer, "assets", ownership, "joint", share, "50")
+	tab.WaitForTrue("!" + visible) // a sole owner's
+	tab.Click(fmt.Sprintf("input[name=%q][value=joint]", ownership))
+	tab.WaitForTrue(visible)
+	tab.WaitForText(saveStatus, "Saved ")
+	tab.Click(".actions .button-primary")
+	tab.WaitFor(".error-summary")
+	tab.Type(input(share), "50")
+	tab.Click(".actions .button-primary")
+	tab.WaitForURL("/liabilities")
+	stored(c.Customer, "assets", ownership, "joint", share, "50")
 }

@@ -180,9 +180,9 @@ func TestLanguageSwitchSaves(t *testing.T) {
 	wantLang(asks(c, "assets", ""), "en-AU")
 }
 
-func TestLanguageSwitchInABrowser(t *testing.T) {
+func TestBrowserLanguageSwitch(t *testing.T) {
 	t.Parallel()
-	for name, options := range map[string]browsertest.Options{"phone": {}, "desktop": {Device: browsertest.Desktop}, "without script": {NoScript: true}} {
+	for name, options := range ways {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h, base := harness.Listen(t)

@@ -177,13 +177,11 @@ func TestNotOfWhatEverybodyKnows(t *testing.T) {
 	c.WantPage(c.Post("personal_details", values), http.StatusUnprocessableEntity).WantError("phone", "Enter your phone number")
 }
 
-// TestLaterInABrowser goes by keys and by taps: the box appears with the focus,
+// TestBrowserLater goes by keys and by taps: the box appears with the focus,
 // after its field, moves nothing, empties the field and gives its answer back.
-func TestLaterInABrowser(t *testing.T) {
+func TestBrowserLater(t *testing.T) {
 	t.Parallel()
-	for name, options := range map[string]browsertest.Options{
-		"phone": {Device: browsertest.Phone}, "desktop": {Device: browsertest.Desktop}, "no-script": {Device: browsertest.Phone, NoScript: true},
-	} {
+	for name, options := range ways {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h, base := harness.Listen(t)

@@ -130,9 +130,9 @@ func TestPostsOfANetworkAreLimited(t *testing.T) {
 	h.NewCustomer() // a right link opens
 }
 
-// TestRefusalKeepsWhatWasTyped checks that a page whose post is refused for now
+// TestBrowserRefusalKeepsWhatWasTyped checks that a page whose post is refused for now
 // stays as it is, says so in view, and can be sent again.
-func TestRefusalKeepsWhatWasTyped(t *testing.T) {
+func TestBrowserRefusalKeepsWhatWasTyped(t *testing.T) {
 	t.Parallel()
 	h, base := harness.Listen(t, fewPosts(t, 1, 1000, 1000))
 	c := h.NewCustomer()

@@ -20,7 +20,7 @@ func (c *typing) leaveUnsent(t *testing.T) *browsertest.Tab {
 	return tab
 }
 
-func TestConnectionIsCut(t *testing.T) {
+func TestBrowserConnectionIsCut(t *testing.T) {
 	t.Parallel()
 	for name, state := range map[string]int32{"before the request": cut, "before the response": answerCut} {
 		t.Run(name, func(t *testing.T) {
@@ -44,9 +44,9 @@ func TestConnectionIsCut(t *testing.T) {
 	}
 }
 
-// TestHiddenWithoutAConnection looks into another app after each field: everything is saved
+// TestBrowserHiddenWithoutAConnection looks into another app after each field: everything is saved
 // once there is a connection, also what was typed in more states than a save can name.
-func TestHiddenWithoutAConnection(t *testing.T) {
+func TestBrowserHiddenWithoutAConnection(t *testing.T) {
 	t.Parallel()
 	fields := []string{"phone", "occupation", "employer", "address.street", "address.suburb", "address.postcode"}
 	for n := 2; n <= len(fields); n += len(fields) - 2 {
@@ -76,9 +76,9 @@ func hide(tab *browsertest.Tab) {
 	browsertest.Eval[bool](tab, `Object.defineProperty(document, "visibilityState", { configurable: true, get: () => "hidden" }), document.dispatchEvent(new Event("visibilitychange")), delete document.visibilityState`)
 }
 
-// TestHiddenPageTriesAgain looks into another app while the connection is lost; the
+// TestBrowserHiddenPageTriesAgain looks into another app while the connection is lost; the
 // browser doesn't say that it is back.
-func TestHiddenPageTriesAgain(t *testing.T) {
+func TestBrowserHiddenPageTriesAgain(t *testing.T) {
 	t.Parallel()
 	c := newTyping(t)
 	tab := c.device(t, "personal_details")
@@ -91,9 +91,9 @@ func TestHiddenPageTriesAgain(t *testing.T) {
 	stored(c.Customer, "personal_details", "phone", "0400 000 001")
 }
 
-// TestDeviceKeepsWhatWasNotSent opens a page again whose tab was killed without
+// TestBrowserDeviceKeepsWhatWasNotSent opens a page again whose tab was killed without
 // a connection.
-func TestDeviceKeepsWhatWasNotSent(t *testing.T) {
+func TestBrowserDeviceKeepsWhatWasNotSent(t *testing.T) {
 	t.Parallel()
 	c := newTyping(t)
 	tab := c.leaveUnsent(t)
@@ -112,9 +112,9 @@ func TestDeviceKeepsWhatWasNotSent(t *testing.T) {
 // aWhile is longer than the page takes to send something or to take a response.
 const aWhile = `(async () => { for (let i = 0; i < 20; i++) await fetch("/"); return true })()`
 
-// TestHubSendsWhatWasKept opens the list of sections, and the check page, after a
+// TestBrowserHubSendsWhatWasKept opens the list of sections, and the check page, after a
 // section's tab was left offline.
-func TestHubSendsWhatWasKept(t *testing.T) {
+func TestBrowserHubSendsWhatWasKept(t *testing.T) {
 	t.Parallel()
 	for page, says := range map[string]string{"": "Changes to finish", "declaration": "Some sections aren’t finished"} {
 		c := newTyping(t)
@@ -135,13 +135,13 @@ func TestHubSendsWhatWasKept(t *testing.T) {
 	}
 }
 
-// TestFieldsThatWereLeftAreKept kills the tab as soon as the next field has the
+// TestBrowserFieldsThatWereLeftAreKept kills the tab as soon as the next field has the
 // focus.
-func TestFieldsThatWereLeftAreKept(t *testing.T) {
+func TestBrowserFieldsThatWereLeftAreKept(t *testing.T) {
 	t.Parallel()
 	c := newTyping(t)
 	tab := c.device(t, "personal_details")
-	tab.Slow3G()
+	tab.Slow()
 	focus := func(id string) {
 		browsertest.Eval[bool](tab, fmt.Sprintf("((f) => (f.focus(), f.select(), true))(document.getElementById(%q))", id))
 	}
@@ -162,9 +162,9 @@ func TestFieldsThatWereLeftAreKept(t *testing.T) {
 	}
 }
 
-// TestLastKeyIsKept kills the tab right after the last of some quick keys, in a field that
+// TestBrowserLastKeyIsKept kills the tab right after the last of some quick keys, in a field that
 // still has the focus, and in a date whose digits go to the next input.
-func TestLastKeyIsKept(t *testing.T) {
+func TestBrowserLastKeyIsKept(t *testing.T) {
 	t.Parallel()
 	c := newTyping(t)
 	tab := c.device(t, "personal_details")
@@ -188,9 +188,9 @@ func TestLastKeyIsKept(t *testing.T) {
 	tab.WaitForTrue(`["day", "month"].map((part) => document.getElementById("date_of_birth." + part).value).join() === "27,03"`)
 }
 
-// TestContinueLeadsToWhatWasKept goes to a section whose tab was killed by the
+// TestBrowserContinueLeadsToWhatWasKept goes to a section whose tab was killed by the
 // button of the one before, which loads no page.
-func TestContinueLeadsToWhatWasKept(t *testing.T) {
+func TestBrowserContinueLeadsToWhatWasKept(t *testing.T) {
 	t.Parallel()
 	c := newTyping(t)
 	c.WantPage(c.Get(""), http.StatusOK)
@@ -226,9 +226,9 @@ func (c *typing) continueToIncome(t *testing.T) *browsertest.Tab {
 	return tab
 }
 
-// TestBackSavesWhatWasTyped presses Back within the 800 ms after the last key, which loads
+// TestBrowserBackSavesWhatWasTyped presses Back within the 800 ms after the last key, which loads
 // no page.
-func TestBackSavesWhatWasTyped(t *testing.T) {
+func TestBrowserBackSavesWhatWasTyped(t *testing.T) {
 	t.Parallel()
 	c := newTyping(t)
 	tab := c.continueToIncome(t)
@@ -240,9 +240,9 @@ func TestBackSavesWhatWasTyped(t *testing.T) {
 	testkit.Await(t, "the device still keeps what was saved", func() bool { return keptOnDevice(tab) == 0 })
 }
 
-// TestBackWithoutAConnection leaves a section's form under the address of another: it is
+// TestBrowserBackWithoutAConnection leaves a section's form under the address of another: it is
 // kept as what it is.
-func TestBackWithoutAConnection(t *testing.T) {
+func TestBrowserBackWithoutAConnection(t *testing.T) {
 	t.Parallel()
 	c := newTyping(t)
 	tab := c.continueToIncome(t)
@@ -258,8 +258,8 @@ func TestBackWithoutAConnection(t *testing.T) {
 	stored(c.Customer, "income", "employment_income.bonuses", "3,200")
 }
 
-// TestListButtonLeavesNothingOnTheDevice adds an item right after typing another.
-func TestListButtonLeavesNothingOnTheDevice(t *testing.T) {
+// TestBrowserListButtonLeavesNothingOnTheDevice adds an item right after typing another.
+func TestBrowserListButtonLeavesNothingOnTheDevice(t *testing.T) {
 	t.Parallel()
 	c := newTyping(t)
 	tab := c.device(t, "assets")
@@ -271,9 +271,9 @@ func TestListButtonLeavesNothingOnTheDevice(t *testing.T) {
 	stored(c.Customer, "assets", "vehicles.0.description", "Ute")
 }
 
-// TestUnknownSessionKeepsWhatWasTyped meets the answer of a browser without the cookie, on
+// TestBrowserUnknownSessionKeepsWhatWasTyped meets the answer of a browser without the cookie, on
 // the section's page and on the list of sections.
-func TestUnknownSessionKeepsWhatWasTyped(t *testing.T) {
+func TestBrowserUnknownSessionKeepsWhatWasTyped(t *testing.T) {
 	t.Parallel()
 	for _, page := range []string{"personal_details", ""} {
 		c := newTyping(t)

@@ -125,7 +125,7 @@ func TestNothingIsTypedTwice(t *testing.T) {
 
 // In a browser the conversion is there while an amount is typed, as Go computes it, and a
 // period that is chosen stays with its amount.
-func TestPeriodsInABrowser(t *testing.T) {
+func TestBrowserPeriods(t *testing.T) {
 	t.Parallel()
 	h, base := harness.Listen(t)
 	c := h.NewCustomer()
@@ -217,7 +217,7 @@ func agreesWithGo(t *testing.T, tab *browsertest.Tab) {
 
 // A first amount that is cleared stays blank on the page, though the stored ones move up,
 // and typing there again collides with nothing.
-func TestClearedAmountStays(t *testing.T) {
+func TestBrowserClearedAmountStays(t *testing.T) {
 	t.Parallel()
 	c := newTyping(t)
 	tab := c.device(t, statement.IncomeSection)

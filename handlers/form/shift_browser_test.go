@@ -15,13 +15,13 @@ const shifts = `new Promise((done) => {
 	setTimeout(() => done(total), 100);
 })`
 
-// TestNothingMoves looks for content that jumps: while pages load on slow 3G, and
+// TestBrowserNothingMoves looks for content that jumps: while pages load on a slow connection, and
 // when what was typed has been saved.
-func TestNothingMoves(t *testing.T) {
+func TestBrowserNothingMoves(t *testing.T) {
 	t.Parallel()
 	c := newTyping(t)
 	tab := browsertest.New(t, browsertest.Options{})
-	tab.Slow3G()
+	tab.Slow()
 	still := func(page string) {
 		t.Helper()
 		if total := browsertest.Eval[float64](tab, shifts); total > 0 {

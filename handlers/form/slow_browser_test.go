@@ -35,7 +35,7 @@ var slowEntries = []entry{
 	{"income", "employment_income", []string{"employment_income.allowances", "1,875"}},
 }
 
-// A slowWalk is a customer on slow 3G, whose connection is cut twice and whose
+// A slowWalk is a customer on a slow connection that is cut twice and whose
 // browser is killed twice, at random keystrokes.
 type slowWalk struct {
 	*typing
@@ -62,7 +62,7 @@ func newSlowWalk(t *testing.T, seed uint64) *slowWalk {
 		w.cuts, w.kills = append(w.cuts, w.random.IntN(total)), append(w.kills, w.random.IntN(total))
 	}
 	w.tab = w.device(t, slowEntries[0].section)
-	w.tab.Slow3G()
+	w.tab.Slow()
 	return w
 }
 
@@ -123,9 +123,9 @@ func (w *slowWalk) key(section string) (killed bool) {
 	return true
 }
 
-// TestSlowAndBroken types on slow 3G, with the connection cut and the browser
+// TestBrowserSlowAndBroken types on a slow connection, with it cut and the browser
 // killed: at most the field that is being typed is lost.
-func TestSlowAndBroken(t *testing.T) {
+func TestBrowserSlowAndBroken(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
 	first := *slowSeed

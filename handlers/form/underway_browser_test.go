@@ -25,9 +25,9 @@ func keeps(t *testing.T, tab *browsertest.Tab, typed string) {
 	})
 }
 
-// TestTypingWhileAnItemIsAdded types into the list while the response to its button is
+// TestBrowserTypingWhileAnItemIsAdded types into the list while the response to its button is
 // under way, and looks into another app, which saves at once.
-func TestTypingWhileAnItemIsAdded(t *testing.T) {
+func TestBrowserTypingWhileAnItemIsAdded(t *testing.T) {
 	t.Parallel()
 	for _, hidden := range []bool{false, true} {
 		c := newTyping(t)
@@ -56,9 +56,9 @@ func TestTypingWhileAnItemIsAdded(t *testing.T) {
 	}
 }
 
-// TestTypingWhileAnItemIsRemoved types into an item that gets another number: its list
+// TestBrowserTypingWhileAnItemIsRemoved types into an item that gets another number: its list
 // shows both.
-func TestTypingWhileAnItemIsRemoved(t *testing.T) {
+func TestBrowserTypingWhileAnItemIsRemoved(t *testing.T) {
 	t.Parallel()
 	c := newTyping(t)
 	tab := c.device(t, "assets")
@@ -80,9 +80,9 @@ func TestTypingWhileAnItemIsRemoved(t *testing.T) {
 	stored(c.Customer, "assets", "vehicles.0.description", "Van", "vehicles.1.description", "Red van")
 }
 
-// TestTypingAfterContinue changes an answer, presses Continue and changes it again while
+// TestBrowserTypingAfterContinue changes an answer, presses Continue and changes it again while
 // the response is under way.
-func TestTypingAfterContinue(t *testing.T) {
+func TestBrowserTypingAfterContinue(t *testing.T) {
 	t.Parallel()
 	for section, id := range map[string]string{"personal_details": "occupation", "assets": "vehicles.0.description"} {
 		t.Run(section, func(t *testing.T) {
@@ -103,8 +103,8 @@ func TestTypingAfterContinue(t *testing.T) {
 	}
 }
 
-// TestTypingAfterContinueThatIsRefused does so in a section that isn't finished.
-func TestTypingAfterContinueThatIsRefused(t *testing.T) {
+// TestBrowserTypingAfterContinueThatIsRefused does so in a section that isn't finished.
+func TestBrowserTypingAfterContinueThatIsRefused(t *testing.T) {
 	t.Parallel()
 	c := newTyping(t)
 	tab := c.device(t, "personal_details")
@@ -125,9 +125,9 @@ func TestTypingAfterContinueThatIsRefused(t *testing.T) {
 	stored(c.Customer, "personal_details", "occupation", "Doctor", "employer", "City Hospital")
 }
 
-// TestTypingWhileContinueIsLost changes an answer again whose Continue arrived, although
+// TestBrowserTypingWhileContinueIsLost changes an answer again whose Continue arrived, although
 // its response doesn't.
-func TestTypingWhileContinueIsLost(t *testing.T) {
+func TestBrowserTypingWhileContinueIsLost(t *testing.T) {
 	t.Parallel()
 	c := newTyping(t)
 	tab := c.device(t, "personal_details")
@@ -147,9 +147,9 @@ func TestTypingWhileContinueIsLost(t *testing.T) {
 	stored(c.Customer, "personal_details", "occupation", "Doctor")
 }
 
-// TestContinueWhileWhatWasKeptIsSent presses Continue before what the device kept of the
+// TestBrowserContinueWhileWhatWasKeptIsSent presses Continue before what the device kept of the
 // page is stored.
-func TestContinueWhileWhatWasKeptIsSent(t *testing.T) {
+func TestBrowserContinueWhileWhatWasKeptIsSent(t *testing.T) {
 	t.Parallel()
 	c := newTyping(t)
 	c.WantPage(c.Get(""), http.StatusOK)
@@ -177,9 +177,9 @@ func backAtOnce(tab *browsertest.Tab, id, typed string) {
 	tab.WaitFor(input("occupation"))
 }
 
-// TestOlderSaveLeavesWhatIsNewerOnTheDevice presses Back while a save is under way; that
+// TestBrowserOlderSaveLeavesWhatIsNewerOnTheDevice presses Back while a save is under way; that
 // of what was typed last is lost.
-func TestOlderSaveLeavesWhatIsNewerOnTheDevice(t *testing.T) {
+func TestBrowserOlderSaveLeavesWhatIsNewerOnTheDevice(t *testing.T) {
 	t.Parallel()
 	for _, resent := range []bool{false, true} {
 		c := newTyping(t)

@@ -101,95 +101,81 @@ func (p *person) focusOn(selector string) {
 
 const sending = `#uploading .file-row:not(.is-failed)`
 
-// TestSeveralFilesAtOnce chooses good and bad files, sees their progress, cancels one,
+// TestBrowserSeveralFilesAtOnce chooses good and bad files, sees their progress, cancels one,
 // presses Continue too early and is asked what the documents are.
-func TestSeveralFilesAtOnce(t *testing.T) {
+func TestBrowserSeveralFilesAtOnce(t *testing.T) {
 	t.Parallel()
-	looks := map[string]browsertest.Options{"phone": {}, "desktop, dark": {Device: browsertest.Desktop, Dark: true}}
-	if browsertest.Pictures() {
-		looks["desktop"], looks["phone, dark"] = browsertest.Options{Device: browsertest.Desktop}, browsertest.Options{Dark: true}
+	p, network := uploader(t, browsertest.Options{})
+	look(p.tab, "upload-1-empty")
+	release := network.hold()
+	p.tab.Upload("#file",
+		temporaryFile(t, "notes.txt", []byte("text")), temporaryFile(t, "Payslip October 2026.pdf", harness.PDFOf(9<<20)),
+		temporaryFile(t, "IMG_4711.HEIC", []byte("\x00\x00\x00\x18ftypheic\x00\x00\x00\x00")),
+		temporaryFile(t, "scan.pdf", harness.PDFOf(statement.MaxDocumentBytes+1)), temporaryFile(t, "empty.pdf", nil))
+	p.tab.WaitForTrue(`document.querySelector("progress").value > 0`)
+	said := p.tab.Text("#status")
+	for _, text := range []string{"notes.txt: " + statement.FileTypeUnknown, "scan.pdf: " + statement.FileTooLarge, "empty.pdf: " + statement.FileEmpty} {
+		if !strings.Contains(said, text) || !strings.Contains(p.tab.Text("#uploading"), strings.SplitAfter(text, ": ")[1]) {
+			t.Errorf("said %q, want %q", said, text)
+		}
 	}
-	for name, options := range looks {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p, network := uploader(t, options)
-			view := func(step string) {
-				p.tab.View("upload/" + strings.ReplaceAll(name, ", ", "-") + "-" + step)
-			}
-			view("1-empty")
-			release := network.hold()
-			p.tab.Upload("#file",
-				temporaryFile(t, "notes.txt", []byte("text")), temporaryFile(t, "Payslip October 2026.pdf", harness.PDFOf(9<<20)),
-				temporaryFile(t, "IMG_4711.HEIC", []byte("\x00\x00\x00\x18ftypheic\x00\x00\x00\x00")),
-				temporaryFile(t, "scan.pdf", harness.PDFOf(statement.MaxDocumentBytes+1)), temporaryFile(t, "empty.pdf", nil))
-			p.tab.WaitForTrue(`document.querySelector("progress").value > 0`)
-			said := p.tab.Text("#status")
-			for _, text := range []string{"notes.txt: " + statement.FileTypeUnknown, "scan.pdf: " + statement.FileTooLarge, "empty.pdf: " + statement.FileEmpty} {
-				if !strings.Contains(said, text) || !strings.Contains(p.tab.Text("#uploading"), strings.SplitAfter(text, ": ")[1]) {
-					t.Errorf("said %q, want %q", said, text)
-				}
-			}
-			if shown := browsertest.Eval[string](p.tab, `document.querySelector("progress").value + "% " + document.querySelector("progress + span").textContent`); shown == "100% 100%" || !strings.HasPrefix(shown, strings.Fields(shown)[1]) {
-				t.Errorf("the progress of a file that is held up is %q", shown)
-			}
-			inspect(p.tab, "upload-"+strings.ReplaceAll(name, ", ", "-"))
-			view("2-sending")
+	if shown := browsertest.Eval[string](p.tab, `document.querySelector("progress").value + "% " + document.querySelector("progress + span").textContent`); shown == "100% 100%" || !strings.HasPrefix(shown, strings.Fields(shown)[1]) {
+		t.Errorf("the progress of a file that is held up is %q", shown)
+	}
+	look(p.tab, "upload-2-sending")
 
-			p.focusOn(sending + " button")
-			p.tab.Press("\r")
-			p.tab.WaitForText("#status", "Upload cancelled")
-			if got := browsertest.Eval[string](p.tab, `document.activeElement.closest("li").textContent`); !strings.Contains(got, "IMG_4711.HEIC") {
-				t.Errorf("after the cancellation the focus is on %q, want the next file's button", got)
-			}
-			release()
-			p.tab.WaitForText("#stored", "IMG_4711.HEIC")
-			p.tab.WaitForText("#status", "Document uploaded")
-			p.tab.WaitForFocus("file")
-			p.tab.WaitGone(sending)
-			view("3-stored")
+	p.focusOn(sending + " button")
+	p.tab.Press("\r")
+	p.tab.WaitForText("#status", "Upload cancelled")
+	if got := browsertest.Eval[string](p.tab, `document.activeElement.closest("li").textContent`); !strings.Contains(got, "IMG_4711.HEIC") {
+		t.Errorf("after the cancellation the focus is on %q, want the next file's button", got)
+	}
+	release()
+	p.tab.WaitForText("#stored", "IMG_4711.HEIC")
+	p.tab.WaitForText("#status", "Document uploaded")
+	p.tab.WaitForFocus("file")
+	p.tab.WaitGone(sending)
 
-			release = network.hold()
-			p.tab.Upload("#file", temporaryFile(t, "card.pdf", harness.PDFOf(9<<20)))
-			p.tab.WaitForTrue(`document.querySelector("progress")?.value > 0`)
-			p.tab.Click(mainButton)
-			p.tab.WaitForText("#status", "Waiting for 1 file…")
-			view("3-waiting")
-			release()
-			p.tab.WaitForFocus("error-summary")
-			p.tab.WaitForText(".error-summary", statement.NoCategory+": IMG_4711.HEIC")
-			p.tab.WaitForText(".error-summary", statement.NoCategory+": card.pdf")
-			view("4-asked")
-			inspect(p.tab, "upload-asked-"+strings.ReplaceAll(name, ", ", "-"))
-			p.tab.Click(".error-summary a")
-			p.tab.WaitForTrue(`document.activeElement === document.querySelector("#uploaded-1 select")`)
-			p.tab.Press("Bank")
-			p.tab.WaitForText("#status", saved)
-			if !browsertest.Eval[bool](p.tab, `document.activeElement === document.querySelector("#uploaded-1 select")`) {
-				t.Error("a saved category took the focus away")
-			}
-			p.describe(2, "loan_statement")
-			p.press("/personal_details")
+	release = network.hold()
+	p.tab.Upload("#file", temporaryFile(t, "card.pdf", harness.PDFOf(9<<20)))
+	p.tab.WaitForTrue(`document.querySelector("progress")?.value > 0`)
+	p.tab.Click(mainButton)
+	p.tab.WaitForText("#status", "Waiting for 1 file…")
+	p.tab.View("form/upload-3-waiting")
+	release()
+	p.tab.WaitForFocus("error-summary")
+	p.tab.WaitForText(".error-summary", statement.NoCategory+": IMG_4711.HEIC")
+	p.tab.WaitForText(".error-summary", statement.NoCategory+": card.pdf")
+	look(p.tab, "upload-4-asked")
+	p.tab.Click(".error-summary a")
+	p.tab.WaitForTrue(`document.activeElement === document.querySelector("#uploaded-1 select")`)
+	p.tab.Press("Bank")
+	p.tab.WaitForText("#status", saved)
+	if !browsertest.Eval[bool](p.tab, `document.activeElement === document.querySelector("#uploaded-1 select")`) {
+		t.Error("a saved category took the focus away")
+	}
+	p.describe(2, "loan_statement")
+	p.press("/personal_details")
 
-			documents, err := p.DB.Documents(t.Context(), p.ID)
-			p.OK(err)
-			if len(documents) != 2 || documents[0].Category != "bank_statement" || documents[0].ContentType != "image/heic" || documents[1].Category != "loan_statement" {
-				t.Errorf("documents = %+v, want the photo and the card's statement", documents)
-			}
-			if n := counted(p.Customer, "SELECT count(*) FROM blob_garbage"); n != 0 {
-				t.Errorf("the cancelled upload left %d blobs", n)
-			}
-		})
+	documents, err := p.DB.Documents(t.Context(), p.ID)
+	p.OK(err)
+	if len(documents) != 2 || documents[0].Category != "bank_statement" || documents[0].ContentType != "image/heic" || documents[1].Category != "loan_statement" {
+		t.Errorf("documents = %+v, want the photo and the card's statement", documents)
+	}
+	if n := counted(p.Customer, "SELECT count(*) FROM blob_garbage"); n != 0 {
+		t.Errorf("the cancelled upload left %d blobs", n)
 	}
 }
 
-// TestContinueWaitsForFiles presses Continue while two files are on their way: the page
+// TestBrowserContinueWaitsForFiles presses Continue while two files are on their way: the page
 // says what it waits for, can be kept, stays if a file fails, and leads on by itself.
-func TestContinueWaitsForFiles(t *testing.T) {
+func TestBrowserContinueWaitsForFiles(t *testing.T) {
 	t.Parallel()
 	p, network := uploader(t, browsertest.Options{AllowStatus: []int{http.StatusUnprocessableEntity}})
 	const pressed = `.actions .button-primary[aria-disabled="true"]`
 	release := network.hold()
-	p.tab.Upload("#file", temporaryFile(t, "payslip.pdf", harness.PDFOf(9<<20)), temporaryFile(t, "damaged.png", []byte("\x89PNG\r\n\x1a\n")))
+	p.tab.Upload("#file", temporaryFile(t, "payslip.pdf", harness.PDFOf(9<<20)), temporaryFile(t, "damaged.png", []byte("\x89PNG\r\n\x1a\n")),
+		temporaryFile(t, "scan.pdf", harness.PDFOf(statement.MaxDocumentBytes+1)))
 	p.tab.WaitForTrue(`document.querySelector("progress")?.value > 0`)
 	p.focusOn(mainButton)
 	p.tab.Press("\r")
@@ -207,7 +193,7 @@ func TestContinueWaitsForFiles(t *testing.T) {
 	p.tab.WaitForText("#status", "damaged.png: "+statement.FileDamaged)
 	p.tab.WaitGone(pressed)
 	if posts := network.posts.Load(); posts != 2 {
-		t.Errorf("%d posts, want one for each file", posts)
+		t.Errorf("%d posts, want one for each file that isn't too large", posts)
 	}
 
 	release = network.hold()
@@ -225,39 +211,32 @@ func TestContinueWaitsForFiles(t *testing.T) {
 	}
 }
 
-// TestFilesBesideTheirLikes adds a file twice, and sets what all that have no category
+// TestBrowserFilesBesideTheirLikes adds a file twice, and sets what all that have no category
 // are (D84).
-func TestFilesBesideTheirLikes(t *testing.T) {
+func TestBrowserFilesBesideTheirLikes(t *testing.T) {
 	t.Parallel()
-	looks := map[string]browsertest.Options{"phone": {}, "desktop": {Device: browsertest.Desktop}}
-	for name, options := range looks {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p, _ := uploader(t, options)
-			p.tab.Upload("#file", temporaryFile(t, "IMG_1.pdf", harness.PDFOf(100)), temporaryFile(t, "payslip.pdf", harness.PDFOf(200)), temporaryFile(t, "IMG_2.pdf", harness.PDFOf(300)),
-				temporaryFile(t, "copy of payslip.pdf", harness.PDFOf(200)), temporaryFile(t, "notes.txt", []byte("text")))
-			p.tab.WaitForText("#uploading", "You already added this file as payslip.pdf.")
-			p.tab.WaitForText("#stored", "Guessed from its name")
-			p.tab.WaitForText("#rest", "All without an answer are")
-			p.tab.View("upload/again-" + name)
-			inspect(p.tab, "upload-again-"+name)
-			p.focusOn("#rest select")
-			p.tab.Press("Ban")
-			p.tab.WaitForText("#status", saved)
-			if n := counted(p.Customer, "SELECT count(*) FILTER (WHERE category = 'bank_statement') * 10 + count(*) FILTER (WHERE category = '') FROM document"); n != 21 {
-				t.Errorf("bank statements and none: %d, want 2 and the guess, which isn't stored", n)
-			}
-			p.tab.View("upload/rest-" + name)
-			p.press("/personal_details")
-			if n := counted(p.Customer, "SELECT count(*) FROM document WHERE category = 'income_evidence'"); n != 1 {
-				t.Error("Continue didn't store the guess that the page showed")
-			}
-		})
+	p, _ := uploader(t, browsertest.Options{})
+	p.tab.Upload("#file", temporaryFile(t, "IMG_1.pdf", harness.PDFOf(100)), temporaryFile(t, "payslip.pdf", harness.PDFOf(200)), temporaryFile(t, "IMG_2.pdf", harness.PDFOf(300)),
+		temporaryFile(t, "copy of payslip.pdf", harness.PDFOf(200)), temporaryFile(t, "notes.txt", []byte("text")))
+	p.tab.WaitForText("#uploading", "You already added this file as payslip.pdf.")
+	p.tab.WaitForText("#stored", "Guessed from its name")
+	p.tab.WaitForText("#rest", "All without an answer are")
+	look(p.tab, "upload-5-again")
+	p.focusOn("#rest select")
+	p.tab.Press("Ban")
+	p.tab.WaitForText("#status", saved)
+	if n := counted(p.Customer, "SELECT count(*) FILTER (WHERE category = 'bank_statement') * 10 + count(*) FILTER (WHERE category = '') FROM document"); n != 21 {
+		t.Errorf("bank statements and none: %d, want 2 and the guess, which isn't stored", n)
+	}
+	p.tab.View("form/upload-6-rest")
+	p.press("/personal_details")
+	if n := counted(p.Customer, "SELECT count(*) FROM document WHERE category = 'income_evidence'"); n != 1 {
+		t.Error("Continue didn't store the guess that the page showed")
 	}
 }
 
-// TestUploadsOverABadConnection loses a connection, meets a busy server, and continues.
-func TestUploadsOverABadConnection(t *testing.T) {
+// TestBrowserUploadsOverABadConnection loses a connection, meets a busy server, and continues.
+func TestBrowserUploadsOverABadConnection(t *testing.T) {
 	t.Parallel()
 	p, network := uploader(t, browsertest.Options{AllowCuts: true, AllowStatus: []int{http.StatusServiceUnavailable, http.StatusUnprocessableEntity, 0}})
 	network.cut.Store(true)
@@ -288,8 +267,8 @@ func TestUploadsOverABadConnection(t *testing.T) {
 	}
 }
 
-// TestTwentyFilesAtOnce chooses one more than a statement holds.
-func TestTwentyFilesAtOnce(t *testing.T) {
+// TestBrowserTwentyFilesAtOnce chooses one more than a statement holds.
+func TestBrowserTwentyFilesAtOnce(t *testing.T) {
 	t.Parallel()
 	p, network := uploader(t, browsertest.Options{})
 	var files []string
@@ -305,8 +284,8 @@ func TestTwentyFilesAtOnce(t *testing.T) {
 	inspect(p.tab, "upload-twenty")
 }
 
-// TestUploadToAClosedSession shows what has become of the session.
-func TestUploadToAClosedSession(t *testing.T) {
+// TestBrowserUploadToAClosedSession shows what has become of the session.
+func TestBrowserUploadToAClosedSession(t *testing.T) {
 	t.Parallel()
 	p, _ := uploader(t, browsertest.Options{AllowStatus: []int{http.StatusGone}})
 	_, err := p.Service.Sessions.Cancel(t.Context(), p.TestScope(), p.ID, harness.Operator)
@@ -315,9 +294,9 @@ func TestUploadToAClosedSession(t *testing.T) {
 	p.tab.WaitForText("h1", "no longer needed")
 }
 
-// TestBackEndsUploads presses Back while a file is sent: the buttons of the page before
+// TestBrowserBackEndsUploads presses Back while a file is sent: the buttons of the page before
 // work.
-func TestBackEndsUploads(t *testing.T) {
+func TestBrowserBackEndsUploads(t *testing.T) {
 	t.Parallel()
 	p, network := uploader(t, browsertest.Options{AllowStatus: []int{0}, AllowCuts: true})
 	p.Fill(p.ID, "expenses")
@@ -336,22 +315,23 @@ func TestBackEndsUploads(t *testing.T) {
 	p.tab.WaitForText("#stored", "c.pdf")
 }
 
-// TestRefusedUpload says which file a proxy refused, and sends the next.
-func TestRefusedUpload(t *testing.T) {
+// TestBrowserRefusedUpload says which file a proxy refused, and sends the next.
+func TestBrowserRefusedUpload(t *testing.T) {
 	t.Parallel()
-	for _, status := range []int32{http.StatusBadRequest, http.StatusRequestEntityTooLarge} {
-		p, network := uploader(t, browsertest.Options{AllowStatus: []int{int(status)}})
+	p, network := uploader(t, browsertest.Options{AllowStatus: []int{http.StatusBadRequest, http.StatusRequestEntityTooLarge}})
+	for i, status := range []int32{http.StatusBadRequest, http.StatusRequestEntityTooLarge} {
 		network.refuse.Store(status)
-		p.tab.Upload("#file", temporaryFile(t, "refused.pdf", harness.PDFOf(200)), temporaryFile(t, "kept.pdf", harness.PDFOf(300)))
-		p.tab.WaitForText("#stored", "kept.pdf")
-		p.tab.WaitForText("#uploading", "refused.pdf")
+		refused, kept := fmt.Sprint("refused-", i, ".pdf"), fmt.Sprint("kept-", i, ".pdf")
+		p.tab.Upload("#file", temporaryFile(t, refused, harness.PDFOf(200+i)), temporaryFile(t, kept, harness.PDFOf(300+i)))
+		p.tab.WaitForText("#stored", kept)
+		p.tab.WaitForText("#uploading", refused)
 		p.tab.WaitForText("#uploading", "This file was not sent. Choose it again")
 	}
 }
 
-// TestFilePickerByKeyboard reaches the choice of files and, on a phone, the camera
+// TestBrowserFilePickerByKeyboard reaches the choice of files and, on a phone, the camera
 // with the Tab key, sees the focus, and finds both named in the form's language.
-func TestFilePickerByKeyboard(t *testing.T) {
+func TestBrowserFilePickerByKeyboard(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		options browsertest.Options
@@ -381,8 +361,8 @@ func TestFilePickerByKeyboard(t *testing.T) {
 	}
 }
 
-// TestPhotoFromTheCamera takes a photo while a file is on its way.
-func TestPhotoFromTheCamera(t *testing.T) {
+// TestBrowserPhotoFromTheCamera takes a photo while a file is on its way.
+func TestBrowserPhotoFromTheCamera(t *testing.T) {
 	t.Parallel()
 	p, network := uploader(t, browsertest.Options{Touch: true})
 	release := network.hold()

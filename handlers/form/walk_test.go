@@ -1,9 +1,7 @@
 package form_test
 
 import (
-	"encoding/json"
 	"fmt"
-	"net/url"
 	"path"
 	"slices"
 	"strings"
@@ -62,38 +60,41 @@ func newHousehold(t *testing.T, name, email string) *household {
 	return w
 }
 
-// visibleWords are the words in main that can be seen. A word has a letter. Of a
-// select its choice counts; what only a screen reader reads out doesn't.
-const visibleWords = `(() => {
-	const words = [];
-	const add = (text) => words.push(...(text ?? "").split(/\s+/).filter((word) => /\p{L}/u.test(word)));
+// A sight is what a page shows once it is complete, and styled.
+type sight struct {
+	Path  string         // "" before that
+	Words map[string]int // how often each can be seen in main
+}
+
+// see is the page's sight. A word has a letter. Of a select its choice counts; what only
+// a screen reader reads out doesn't.
+const see = `(() => {
 	const main = document.querySelector("main");
+	if (document.readyState !== "complete" || !main?.querySelector("h1")) return {};
+	const Words = Object.create(null);
+	const add = (text) => { for (const word of (text ?? "").split(/\s+/)) if (/\p{L}/u.test(word)) Words[word] = (Words[word] ?? 0) + 1; };
 	const walk = document.createTreeWalker(main, NodeFilter.SHOW_TEXT);
 	while (walk.nextNode()) {
 		const at = walk.currentNode.parentElement;
 		if (at.checkVisibility({visibilityProperty: true, opacityProperty: true}) && !at.closest(".visually-hidden, select, datalist")) add(walk.currentNode.data);
 	}
 	for (const list of main.querySelectorAll("select")) if (list.checkVisibility()) add(list.selectedOptions[0]?.text);
-	return JSON.stringify(words);
+	return {Path: location.pathname, Words};
 })()`
 
 // look counts the words that have become visible on this page.
 func (w *household) look() {
 	w.Helper()
-	address, err := url.Parse(w.tab.URL())
-	w.OK(err)
-	if w.page != address.Path {
+	var now sight
+	testkit.Await(w, "the page isn't complete", func() bool {
+		now = browsertest.Eval[sight](w.tab, see)
+		return now.Path != ""
+	})
+	if w.page != now.Path {
 		w.turn()
-		w.page = address.Path
+		w.page = now.Path
 	}
-	w.tab.WaitForTrue(`document.readyState === "complete" && !!document.querySelector("main h1")`) // and styled
-	var words []string
-	w.OK(json.Unmarshal([]byte(browsertest.Eval[string](w.tab, visibleWords)), &words))
-	now := map[string]int{}
-	for _, word := range words {
-		now[word]++
-	}
-	for word, n := range now {
+	for word, n := range now.Words {
 		w.words[word] = max(w.words[word], n)
 	}
 }
@@ -275,9 +276,9 @@ func (w *household) sign(name string, odd ...statement.DoubtCode) {
 	w.turn()
 }
 
-// TestWhatTheFormTakes walks through the form with six households, holds what that takes
+// TestBrowserWhatTheFormTakes walks through the form with six households, holds what that takes
 // against the budgets of doc/form.md, and what they signed against sums made by hand.
-func TestWhatTheFormTakes(t *testing.T) {
+func TestBrowserWhatTheFormTakes(t *testing.T) {
 	testkit.Slow(t)
 	t.Parallel()
 	for name, each := range map[string]struct {

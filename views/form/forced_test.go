@@ -6,9 +6,9 @@ import (
 	"candor/internal/testkit/browsertest"
 )
 
-// TestForcedColours looks at pages in the few colours of a system that forces its own:
+// TestBrowserForcedColours looks at pages in the few colours of a system that forces its own:
 // what colours and shadows tell elsewhere is told by lines and marks.
-func TestForcedColours(t *testing.T) {
+func TestBrowserForcedColours(t *testing.T) {
 	t.Parallel()
 	all := pages(t)
 	base := serve(t, all)

@@ -2,7 +2,6 @@ package form_test
 
 import (
 	"fmt"
-	"maps"
 	"net/url"
 	"regexp"
 	"slices"
@@ -14,7 +13,6 @@ import (
 	"candor/internal/domain"
 	"candor/internal/form"
 	"candor/internal/statement"
-	"candor/internal/testkit"
 	"candor/internal/testkit/browsertest"
 	view "candor/views/form"
 )
@@ -119,7 +117,6 @@ func longPages(t *testing.T) map[string]templ.Component {
 	h := hub(view.Completed, view.ToFinish, view.InProgress)
 	h.Page, h.Customer = longPage(), longName
 	all["long-hub"] = view.Hub(h)
-	all["landing"] = view.Landing()
 	d := view.DocumentsPage{Page: longPage(), Action: "/documents", Documents: s.Documents}
 	all["long-documents"] = view.Documents(d)
 	d.Errors = form.Errors{{Field: statement.CategoryField("doc_2"), Message: statement.NoCategory}, {Field: "file", Message: statement.FileTooLarge}}
@@ -134,40 +131,25 @@ func longPages(t *testing.T) map[string]templ.Component {
 	return all
 }
 
-// TestTextCanBeRead looks at every page in every language at 320 px, and at 390 px
-// with the browser's text twice as large and with its text alone zoomed to 200 %
-// (WCAG 1.4.4 and 1.4.10).
-func TestTextCanBeRead(t *testing.T) {
-	t.Parallel()
-	testkit.Slow(t)
-	all := pages(t)
-	maps.Copy(all, longPages(t))
-	everywhere := map[string]templ.Component{}
-	for name, component := range all {
-		for _, language := range domain.Languages {
-			everywhere[name+"-"+string(language)] = in(language, component)
+// read looks at a page at 320 px, and at 390 px with the browser's text twice as large
+// and with its text alone zoomed to 200 % (WCAG 1.4.4 and 1.4.10).
+func read(t *testing.T, tab *browsertest.Tab, name string) {
+	t.Helper()
+	browsertest.Eval[bool](tab, withScriptsParts)
+	look := func(how string) {
+		for _, problem := range tab.Unreadable() {
+			t.Errorf("%s, %s: %s", name, how, problem)
 		}
+		tab.Screenshot(fmt.Sprintf("reading/%s-%s", name, how)) // forgets DefaultText
 	}
-	base := serve(t, everywhere)
-	tab := browsertest.New(t, browsertest.Options{Touch: true})
-	for _, name := range slices.Sorted(maps.Keys(everywhere)) {
-		tab.Open(base + "/" + name)
-		browsertest.Eval[bool](tab, withScriptsParts)
-		look := func(how string) {
-			for _, problem := range tab.Unreadable() {
-				t.Errorf("%s, %s: %s", name, how, problem)
-			}
-			tab.Screenshot(fmt.Sprintf("reading/%s-%s", name, how)) // forgets DefaultText
-		}
-		tab.Resize(browsertest.Narrow)
-		look("narrow")
-		tab.Resize(browsertest.Phone)
-		tab.DefaultText(32)
-		look("200%")
-		tab.DefaultText(16)
-		tab.DoubleText()
-		look("zoomed")
-	}
+	tab.Resize(browsertest.Narrow)
+	look("narrow")
+	tab.Resize(browsertest.Phone)
+	tab.DefaultText(32)
+	look("200%")
+	tab.DefaultText(16)
+	tab.DoubleText()
+	look("zoomed")
 }
 
 // withScriptsParts shows what scripts show at times: the longest line about saving, and
@@ -187,8 +169,8 @@ const withScriptsParts = `(() => {
 	return true;
 })()`
 
-// TestCopyIsPrinted prints what the customer keeps.
-func TestCopyIsPrinted(t *testing.T) {
+// TestBrowserCopyIsPrinted prints what the customer keeps.
+func TestBrowserCopyIsPrinted(t *testing.T) {
 	t.Parallel()
 	base := serve(t, pages(t))
 	tab := browsertest.New(t, browsertest.Options{Device: browsertest.Desktop, Dark: true})

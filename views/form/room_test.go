@@ -11,8 +11,8 @@ import (
 	"candor/views/ui"
 )
 
-// TestStartIsOnTheFirstScreen opens the list of sections on phones, in each language.
-func TestStartIsOnTheFirstScreen(t *testing.T) {
+// TestBrowserStartIsOnTheFirstScreen opens the list of sections on phones, in each language.
+func TestBrowserStartIsOnTheFirstScreen(t *testing.T) {
 	t.Parallel()
 	all := map[string]templ.Component{}
 	for name, h := range map[string]view.HubPage{"new": hub(), "begun": hub(view.Completed, view.InProgress)} {
@@ -24,9 +24,9 @@ func TestStartIsOnTheFirstScreen(t *testing.T) {
 	base := serve(t, all)
 	tab := browsertest.New(t, browsertest.Options{})
 	for name := range all {
+		tab.Open(base + "/" + name)
 		for device, height := range map[browsertest.Device]float64{browsertest.Phone: 844, browsertest.Small: 640} {
 			tab.Resize(device)
-			tab.Open(base + "/" + name)
 			if bottom := browsertest.Eval[float64](tab, `document.querySelector(".button-primary").getBoundingClientRect().bottom`); bottom > height {
 				t.Errorf("%s: the button ends at %v of %v px", name, bottom, height)
 			}
@@ -34,8 +34,8 @@ func TestStartIsOnTheFirstScreen(t *testing.T) {
 	}
 }
 
-// TestFooterLinksAreEasyToTap measures the links of the footer.
-func TestFooterLinksAreEasyToTap(t *testing.T) {
+// TestBrowserFooterLinksAreEasyToTap measures the links of the footer.
+func TestBrowserFooterLinksAreEasyToTap(t *testing.T) {
 	t.Parallel()
 	base := serve(t, pages(t))
 	tab := browsertest.New(t, browsertest.Options{})
@@ -46,16 +46,16 @@ func TestFooterLinksAreEasyToTap(t *testing.T) {
 	}
 }
 
-// TestSavedLineCoversNothing shows the longest line about saving and scrolls.
-func TestSavedLineCoversNothing(t *testing.T) {
+// TestBrowserSavedLineCoversNothing shows the longest line about saving and scrolls.
+func TestBrowserSavedLineCoversNothing(t *testing.T) {
 	t.Parallel()
 	base := serve(t, pages(t))
 	tab := browsertest.New(t, browsertest.Options{})
-	for _, device := range []browsertest.Device{browsertest.Narrow, browsertest.Phone, browsertest.Desktop, browsertest.Wide} {
-		tab.Resize(device)
-		for _, name := range []string{"personal-errors", "assets", "income-periods"} {
-			tab.Open(base + "/" + name)
-			browsertest.Eval[bool](tab, withScriptsParts)
+	for _, name := range []string{"personal-errors", "assets", "income-periods"} {
+		tab.Open(base + "/" + name)
+		browsertest.Eval[bool](tab, withScriptsParts)
+		for _, device := range []browsertest.Device{browsertest.Narrow, browsertest.Phone, browsertest.Desktop, browsertest.Wide} {
+			tab.Resize(device)
 			if covered := browsertest.Eval[string](tab, coveredBySaved); covered != "" {
 				t.Errorf("%s, device %d: it covers %s", name, device, covered)
 			}
@@ -82,8 +82,8 @@ const coveredBySaved = `(() => {
 	return "";
 })()`
 
-// TestLogoHasAPlate draws a partner's dark logo where the page is dark.
-func TestLogoHasAPlate(t *testing.T) {
+// TestBrowserLogoHasAPlate draws a partner's dark logo where the page is dark.
+func TestBrowserLogoHasAPlate(t *testing.T) {
 	t.Parallel()
 	h := hub()
 	h.Logo = &ui.Picture{URL: "/static/none.png", Width: 120, Height: 32}

@@ -12,9 +12,9 @@ import (
 	view "candor/views/form"
 )
 
-// TestAccessibilityTree reads pages as a screen reader does. What the form asks comes in
+// TestBrowserAccessibilityTree reads pages as a screen reader does. What the form asks comes in
 // its order, between the landmarks, and everything has a name.
-func TestAccessibilityTree(t *testing.T) {
+func TestBrowserAccessibilityTree(t *testing.T) {
 	t.Parallel()
 	s := example(t)
 	assets := s.Section(statement.AssetsSection, now)

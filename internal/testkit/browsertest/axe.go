@@ -1,16 +1,12 @@
 package browsertest
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
-
-	"github.com/chromedp/cdproto/page"
-	"github.com/chromedp/chromedp"
 
 	"candor/internal/testkit"
 )
@@ -31,25 +27,32 @@ type axeViolation struct {
 }
 
 // Axe fails the test with a list of every accessibility violation axe-core
-// finds in the page as it stands.
-func (tab *Tab) Axe() {
+// finds in the page as it stands, but for those of the rules without.
+func (tab *Tab) Axe(without ...string) {
 	tab.t.Helper()
-	for _, v := range tab.axeViolations() {
+	for _, v := range tab.axeViolations(without) {
 		tab.t.Error(v.describe())
 	}
 }
 
-func (tab *Tab) axeViolations() []axeViolation {
+func (tab *Tab) axeViolations(without []string) []axeViolation {
 	tab.t.Helper()
 	if tab.options.NoScript {
 		tab.t.Fatal("browsertest: axe needs script, which is off in this tab")
 	}
 	tab.loadAxe()
-	return Eval[[]axeViolation](tab, "axe.run(document,{runOnly:"+axeRules+"}).then(r => r.violations)")
+	off := map[string]map[string]bool{}
+	for _, rule := range without {
+		off[rule] = map[string]bool{"enabled": false}
+	}
+	rules, err := json.Marshal(off)
+	if err != nil {
+		tab.t.Fatalf("browsertest: %v", err)
+	}
+	return Eval[[]axeViolation](tab, "axe.run(document,{runOnly:"+axeRules+`,resultTypes:["violations"],rules:`+string(rules)+"}).then(r => r.violations)")
 }
 
-// axeSource is half a megabyte: a tab is sent it once, and keeps it for the
-// documents to come.
+// axeSource is half a megabyte of script.
 var axeSource = sync.OnceValues(func() (string, error) {
 	root, err := testkit.ModuleRoot()
 	if err != nil {
@@ -59,27 +62,22 @@ var axeSource = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("axe-core is missing, run `npm ci --ignore-scripts`: %w", err)
 	}
-	quoted, err := json.Marshal(string(source))
-	return "window.axeSource = " + string(quoted), err
+	return string(source) + "; Boolean(window.axe)", nil
 })
 
-// loadAxe has axe-core in the document.
+// loadAxe has axe-core in the document and those to come: Chromium compiles a script that
+// a tab keeps once, which takes half as long as a run of it.
 func (tab *Tab) loadAxe() {
 	tab.t.Helper()
-	const load = `window.axeSource && !window.axe && (0, eval)(axeSource); Boolean(window.axe)`
-	if Eval[bool](tab, load) {
+	if Eval[bool](tab, "Boolean(window.axe)") {
 		return
 	}
 	source, err := axeSource()
 	if err != nil {
 		tab.t.Fatalf("browsertest: %v", err)
 	}
-	keep := page.AddScriptToEvaluateOnNewDocumentParams{Source: source}
-	tab.do("keep axe-core", func(ctx context.Context, _ *chromedp.Target) (chromedp.Void, error) {
-		_, err := chromedp.Call(ctx, page.AddScriptToEvaluateOnNewDocument, keep)
-		return chromedp.Void{}, err
-	})
-	if !Eval[bool](tab, source+";"+load) {
+	tab.Before(source)
+	if !Eval[bool](tab, source) {
 		tab.t.Fatal("browsertest: axe-core doesn't load")
 	}
 }

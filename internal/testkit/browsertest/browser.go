@@ -2,6 +2,9 @@
 // test binary, an isolated tab for each New. A tab fails its test on any
 // console error, uncaught exception or Content-Security-Policy violation. It
 // must not know the application: it imports nothing of this module.
+//
+// The names of tests that open a tab begin with TestBrowser: `make test` runs them
+// without the race detector, which slows their server and finds races by other tests.
 package browsertest
 
 import (

@@ -52,7 +52,7 @@ func serve(t *testing.T, body string) string {
 	return server.URL
 }
 
-func TestTabFillsAndPostsAForm(t *testing.T) {
+func TestBrowserTabFillsAndPostsAForm(t *testing.T) {
 	t.Parallel()
 	for _, options := range []Options{{}, {Device: Desktop, Dark: true}, {NoScript: true}} {
 		t.Run(fmt.Sprintf("%+v", options), func(t *testing.T) {
@@ -84,7 +84,7 @@ func TestTabFillsAndPostsAForm(t *testing.T) {
 	}
 }
 
-func TestTabEmulatesItsOptions(t *testing.T) {
+func TestBrowserTabEmulatesItsOptions(t *testing.T) {
 	t.Parallel()
 	url := serve(t, goodPage)
 	tab := New(t, Options{Device: Desktop, Dark: true})
@@ -109,7 +109,7 @@ func (c *complaints) Errorf(format string, args ...any) {
 
 func (c *complaints) Error(args ...any) { c.errors = append(c.errors, fmt.Sprint(args...)) }
 
-func TestTabReportsWhatIsWrong(t *testing.T) {
+func TestBrowserTabReportsWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	const wrap = `<!doctype html><html lang="en"><head><title>Bad</title><link rel="icon" href="/icon">%s</head><body><main><h1>Bad</h1>%s</main></body></html>`
 	cases := map[string]struct{ head, body, want string }{
@@ -138,9 +138,9 @@ func TestTabReportsWhatIsWrong(t *testing.T) {
 	}
 }
 
-// TestReplacedElements: a page that puts new elements in the place of its own all the
+// TestBrowserReplacedElements: a page that puts new elements in the place of its own all the
 // time can be read and typed into.
-func TestReplacedElements(t *testing.T) {
+func TestBrowserReplacedElements(t *testing.T) {
 	t.Parallel()
 	tab := New(t, Options{})
 	tab.Open(serve(t, goodPage))
@@ -156,7 +156,7 @@ func TestReplacedElements(t *testing.T) {
 	}
 }
 
-func TestTabReportsExceptions(t *testing.T) {
+func TestBrowserTabReportsExceptions(t *testing.T) {
 	t.Parallel()
 	url := serve(t, goodPage)
 	reported := &complaints{TB: t}
@@ -169,9 +169,9 @@ func TestTabReportsExceptions(t *testing.T) {
 	}
 }
 
-// TestWaitsWhilePagesChange: a page that is left never answers what it was asked
+// TestBrowserWaitsWhilePagesChange: a page that is left never answers what it was asked
 // last. That is nothing but a wait for the next page.
-func TestWaitsWhilePagesChange(t *testing.T) {
+func TestBrowserWaitsWhilePagesChange(t *testing.T) {
 	t.Parallel()
 	url := serve(t, goodPage)
 	tab := New(t, Options{})
@@ -182,7 +182,7 @@ func TestWaitsWhilePagesChange(t *testing.T) {
 	}
 }
 
-func TestTabAcceptsDialogs(t *testing.T) {
+func TestBrowserTabAcceptsDialogs(t *testing.T) {
 	t.Parallel()
 	url := serve(t, goodPage)
 	tab := New(t, Options{})
@@ -195,9 +195,9 @@ func TestTabAcceptsDialogs(t *testing.T) {
 	}
 }
 
-// TestClickWaitsForTheElement clicks what moves at first, with script and
+// TestBrowserClickWaitsForTheElement clicks what moves at first, with script and
 // without.
-func TestClickWaitsForTheElement(t *testing.T) {
+func TestBrowserClickWaitsForTheElement(t *testing.T) {
 	t.Parallel()
 	for _, options := range []Options{{}, {NoScript: true}} {
 		t.Run(fmt.Sprintf("%+v", options), func(t *testing.T) {
@@ -218,7 +218,7 @@ func TestClickWaitsForTheElement(t *testing.T) {
 	}
 }
 
-func TestClickSaysWhatCovers(t *testing.T) {
+func TestBrowserClickSaysWhatCovers(t *testing.T) {
 	t.Parallel()
 	url := serve(t, `<!doctype html><html lang="en"><head><title>Covered</title><link rel="icon" href="/icon"><link rel="stylesheet" href="/moving.css"></head>
 <body><main><h1>Covered</h1><button id="under">Send</button><label><input type="checkbox" id="box"> <span>Box</span></label></main><div class="cover" id="cover"></div></body></html>`)
@@ -236,9 +236,9 @@ func TestClickSaysWhatCovers(t *testing.T) {
 	}
 }
 
-// TestUnreadableFindsWhatCannotBeRead: text that leaves its box, is cut off, lies over
+// TestBrowserUnreadableFindsWhatCannotBeRead: text that leaves its box, is cut off, lies over
 // other text or widens the page is found, each by itself.
-func TestUnreadableFindsWhatCannotBeRead(t *testing.T) {
+func TestBrowserUnreadableFindsWhatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	tab := New(t, Options{})
 	tab.Open(serve(t, `<!doctype html><html lang="en"><head><title>Text</title><link rel="icon" href="/icon"></head>
@@ -260,4 +260,22 @@ func TestUnreadableFindsWhatCannotBeRead(t *testing.T) {
 			t.Errorf("%s: %q, want %q", style, got, want)
 		}
 	}
+}
+
+// unnamed is a test whose name doesn't begin with TestBrowser.
+type unnamed struct{ testing.TB }
+
+func (unnamed) Name() string { return "TestPages/phone" }
+
+func (unnamed) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
+
+func TestTabsAreOfBrowserTests(t *testing.T) {
+	t.Parallel()
+	defer func() {
+		const want = "TestPages opens a browser: rename it to TestBrowserPages"
+		if got := fmt.Sprint(recover()); !strings.Contains(got, want) {
+			t.Errorf("the tab says %q, want %q", got, want)
+		}
+	}()
+	New(unnamed{t}, Options{})
 }

@@ -16,6 +16,13 @@ func (tab *Tab) Resize(device Device) {
 	tab.do("resize", chromedp.EmulateViewport(width, height))
 }
 
+// Dark says whether the visitor prefers a dark colour scheme.
+func (tab *Tab) Dark(dark bool) {
+	tab.t.Helper()
+	tab.options.Dark = dark
+	tab.do("change the colour scheme", chromedp.Func(tab.emulateMedia))
+}
+
 // DefaultText sets the size in pixels of text that the browser's settings ask for, 16
 // at first: all that is measured in rem grows with it, and so do widths in em.
 func (tab *Tab) DefaultText(size int64) {

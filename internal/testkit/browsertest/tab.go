@@ -10,6 +10,7 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/inspector"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
@@ -87,9 +88,14 @@ func (tab *Tab) In(t testing.TB) *Tab {
 
 // New opens a tab that is closed, and checked with NoErrors, when the test
 // ends. Start the server first: what is started last is closed first. Under
-// -short the test is skipped.
+// -short the test is skipped. The test's name must begin with TestBrowser.
 func New(t testing.TB, options Options) *Tab {
 	t.Helper()
+	if name := t.Name(); !strings.HasPrefix(name, "TestBrowser") {
+		name, _, _ = strings.Cut(name, "/")
+		t.Fatalf("browsertest: %s opens a browser: rename it to TestBrowser%s, as make test runs browser tests by that name",
+			name, strings.TrimPrefix(name, "Test"))
+	}
 	testkit.Slow(t) // make test-fast needs no Chromium
 	root, err := shared.start()
 	if err != nil {
@@ -124,21 +130,28 @@ func (tab *Tab) Kill() *Tab {
 	tab.t.Helper()
 	tab.NoErrors()
 	tab.killed = true
-	ctx, cancel := context.WithTimeout(tab.ctx, time.Second)
+	ctx, cancel := context.WithTimeout(tab.ctx, patience)
 	defer cancel()
-	_, _ = chromedp.Call(ctx, page.Crash, cdp.Empty{}) // nothing is left to answer
+	crashed := chromedp.Events(ctx, inspector.TargetCrashed)
+	go func() { _, _ = chromedp.Call(ctx, page.Crash, cdp.Empty{}) }() // nothing is left to answer
+	for _, err := range crashed {
+		if err != nil {
+			tab.t.Fatalf("browsertest: the tab doesn't crash: %v", err)
+		}
+		break
+	}
 	return open(tab.ctx, tab.t, tab.options)
 }
 
-// Slow3G delays and throttles the tab's requests, and those of tabs that
-// follow it, as Chromium's preset does.
-func (tab *Tab) Slow3G() {
+// Slow delays the tab's requests by 300 ms and throttles them to 50 kB/s, and those of
+// tabs that follow it.
+func (tab *Tab) Slow() {
 	tab.t.Helper()
 	tab.options.slow = true
 	tab.do("slow down the network", chromedp.Func(tab.emulate))
 }
 
-func (tab *Tab) emulate(ctx context.Context, _ *chromedp.Target) error {
+func (tab *Tab) emulateMedia(ctx context.Context, _ *chromedp.Target) error {
 	scheme := "light"
 	if tab.options.Dark {
 		scheme = "dark"
@@ -155,6 +168,13 @@ func (tab *Tab) emulate(ctx context.Context, _ *chromedp.Target) error {
 	if _, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: features}); err != nil {
 		return fmt.Errorf("emulate media: %w", err)
 	}
+	return nil
+}
+
+func (tab *Tab) emulate(ctx context.Context, target *chromedp.Target) error {
+	if err := tab.emulateMedia(ctx, target); err != nil {
+		return err
+	}
 	off := emulation.SetScriptExecutionDisabledParams{Value: tab.options.NoScript}
 	if _, err := chromedp.Call(ctx, emulation.SetScriptExecutionDisabled, off); err != nil {
 		return fmt.Errorf("switch script off: %w", err)
@@ -169,7 +189,7 @@ func (tab *Tab) emulate(ctx context.Context, _ *chromedp.Target) error {
 		}
 	}
 	if tab.options.slow {
-		slow := network.Conditions{Latency: 2000, DownloadThroughput: 50_000, UploadThroughput: 50_000}
+		slow := network.Conditions{Latency: 300, DownloadThroughput: 50_000, UploadThroughput: 50_000}
 		if _, err := chromedp.Call(ctx, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{MatchedNetworkConditions: []*network.Conditions{&slow}}); err != nil {
 			return fmt.Errorf("slow down the network: %w", err)
 		}

@@ -52,12 +52,15 @@ func (tab *Tab) WaitForURL(suffix string) {
 // Type replaces what the field holds by text, key by key.
 func (tab *Tab) Type(selector, text string) {
 	tab.t.Helper()
-	tab.WaitFor(selector)
-	// chromedp.Clear leaves what was typed where a morphed page kept the input.
-	Eval[bool](tab, fmt.Sprintf("document.querySelector(%q).value = '', true", selector))
-	// chromedp.SendKeys reads the node's attributes without its lock, a data race
-	// with a page that changes them.
-	tab.do("focus "+selector, chromedp.Focus(chromedp.CSS(selector), chromedp.NodeVisible))
+	script := fmt.Sprintf(`((field) => {
+		if (!field?.checkVisibility({visibilityProperty: true})) return "it isn't there, or isn't visible";
+		field.value = "";
+		field.focus();
+		return "ready";
+	})(document.querySelector(%q))`, selector)
+	if got, ok := tab.poll(script, is("ready")); !ok {
+		tab.t.Fatalf("browsertest: type into %s: %s", selector, got)
+	}
 	tab.Press(text)
 }
 
