@@ -1,4 +1,5 @@
 // The script of every page of the dashboard.
+import "./access.js";
 import "./chart.js";
 import "./copy.js";
 import "./export.js";
