@@ -23,7 +23,12 @@ const deliveriesPerPage = 25
 func deliveryControls(endpoints []domain.Endpoint, zone *time.Location) []control[webhooks.DeliveryFilter] {
 	type filter = webhooks.DeliveryFilter
 	return []control[filter]{
-		chooses("state", "State", "All", view.DeliveryStateOptions(), func(f *filter) *domain.DeliveryState { return &f.State }),
+		{view.Control{Name: "state", Label: "State", All: "All", Options: view.DeliveryStateOptions()}, func(f *filter, text string) string {
+			if !deliveryState(&f.DeliveryFilter, text) {
+				return notOffered
+			}
+			return ""
+		}},
 		chooses("type", "Event", "All", view.EventOptions(), func(f *filter) *domain.EventType { return &f.Type }),
 		chooses("status", "Last result", "All", view.ResultOptions(true), func(f *filter) *string { return &f.Status }),
 		{view.Control{Name: "endpoint", Label: "Endpoint", All: "All", Options: view.EndpointOptions(endpoints)}, func(f *filter, text string) string {
@@ -41,6 +46,20 @@ func deliveryControls(endpoints []domain.Endpoint, zone *time.Location) []contro
 		firstDay(zone, "from", "From", func(f *filter, day time.Time) { f.Since = &day }),
 		lastDay(zone, "to", "Until", func(f *filter, day time.Time) { f.Until = &day }),
 	}
+}
+
+// deliveryState sets what an option of states means, and reports whether there is one.
+func deliveryState(f *domain.DeliveryFilter, text string) bool {
+	switch text {
+	case view.FailingNow:
+		f.Failing = true
+	case view.Waiting:
+		f.State, f.Failing = domain.DeliveryPending, true
+	default:
+		f.State = domain.DeliveryState(text)
+		return slices.Contains(domain.DeliveryStates, f.State)
+	}
+	return true
 }
 
 // readDeliveryFilters reads the filters of the delivery log, and reports invalid

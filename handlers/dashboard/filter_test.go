@@ -114,7 +114,7 @@ func TestEveryListOffersItsFilters(t *testing.T) {
 		}
 	}
 	owner := h.Staff(domain.RoleOwner)
-	control := map[string]string{"since": "from", "until": "to", "created_after": "from", "created_before": "to", "reference_id": "q", "customer_email": "q", "expiring": "status", "actor_id": "who"}
+	control := map[string]string{"since": "from", "until": "to", "created_after": "from", "created_before": "to", "reference_id": "q", "customer_email": "q", "expiring": "status", "actor_id": "who", "failing": "state"}
 	for page, names := range map[string][]string{
 		"sessions": namesOf(domain.SessionFilters), "audit": namesOf(domain.AuditFilters), "requests": namesOf(domain.RequestFilters), "webhooks": namesOf(domain.DeliveryFilters),
 	} {

@@ -120,7 +120,7 @@ var sentences = map[form.RuleCode]string{ //nolint:gosec // it takes texts about
 	"endpoint_at":     "There is no endpoint {value} in this account and mode.",
 	"page_limit":      "limit must be {min} to {max}.",
 	"rate":            "rate must be {min} to {max} deliveries a second.",
-	"failed_only":     "Only failed deliveries can be made again together.",
+	"failed_only":     "Only failed deliveries, and those that wait for their next attempt, can be made again together.",
 	"since":           "since is needed: the time from which on failed deliveries are made again.",
 	"one_by_one":      "A session’s deliveries are made again one by one.",
 }
