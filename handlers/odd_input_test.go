@@ -72,7 +72,7 @@ var oddCases = map[string]oddCase{
 	"GET /dashboard/:mode/billing":                   {fields: "before=9"},
 	"POST /dashboard/:mode/billing/email":            {fields: "billing_email=jo@lender.example"},
 	"POST /dashboard/:mode/billing/details":          {fields: "buyer_name=Lender+Pty+Ltd&abn=51+824+753+556&address=1+High+St&purchase_order=PO-7"},
-	"POST /dashboard/:mode/billing/spend":            {fields: "spend_cap=500&alert_1=100&alert_2=250&alert_3="},
+	"POST /dashboard/:mode/billing/spend":            {fields: "spend_cap=500&alert_1=100&alert_2=250&alert_3=&stop_now=yes"},
 	"POST /dashboard/:mode/billing/subscribe":        {fields: "plan=starter"},
 	"GET /dashboard/:mode/billing/plan":              {fields: "plan=starter"},
 	"POST /dashboard/:mode/billing/plan":             {fields: "plan=starter"},

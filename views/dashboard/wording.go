@@ -87,6 +87,7 @@ var sentences = map[form.RuleCode]string{ //nolint:gosec // it takes texts about
 	"note":              "Enter a reference or a reason",
 	"billing_email":     "Enter an email address such as accounts@example.com",
 	"spend_cap":         "Enter the spend cap in dollars, such as 500, or leave it empty",
+	"spend_cap_stops":   "This period has cost {value} so far, so this cap stops live sessions at once. Confirm that below, or enter a higher cap",
 	"spend_alert":       "Enter an amount above $0, such as 250, or leave it empty",
 	"abn":               "Check the ABN: it has 11 digits, such as 51 824 753 556",
 	"address_lines":     "Write the address in {max} lines or fewer",
