@@ -89,7 +89,14 @@ func (s *Server) CreateKey(c echo.Context, v *Visit) error {
 			params.Permissions = append(params.Permissions, domain.Permission(p))
 		}
 	}
-	params.ExpiresAt, errs = dayIn("expires_at", strings.TrimSpace(page.Expires), v.Staff.Zone(), 1, errs) // the day itself included
+	if cal := s.calendar(v); strings.TrimSpace(page.Expires) != "" {
+		if day, message := cal.day("Last day it works", page.Expires, theLast); message != "" {
+			errs = append(errs, form.Error{Field: "expires_at", Message: message})
+		} else {
+			after := cal.startOf(day, theLast)
+			params.ExpiresAt = &after
+		}
+	}
 	if errs == nil {
 		var key domain.APIKey
 		var text string
