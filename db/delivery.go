@@ -155,7 +155,7 @@ func (d *DB) RecordAttempts(ctx context.Context, outcomes []AttemptOutcome, heal
 		for i := range outcomes {
 			tx.Announce(outcomes[i].Scope, domain.DeliveryChanged, outcomes[i].SessionID)
 		}
-		return tx.updateHealth(ctx, health)
+		return tx.CountAttempts(ctx, health)
 	})
 }
 

@@ -24,9 +24,9 @@ func (q *Queries) DeliveryPage(ctx context.Context, scope domain.Scope, f domain
 	l := list{conditions: *c, columns: "delivery_id, sequence", order: "sequence DESC"}
 	for _, source := range deliverySources(f) {
 		if source.byEvent {
-			l.from(eventDeliveries, inDeliveryState[source.state])
+			l.from(eventDeliveries, source.where())
 		} else {
-			l.from("(SELECT *, id AS delivery_id FROM delivery) d", inDeliveryState[source.state])
+			l.from("(SELECT *, id AS delivery_id FROM delivery) d", source.where())
 		}
 	}
 	if len(l.sources) == 0 {
@@ -62,6 +62,15 @@ func deliveryConditions(scope domain.Scope, f domain.DeliveryFilter) *conditions
 type deliverySource struct {
 	byEvent bool
 	state   domain.DeliveryState
+	failing bool
+}
+
+// where is the source's own condition.
+func (s deliverySource) where() sqlText {
+	if s.failing {
+		return failingInState[s.state]
+	}
+	return inDeliveryState[s.state]
 }
 
 // deliverySources make up a list together. An attempt that failed is never the
@@ -69,6 +78,14 @@ type deliverySource struct {
 func deliverySources(f domain.DeliveryFilter) []deliverySource {
 	failing := f.Status != "" && f.Status != "2xx"
 	switch {
+	case f.Failing:
+		var out []deliverySource
+		for _, state := range []domain.DeliveryState{domain.DeliveryPending, domain.DeliveryFailed} {
+			if f.State == "" || f.State == state {
+				out = append(out, deliverySource{f.Session != nil, state, true})
+			}
+		}
+		return out
 	case f.State == domain.DeliveryDelivered && failing:
 		return nil
 	case f.Session != nil, f.State == domain.DeliveryDelivered, f.State == "" && !failing:
@@ -89,9 +106,17 @@ var inDeliveryState = map[domain.DeliveryState]sqlText{
 	domain.DeliveryCancelled: "state = 'cancelled'",
 }
 
+// failingInState are the conditions of failing deliveries of a state. One that was sent
+// again and not attempted since doesn't wait for a further attempt. An endpoint fails
+// since the last attempt that one transaction recorded, so those just before count.
+var failingInState = map[domain.DeliveryState]sqlText{
+	domain.DeliveryPending: "state = 'pending' AND attempts > 0",
+	domain.DeliveryFailed:  "state = 'failed' AND finished_at >= (SELECT e.failing_since - interval '1 minute' FROM webhook_endpoint e WHERE e.id = endpoint_id)",
+}
+
 // eventDeliveries are all deliveries, in the order of their events.
 const eventDeliveries sqlText = `event
-	JOIN (SELECT id AS delivery_id, event_id, state, last_status_code, last_error_class FROM delivery) d ON d.event_id = event.id`
+	JOIN (SELECT id AS delivery_id, event_id, state, attempts, finished_at, last_status_code, last_error_class FROM delivery) d ON d.event_id = event.id`
 
 // sequenceSlack is more than the time by which an event may have happened
 // after one with a larger number: a slow transaction, clocks that differ.

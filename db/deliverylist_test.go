@@ -60,7 +60,7 @@ func (s *store) history(scope domain.Scope, n int, random *rand.Rand, urls ...st
 			is := outcomes()[random.IntN(len(outcomes()))]
 			delivery.State, delivery.LastStatusCode, delivery.LastErrorClass = is.state, is.status, is.class
 			_, err = tx.Raw().ExecContext(s.ctx, `
-				UPDATE delivery SET state = $2, last_status_code = $3, last_error_class = $4, next_attempt_at = CASE WHEN $2 = 'pending' THEN next_attempt_at END, finished_at = CASE WHEN $2 <> 'pending' THEN created_at END
+				UPDATE delivery SET state = $2, last_status_code = $3, last_error_class = $4, attempts = ($4::text IS NOT NULL)::int, next_attempt_at = CASE WHEN $2 = 'pending' THEN next_attempt_at END, finished_at = CASE WHEN $2 <> 'pending' THEN created_at END
 				WHERE id = $1`, delivery.ID, is.state, is.status, is.class)
 			s.ok(err)
 			out = append(out, *delivery)
@@ -71,8 +71,18 @@ func (s *store) history(scope domain.Scope, n int, random *rand.Rand, urls ...st
 	return out
 }
 
+// failingSince is since when the endpoints fail that do.
+type failingSince map[domain.EndpointID]time.Time
+
 // matches is what a filter means, told plainly.
-func matches(f domain.DeliveryFilter, d *domain.Delivery) bool {
+func (since failingSince) matches(f domain.DeliveryFilter, d *domain.Delivery) bool {
+	failing, endedSince := since[d.EndpointID], d.CreatedAt.Add(time.Minute) // which is when history ends them
+	switch {
+	case f.Failing && d.State == domain.DeliveryPending && d.LastErrorClass == nil,
+		f.Failing && d.State == domain.DeliveryFailed && (failing.IsZero() || endedSince.Before(failing)),
+		f.Failing && d.State != domain.DeliveryPending && d.State != domain.DeliveryFailed:
+		return false
+	}
 	switch {
 	case f.State != "" && d.State != f.State, f.Endpoint != nil && d.EndpointID != *f.Endpoint, f.Type != "" && d.EventType != f.Type,
 		f.Session != nil && *d.SessionID != *f.Session, f.Since != nil && d.CreatedAt.Before(*f.Since), f.Until != nil && !d.CreatedAt.Before(*f.Until):
@@ -98,6 +108,8 @@ func TestDeliveriesAgainstNaiveFilter(t *testing.T) {
 	s.history(domain.Scope{AccountID: s.scope.AccountID, Livemode: true}, 40, random, urls...)
 	all := s.history(s.scope, 200, random, urls...)
 	early, late := start.Add(40*time.Minute), start.Add(150*time.Minute)
+	since := failingSince{all[0].EndpointID: start.Add(100 * time.Minute)}
+	s.ok(second(s.Raw().ExecContext(s.ctx, `UPDATE webhook_endpoint SET failing_since = $2 WHERE id = $1`, all[0].EndpointID, since[all[0].EndpointID])))
 	seen := 0
 	for range 400 {
 		f := domain.DeliveryFilter{
@@ -105,10 +117,11 @@ func TestDeliveriesAgainstNaiveFilter(t *testing.T) {
 			Status:   pick(random, []string{"", "", "", "2xx", "4xx", "5xx", "status", "dns", "timeout"}),
 			Endpoint: pick(random, []*domain.EndpointID{nil, nil, &all[0].EndpointID, &all[7].EndpointID}), Session: pick(random, []*domain.SessionID{nil, nil, nil, all[3].SessionID}),
 			Since: pick(random, []*time.Time{nil, nil, &early}), Until: pick(random, []*time.Time{nil, nil, &late}),
+			Failing: pick(random, []bool{false, false, true}),
 		}
 		var want []domain.Delivery
 		for _, d := range all {
-			if matches(f, &d) {
+			if since.matches(f, &d) {
 				want = append(want, d)
 			}
 		}
@@ -133,9 +146,11 @@ func TestDeliveriesAgainstNaiveFilter(t *testing.T) {
 		}
 		n := s.countFailed(f)
 		if failed := count(all, func(d *domain.Delivery) bool {
-			any := f
-			any.State = domain.DeliveryFailed
-			return matches(any, d)
+			again := f
+			if !f.Failing {
+				again.State = domain.DeliveryFailed
+			}
+			return since.matches(again, d)
 		}); n != failed {
 			t.Errorf("%+v: %d failed, want %d", f, n, failed)
 		}
@@ -216,7 +231,8 @@ func (s *store) expectFewDeliveries(delivery *domain.Delivery, rare domain.Endpo
 		"all": {}, "of a rare type": {Type: domain.SessionSectionCompleted}, "of no type": {Type: domain.BillingInvoicePaid}, "at a rare endpoint": {Endpoint: &rare},
 		"of a session": {Session: delivery.SessionID}, "until long ago": {Until: &middle}, "since": {Since: &middle}, "delivered": {State: domain.DeliveryDelivered},
 		"failed": {State: domain.DeliveryFailed}, "pending": {State: domain.DeliveryPending}, "cancelled": {State: domain.DeliveryCancelled}, "by class": {Status: "dns"},
-		"failed until": {State: domain.DeliveryFailed, Until: &middle},
+		"failed until": {State: domain.DeliveryFailed, Until: &middle}, "failing": {Failing: true, Endpoint: &rare}, "failing in all": {Failing: true},
+		"failing of a session": {Failing: true, Session: delivery.SessionID},
 	}
 	for name, f := range filters {
 		s.expectFew("deliveries "+name, func() error { _, err := s.DeliveryPage(s.ctx, s.scope, f, 0, 25); return err })

@@ -1,6 +1,7 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -93,40 +94,41 @@ type EndpointHealth struct {
 	ID         domain.EndpointID
 	Failures   int        // consecutive ones at the end
 	SuccessAt  *time.Time // of the last success among them
-	At         time.Time
-	StatusCode int    // 0 without a response
-	ErrorClass string // "" after a success
+	At         time.Time  // of the last one
+	FailingAt  time.Time  // of the first of Failures; zero for At
+	StatusCode int        // 0 without a response
+	ErrorClass string     // "" after a success
 
 	Counted domain.EndpointMonth // of the day of At
 }
 
-// updateHealth stores the endpoints' health. Failures in a row are added up;
+// CountAttempts stores the endpoints' health. Failures in a row are added up;
 // a success ends them.
-func (tx *Tx) updateHealth(ctx context.Context, health []EndpointHealth) error {
+func (tx *Tx) CountAttempts(ctx context.Context, health []EndpointHealth) error {
 	if len(health) == 0 {
 		return nil
 	}
 	var ids, classes, times []string
 	var failures, codes, attempts, delivered []int64
-	var ats []time.Time
+	var ats, failing []time.Time
 	var successes []*time.Time
 	for _, h := range health {
 		ids, classes = append(ids, h.ID.UUID.String()), append(classes, h.ErrorClass)
 		failures, codes = append(failures, int64(h.Failures)), append(codes, int64(h.StatusCode))
-		ats, successes = append(ats, h.At), append(successes, h.SuccessAt)
+		ats, failing, successes = append(ats, h.At), append(failing, cmp.Or(h.FailingAt, h.At)), append(successes, h.SuccessAt)
 		attempts, delivered = append(attempts, h.Counted.Attempts), append(delivered, h.Counted.Delivered)
 		times = append(times, counts(h.Counted.Times).String())
 	}
 	_, err := tx.exec(ctx, `
 		UPDATE webhook_endpoint e SET
 			consecutive_failures = CASE WHEN h.success IS NULL THEN e.consecutive_failures ELSE 0 END + h.failures,
-			failing_since = CASE WHEN h.failures > 0 THEN coalesce(CASE WHEN h.success IS NULL THEN e.failing_since END, h.at) END,
+			failing_since = CASE WHEN h.failures > 0 THEN coalesce(CASE WHEN h.success IS NULL THEN e.failing_since END, h.failing) END,
 			last_success_at = coalesce(h.success, e.last_success_at),
 			last_failure_at = CASE WHEN h.failures = 0 THEN e.last_failure_at ELSE h.at END,
 			last_status_code = nullif(h.code, 0), last_error_class = nullif(h.class, ''), gone = h.code = 410
-		FROM unnest($1::uuid[], $2::int[], $3::timestamptz[], $4::int[], $5::text[], $6::timestamptz[]) AS h (id, failures, at, code, class, success)
+		FROM unnest($1::uuid[], $2::int[], $3::timestamptz[], $4::int[], $5::text[], $6::timestamptz[], $7::timestamptz[]) AS h (id, failures, at, code, class, success, failing)
 		WHERE e.id = h.id`,
-		pq.Array(ids), pq.Array(failures), pq.Array(ats), pq.Array(codes), pq.Array(classes), pq.Array(successes))
+		pq.Array(ids), pq.Array(failures), pq.Array(ats), pq.Array(codes), pq.Array(classes), pq.Array(successes), pq.Array(failing))
 	if err != nil {
 		return wrap(err, "update endpoint health")
 	}

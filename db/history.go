@@ -45,16 +45,6 @@ func (tx *Tx) InsertAttempts(ctx context.Context, attempts []domain.DeliveryAtte
 	return wrap(err, "insert attempts")
 }
 
-// SetEndpointHealth stores what an endpoint's attempts came to.
-func (tx *Tx) SetEndpointHealth(ctx context.Context, e *domain.Endpoint) error {
-	_, err := tx.exec(ctx, `
-		UPDATE webhook_endpoint SET consecutive_failures = $2, failing_since = $3, last_success_at = $4, last_failure_at = $5,
-			last_status_code = $6, last_error_class = $7, gone = $8
-		WHERE id = $1`,
-		e.ID, e.ConsecutiveFailures, e.FailingSince, e.LastSuccessAt, e.LastFailureAt, e.LastStatusCode, e.LastErrorClass, e.Gone)
-	return wrap(err, "set endpoint health")
-}
-
 // InsertSequence stores the last event number of a scope that has none. One
 // transaction that takes many numbers gets slower with each.
 func (tx *Tx) InsertSequence(ctx context.Context, scope domain.Scope, last int64) error {

@@ -14,7 +14,7 @@ import (
 // maxKeyNetworks bounds what one key can store.
 const maxKeyNetworks sqlText = "500"
 
-// countKeyNetworks adds the requests of a batch to their keys' networks. A request
+// countKeyNetworks adds the requests of a batch, in any order, to their keys' networks. A request
 // whose key no longer works isn't a use of it.
 func (tx *Tx) countKeyNetworks(ctx context.Context, lines []domain.APIRequest) error {
 	type place struct {
@@ -31,12 +31,17 @@ func (tx *Tx) countKeyNetworks(ctx context.Context, lines []domain.APIRequest) e
 		at := place{r.KeyID, domain.KeyNetworkOf(r.Address)}
 		use := uses[at]
 		if use == nil {
-			use = &domain.KeyNetwork{FirstAt: r.At()}
+			use = &domain.KeyNetwork{FirstAt: r.At(), LastAt: r.At(), Address: r.Address}
 			uses[at] = use
 			order = append(order, at)
 		}
 		use.Requests++
-		use.Address, use.LastAt = r.Address, r.At()
+		if r.At().Before(use.FirstAt) {
+			use.FirstAt = r.At()
+		}
+		if !r.At().Before(use.LastAt) {
+			use.Address, use.LastAt = r.Address, r.At()
+		}
 	}
 	if len(order) == 0 {
 		return nil
@@ -62,7 +67,8 @@ func (tx *Tx) countKeyNetworks(ctx context.Context, lines []domain.APIRequest) e
 			OR (SELECT count(*) FROM api_key_network o WHERE o.key_id = u.key_id) < `+maxKeyNetworks+`
 		ORDER BY u.place
 		ON CONFLICT (key_id, network) DO UPDATE SET
-			address = excluded.address, last_at = greatest(n.last_at, excluded.last_at), requests = n.requests + excluded.requests`,
+			address = CASE WHEN excluded.last_at < n.last_at THEN n.address ELSE excluded.address END,
+			first_at = least(n.first_at, excluded.first_at), last_at = greatest(n.last_at, excluded.last_at), requests = n.requests + excluded.requests`,
 		pq.Array(keys), pq.Array(networks), pq.Array(addresses), pq.Array(firsts), pq.Array(lasts), pq.Array(requests))
 	return wrap(err, "count networks of API keys")
 }

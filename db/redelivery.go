@@ -43,25 +43,41 @@ func (tx *Tx) CancelDelivery(ctx context.Context, scope domain.Scope, id domain.
 	return &out, wrapChange(err, "cancel delivery")
 }
 
-// CountFailed returns how many of the scope's failed deliveries match the
-// filter, whose own state is not looked at, to each endpoint, most first: what
-// a redelivery started now would be about. Only the first are counted, up to
-// limit, 0 for all.
+// redelivered are the sources of what a redelivery with the filter makes again: failing
+// deliveries if it asks for them, else all failed ones.
+func redelivered(f domain.DeliveryFilter) []deliverySource {
+	if f.Failing {
+		f.Session = nil // which no redelivery is about
+		return deliverySources(f)
+	}
+	return []deliverySource{{state: domain.DeliveryFailed}}
+}
+
+// CountFailed returns how many deliveries of the scope a redelivery with the filter,
+// started now, would be about, to each endpoint, most first. Only the first are
+// counted, up to limit, 0 for all.
 func (q *Queries) CountFailed(ctx context.Context, scope domain.Scope, f domain.DeliveryFilter, limit int) ([]domain.FailedAt, error) {
 	c := deliveryConditions(scope, f)
 	if err := q.boundSequence(ctx, scope, f, c); err != nil {
 		return nil, err
 	}
-	matching := "SELECT endpoint_id FROM delivery WHERE " + c.where("state = 'failed'")
+	l := list{conditions: *c, columns: "endpoint_id, sequence", order: "sequence"}
+	for _, source := range redelivered(f) {
+		l.from("delivery", source.where())
+	}
+	if len(l.sources) == 0 {
+		return nil, nil
+	}
+	most := sqlText("ALL")
 	if limit > 0 {
-		matching += " ORDER BY sequence LIMIT " + c.arg(limit)
+		most = l.arg(limit)
 	}
 	var out []domain.FailedAt
 	err := q.all(ctx, &out, `
 		SELECT n.endpoint_id, e.origin, n.count
-		FROM (SELECT endpoint_id, count(*) FROM (`+matching+`) m GROUP BY endpoint_id) n
+		FROM (SELECT endpoint_id, count(*) FROM (`+l.first(most)+`) m GROUP BY endpoint_id) n
 			JOIN webhook_endpoint e ON e.id = n.endpoint_id
-		ORDER BY n.count DESC, e.origin`, c.args...)
+		ORDER BY n.count DESC, e.origin`, l.args...)
 	return out, wrap(err, "count failed deliveries")
 }
 
@@ -90,8 +106,8 @@ func (q *Queries) RedeliveryOutcome(ctx context.Context, id domain.RedeliveryID,
 const redeliveryColumns = `id, account_id, livemode, since, until, endpoint_id, type, status, rate, state, matched, requeued, skipped,
 	created_by, created_at, finished_at`
 
-// InsertRedelivery stores a redelivery with the failed deliveries that match
-// the filter now, and sets how many they are.
+// InsertRedelivery stores a redelivery with the deliveries that CountFailed counts now,
+// and sets how many they are.
 func (tx *Tx) InsertRedelivery(ctx context.Context, r *domain.Redelivery, f domain.DeliveryFilter) error {
 	_, err := tx.exec(ctx, `
 		INSERT INTO redelivery (id, account_id, livemode, since, until, endpoint_id, type, status, rate, state, matched, paced_until, created_by, created_at)
@@ -102,10 +118,14 @@ func (tx *Tx) InsertRedelivery(ctx context.Context, r *domain.Redelivery, f doma
 	}
 	c := deliveryConditions(domain.Scope{AccountID: r.AccountID, Livemode: r.Livemode}, f)
 	id := c.arg(r.ID)
+	var parts []sqlText
+	for _, source := range redelivered(f) {
+		parts = append(parts, "SELECT "+id+"::uuid, endpoint_id, id FROM delivery WHERE "+c.where(source.where()))
+	}
 	err = tx.get(ctx, &r.Matched, `
 		WITH items AS (
 			INSERT INTO redelivery_item (redelivery_id, endpoint_id, delivery_id)
-			SELECT `+id+`::uuid, endpoint_id, id FROM delivery WHERE `+c.where("state = 'failed'")+`
+			`+joined(parts, " UNION ALL ")+`
 			RETURNING 1
 		)
 		UPDATE redelivery SET matched = (SELECT count(*) FROM items) WHERE id = `+id+`::uuid RETURNING matched`, c.args...)

@@ -85,8 +85,9 @@ func (tx *Tx) redeliveryEnded(ctx context.Context, id domain.RedeliveryID) (bool
 	return !runs, wrap(err, "get redelivery state")
 }
 
-// requeue deals with up to limit deliveries and returns their endpoints. One
-// that is no longer failed, or was deleted, is skipped.
+// requeue deals with up to limit deliveries and returns their endpoints. One that
+// neither failed nor waits for its next attempt, that is being attempted, or that was
+// deleted is skipped (D107).
 func (tx *Tx) requeue(ctx context.Context, id domain.RedeliveryID, limit int, now time.Time) ([]domain.EndpointID, error) {
 	if limit == 0 {
 		return nil, nil
@@ -108,7 +109,9 @@ func (tx *Tx) requeue(ctx context.Context, id domain.RedeliveryID, limit int, no
 			SELECT d.id AS delivery_id FROM next JOIN delivery d ON d.id = next.delivery_id JOIN event e ON e.id = d.event_id
 			FOR KEY SHARE OF e SKIP LOCKED
 		), locked AS MATERIALIZED (
-			SELECT d.id FROM delivery d JOIN kept ON kept.delivery_id = d.id WHERE d.state = 'failed' ORDER BY d.id FOR UPDATE OF d
+			SELECT d.id FROM delivery d JOIN kept ON kept.delivery_id = d.id
+			WHERE CASE d.state WHEN 'failed' THEN true WHEN 'pending' THEN d.attempts > 0 AND (d.lease_until IS NULL OR d.lease_until <= now()) ELSE false END
+			ORDER BY d.id FOR UPDATE OF d
 		), requeued AS (
 			UPDATE delivery d SET state = 'pending', cycle = cycle + 1, attempts = 0, next_attempt_at = $3, finished_at = NULL, redelivery_id = $1
 			FROM locked WHERE d.id = locked.id

@@ -309,3 +309,33 @@ func TestStalledAndOldRedeliveries(t *testing.T) {
 		t.Errorf("left: %v, %v", all, err)
 	}
 }
+
+// TestWaitingAreSentAgain: what waits for its next attempt is made again from the start
+// of the schedule, once; one that is being attempted, or was never, is left alone (D107).
+func TestWaitingAreSentAgain(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	next := start.Add(time.Minute)
+	waiting, claimed, untried := s.newDelivery(), s.newDelivery(), s.newDelivery()
+	for _, d := range []*domain.Delivery{waiting, claimed} {
+		s.record(d, 1, domain.DeliveryPending, &next)
+	}
+	s.ok(second(s.Raw().ExecContext(s.ctx, `UPDATE delivery SET lease_until = now() + interval '1 minute' WHERE id = $1`, claimed.ID)))
+	since := start.Add(-time.Hour)
+	f := domain.DeliveryFilter{Since: &since, Failing: true}
+	if n := s.countFailed(f); n != 2 {
+		t.Errorf("%d are counted, want 2", n)
+	}
+	r := domain.NewRedelivery(s.scope, f, 100, "jo", start)
+	s.tx(func(tx *db.Tx) error { return tx.InsertRedelivery(s.ctx, r, f) })
+	s.pass(r, time.Second)
+	s.step(r)
+	if got := s.progress(r); got.Matched != 2 || got.Requeued != 1 || got.Skipped != 1 || got.State != domain.RedeliveryDone {
+		t.Errorf("%+v, want one sent again and one skipped", got)
+	}
+	for d, cycle := range map[*domain.Delivery]int{waiting: 2, claimed: 1, untried: 1} {
+		if is := s.get(d.ID); is.Cycle != cycle || is.State != domain.DeliveryPending || cycle == 2 && is.Attempts != 0 {
+			t.Errorf("%+v, want cycle %d", is, cycle)
+		}
+	}
+}

@@ -160,6 +160,15 @@ func demoAddsUp(h *harness.Harness, p *demo.Partner) {
 		"what happened after now": `
 			SELECT (SELECT count(*) FROM event WHERE created_at > $2) + (SELECT count(*) FROM session WHERE created_at > $2 OR completed_at > $2 OR last_activity_at > $2)
 				+ (SELECT count(*) FROM audit_log WHERE account_id = $1 AND at > $2) + (SELECT count(*) FROM delivery_attempt WHERE started_at > $2)`,
+		"attempts that aren't counted": `
+			SELECT greatest(0, (SELECT count(*) FROM delivery_attempt JOIN delivery ON id = delivery_id WHERE account_id = $1)
+				- (SELECT coalesce(sum(attempts), 0) FROM endpoint_day JOIN webhook_endpoint ON id = endpoint_id WHERE account_id = $1))`,
+		"successes that aren't counted": `
+			SELECT greatest(0, (SELECT count(*) FROM delivery WHERE account_id = $1 AND state = 'delivered')
+				- (SELECT coalesce(sum(delivered), 0) FROM endpoint_day JOIN webhook_endpoint ON id = endpoint_id WHERE account_id = $1))`,
+		"networks that used a key last before they did first": `SELECT count(*) FROM api_key_network JOIN api_key ON id = key_id WHERE account_id = $1 AND last_at < first_at`,
+		"networks and the log of API requests": `
+			SELECT (SELECT count(*) FROM api_request WHERE account_id = $1) - (SELECT sum(requests) FROM api_key_network JOIN api_key ON id = key_id WHERE account_id = $1)`,
 		"open sessions past their end": `SELECT count(*) FROM session WHERE account_id = $1 AND status IN ('pending', 'in_progress') AND expires_at <= $2`,
 	} {
 		args := []any{p.Account}

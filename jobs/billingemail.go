@@ -150,7 +150,7 @@ func (w *billingEmailWorker) usage(ctx context.Context, a billingEmailArgs) (*bi
 	if s.SessionsIncluded == nil || domain.UsageThreshold(used, *s.SessionsIncluded) < a.Percent {
 		return nil, errOutdated // of another plan or period
 	}
-	return &billingEmail{Email: email.Usage(used, s.Plan, limits.Cap, w.page("")), to: account.BillingEmail}, nil
+	return &billingEmail{Email: email.Usage(used, s.Plan, running.Lines().Total(), limits.Cap, w.page("")), to: account.BillingEmail}, nil
 }
 
 // spending reports what the period has come to, unless a limit was changed or the

@@ -90,7 +90,7 @@ func (a *app) warnOfRole(ctx context.Context, logger *slog.Logger) {
 	warnOf(ctx, logger, doctor.RoleWarning(may))
 }
 
-// warnOfSeller warns if invoices include GST but can't be tax invoices.
+// warnOfSeller warns if invoices include GST but can't be tax invoices, or can't be paid.
 func warnOfSeller(ctx context.Context, c config.Config, logger *slog.Logger) {
 	var unset []string
 	if c.Terms.Seller.Name == "" {
@@ -102,6 +102,9 @@ func warnOfSeller(ctx context.Context, c config.Config, logger *slog.Logger) {
 	if c.Terms.GSTBasisPoints > 0 && len(unset) > 0 {
 		logger.WarnContext(ctx, "invoices include GST but are no tax invoices without "+strings.Join(unset, " and ")+
 			": set CANDOR_GST_PERCENT to 0 if you aren't registered for GST")
+	}
+	if !c.Terms.Seller.Cards && len(c.Terms.Seller.Transfer) == 0 {
+		logger.WarnContext(ctx, "invoices don't say how to pay them: set CANDOR_BANK_DETAILS, or collect them by Stripe")
 	}
 }
 

@@ -15,17 +15,19 @@ import (
 
 func TestWarnsOfSeller(t *testing.T) {
 	t.Parallel()
-	const name, abn, gst = "CANDOR_SELLER_NAME", "CANDOR_SELLER_ABN", "CANDOR_GST_PERCENT"
+	const name, abn, gst, bank = "CANDOR_SELLER_NAME", "CANDOR_SELLER_ABN", "CANDOR_GST_PERCENT", "CANDOR_BANK_DETAILS"
 	for _, tt := range []struct {
 		env  map[string]string
 		want []string // variables in the warning; empty for no warning
 	}{
-		{nil, []string{name, abn, gst}},
-		{map[string]string{name: "Candor Pty Ltd"}, []string{abn, gst}},
-		{map[string]string{abn: "51 824 753 556"}, []string{name, gst}},
-		{map[string]string{name: "Candor Pty Ltd", abn: "51 824 753 556"}, nil},
-		{map[string]string{gst: "0"}, nil},
-		{map[string]string{name: demo.Seller.Name, abn: demo.Seller.ABN}, nil}, // its ABN is valid
+		{map[string]string{bank: "BSB 062-000"}, []string{name, abn, gst}},
+		{map[string]string{bank: "BSB 062-000", name: "Candor Pty Ltd"}, []string{abn, gst}},
+		{map[string]string{bank: "BSB 062-000", abn: "51 824 753 556"}, []string{name, gst}},
+		{map[string]string{bank: "BSB 062-000", name: "Candor Pty Ltd", abn: "51 824 753 556"}, nil},
+		{map[string]string{bank: "BSB 062-000", gst: "0"}, nil},
+		{map[string]string{bank: "BSB 062-000", name: demo.Seller.Name, abn: demo.Seller.ABN}, nil}, // its ABN is valid
+		{map[string]string{gst: "0"}, []string{bank}},
+		{map[string]string{gst: "0", "CANDOR_STRIPE_SECRET_KEY": "sk_test_x", "CANDOR_STRIPE_WEBHOOK_SECRET": "whsec_x"}, nil},
 	} {
 		var log strings.Builder
 		c, err := config.Read(func(name string) (string, bool) { v, ok := tt.env[name]; return v, ok })
@@ -33,7 +35,7 @@ func TestWarnsOfSeller(t *testing.T) {
 			t.Fatal(err)
 		}
 		warnOfSeller(t.Context(), c, slog.New(slog.NewTextHandler(&log, nil)))
-		for _, variable := range []string{name, abn, gst} {
+		for _, variable := range []string{name, abn, gst, bank} {
 			if got, want := strings.Contains(log.String(), variable), slices.Contains(tt.want, variable); got != want {
 				t.Errorf("%v: %s in the warning: %t, want %t\n%s", tt.env, variable, got, want, log.String())
 			}

@@ -21,10 +21,10 @@ const auditPerPage = 50
 const auditReach = 500
 
 // auditControls are the filters of the audit log.
-func auditControls(zone *time.Location) []control[domain.AuditFilter] {
+func auditControls(cal calendar) []control[domain.AuditFilter] {
 	type filter = domain.AuditFilter
 	return []control[filter]{
-		{view.Control{Name: "who", Label: "Who (email, key name or key id)", Type: "search"}, func(f *filter, text string) string {
+		{Control: view.Control{Name: "who", Label: "Who (email, key name or key id)", Type: "search"}, read: func(f *filter, text string) string {
 			if _, message := form.CleanText(text, maxWho); message != "" {
 				return "Who " + message
 			}
@@ -36,8 +36,8 @@ func auditControls(zone *time.Location) []control[domain.AuditFilter] {
 			return ""
 		}},
 		chooses("action", "What", "All", view.ActionOptions(), func(f *filter) *domain.AuditAction { return &f.Action }),
-		firstDay(zone, "from", "From", func(f *filter, day time.Time) { f.From = &day }),
-		lastDay(zone, "to", "Until", func(f *filter, day time.Time) { f.To = &day }),
+		dayControl(cal, "from", "From", theFirst, func(f *filter, day time.Time) { f.From = &day }),
+		dayControl(cal, "to", "Until", theLast, func(f *filter, day time.Time) { f.To = &day }),
 	}
 }
 
@@ -46,7 +46,7 @@ const maxWho = 500
 
 // ShowAudit lists the audit log.
 func (s *Server) ShowAudit(c echo.Context, v *Visit) error {
-	filter, shown, errs := readFilters(c.QueryParams(), auditControls(v.Staff.Zone()))
+	filter, shown, errs := readFilters(c.QueryParams(), auditControls(s.calendar(v)))
 	before, err := beforeIn(c, domain.ParseAuditID)
 	if err != nil {
 		return err
@@ -69,7 +69,7 @@ func (s *Server) ShowAudit(c echo.Context, v *Visit) error {
 // ExportAudit streams the filtered log as CSV, of any length.
 func (s *Server) ExportAudit(c echo.Context, v *Visit) error {
 	zone := v.Staff.Zone()
-	filter, _, errs := readFilters(c.QueryParams(), auditControls(zone))
+	filter, _, errs := readFilters(c.QueryParams(), auditControls(s.calendar(v)))
 	if len(errs) > 0 {
 		return web.Invalid(errs)
 	}

@@ -68,7 +68,8 @@ func (s *Server) billingPage(c echo.Context, v *Visit, status int, errs form.Err
 	if err != nil {
 		return echo.ErrNotFound
 	}
-	page := view.BillingPage{Page: s.page(v, "Billing"), Transfer: s.Billing.Ledger.Terms.Seller.Transfer, DueDays: s.Billing.Ledger.Terms.DueDays}
+	page := view.BillingPage{Page: s.page(v, "Billing"), DueDays: s.Billing.Ledger.Terms.DueDays}
+	page.Transfer, page.Contact = s.Billing.Ledger.Terms.Seller.Transfer, s.Billing.Ledger.Terms.Contact
 	page.Errors = view.ErrorItems(errs)
 	page.Live = view.Live{Topics: domain.InvoiceChanged}
 	if page.Use, err = s.billingUse(c, v); err != nil {
@@ -137,7 +138,9 @@ func (s *Server) ChangeBillingEmail(c echo.Context, v *Visit) error {
 // spendForm is the account's spend limits, as they were typed if that was wrong.
 func (s *Server) spendForm(c echo.Context, v *Visit, errs form.Errors) (view.SpendForm, error) {
 	if errs != nil && c.Request().PostForm.Has("spend_cap") {
-		return view.SpendForm(typedSpend(c)), nil
+		typed := typedSpend(c)
+		stops := slices.ContainsFunc(errs, func(e form.Error) bool { return e.Rule.Code == "spend_cap_stops" })
+		return view.SpendForm{Cap: typed.Cap, Alerts: typed.Alerts, StopNow: typed.StopNow, Stops: stops || typed.StopNow}, nil
 	}
 	limits, err := s.Billing.SpendLimits(c.Request().Context(), v.Scope.AccountID)
 	var out view.SpendForm
@@ -151,7 +154,7 @@ func (s *Server) spendForm(c echo.Context, v *Visit, errs form.Errors) (view.Spe
 }
 
 func typedSpend(c echo.Context) billing.SpendParams {
-	typed := billing.SpendParams{Cap: c.FormValue("spend_cap")}
+	typed := billing.SpendParams{Cap: c.FormValue("spend_cap"), StopNow: c.FormValue("stop_now") != ""}
 	for i := range typed.Alerts {
 		typed.Alerts[i] = c.FormValue(billing.AlertField(i))
 	}
@@ -319,7 +322,7 @@ func (s *Server) ShowInvoice(c echo.Context, v *Visit) error {
 	if err != nil {
 		return err
 	}
-	page := view.InvoicePage{Page: s.page(v, invoice.Title()+" "+invoice.NumberText()), Invoice: invoice}
+	page := view.InvoicePage{Page: s.page(v, invoice.Title()+" "+invoice.NumberText()), Invoice: invoice, Contact: s.Billing.Ledger.Terms.Contact}
 	page.Live = view.Live{Topics: domain.InvoiceChanged}
 	if page.Cards, page.Card, err = s.Billing.Card(c.Request().Context(), v.Scope.AccountID); err != nil {
 		return err

@@ -160,7 +160,7 @@ func (a *agreeing) compare(finance *harness.StaffBrowser) {
 	if included != nil && a.carried+a.used > *included {
 		texts = append(texts, fmt.Sprintf("%d included + %d extra", *included, a.carried+a.used-*included))
 		if !a.cancelled {
-			texts = append(texts, fmt.Sprintf("used %d of your %d included sessions", a.carried+a.used, *included))
+			texts = append(texts, fmt.Sprintf("used all your %d included sessions", *included))
 		}
 	}
 	finance.WantPage(finance.Get(billingPage), http.StatusOK, texts...)

@@ -39,8 +39,8 @@ func TestBillingEmails(t *testing.T) {
 	extraUse(h, 13)
 	h.OK(h.Service.Billing.SetSpendLimits(h.Context(), h.Account.AccountID, harness.Operator, billing.SpendParams{Cap: "500"}))
 	atOnce(func() { bill(h) })
-	used := box.Email(to, "You’ve used 13 of your 10 included sessions")
-	if !strings.Contains(used.Text, "That is 3 extra at $10 each.") || !strings.Contains(used.Text, "Live sessions stop at the spend cap of $500.") || strings.Contains(used.Text, "Nothing stops") {
+	used := box.Email(to, "You’ve used all your 10 included sessions, and 3 extra")
+	if !strings.Contains(used.Text, "That is 3 extra at $10 each. This period has cost $30.00 so far.") || !strings.Contains(used.Text, "Live sessions stop at the spend cap of $500.") || strings.Contains(used.Text, "Nothing stops") {
 		t.Errorf("the email about usage:\n%s", used.Text)
 	}
 	invoice := h.LastInvoice(h.Account.AccountID)

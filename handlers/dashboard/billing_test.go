@@ -65,8 +65,8 @@ func TestBillingPages(t *testing.T) {
 	h.Clock.Advance(10 * 24 * time.Hour)
 	finance = h.Staff(domain.RoleFinance)
 	finance.WantPage(finance.Get(page), http.StatusOK, "CAN-000001", "$0.00", "12 live sessions", "$20.00", "includes $1.82 GST", "At this rate: about 37 sessions, $270, by 20 January.",
-		"12 live sessions this period: 10 included + 2 extra", "12 sessions used: 10 included and 2 extra", "You’ve used 12 of your 10 included sessions. Each extra session costs $10.")
-	finance.WantPage(finance.Get(page+"/plan?plan=professional"), http.StatusOK, "$20.00 so far stay on its invoice", "88 are left")
+		"12 live sessions this period: 10 included + 2 extra", "12 sessions used: 10 included and 2 extra", "You’ve used all your 10 included sessions. 2 extra sessions cost $20.00 so far. Each further one costs $10.")
+	finance.WantPage(finance.Get(page+"/plan?plan=professional"), http.StatusOK, "$20.00 so far stay on its invoice", "88 are left", "(AUD)")
 
 	// Enterprise is an operator's to give.
 	choice := finance.WantPage(finance.Get(page+"/plan"), http.StatusOK, "Live sessions without a limit", "By agreement: talk to us")
@@ -77,7 +77,7 @@ func TestBillingPages(t *testing.T) {
 	finance.WantPage(finance.Post(page+"/plan", url.Values{"plan": {"enterprise"}}), http.StatusUnprocessableEntity, "Contact us for this plan")
 
 	// Cancelling says what it comes to, and can be taken back.
-	finance.WantPage(finance.Get(page+"/cancel"), http.StatusOK, "You can’t create live sessions from now on", "The invoice of $20.00 is issued at once", "20 Jan 2027",
+	finance.WantPage(finance.Get(page+"/cancel"), http.StatusOK, "You can’t create live sessions once you have cancelled, also if the subscription ends later.", "(AUD)", "The invoice of $20.00 is issued at once", "20 Jan 2027",
 		"If you subscribe again before 20 Jan 2027", "count against those included in the new one")
 	finance.WantPage(finance.Post(page+"/cancel", url.Values{"when": {"end"}}), http.StatusUnprocessableEntity, "Enter a reason")
 	finance.WantRedirect(finance.Post(page+"/cancel", url.Values{"when": {"end"}, "reason": {harness.Hostile}}), page)
@@ -125,7 +125,7 @@ func TestBillingPages(t *testing.T) {
 	finance.WantPage(finance.Post(page+"/subscribe", url.Values{}), http.StatusUnprocessableEntity, "Choose one of the plans")
 	finance.WantRedirect(finance.Post(page+"/subscribe", url.Values{"plan": {"starter"}}), page)
 	finance.WantPage(finance.Get(page), http.StatusOK, "Starter", "Active", "0 live sessions this period; with 12 carried over: 10 included + 2 extra",
-		"12 sessions from the cancelled period count against those included in this one", "You’ve used 12 of your 10 included sessions.")
+		"12 sessions from the cancelled period count against those included in this one", "You’ve used all your 10 included sessions. Each extra session costs $10.")
 	finance.WantPage(finance.Get("/dashboard/live"), http.StatusOK, "0 live sessions this period; with 12 carried over: 10 included + 2 extra")
 	finance.WantPage(finance.Get(page+"/cancel"), http.StatusOK, "If you subscribe again before 20 Jan 2027")
 	h.Clock.Advance(7 * 24 * time.Hour)

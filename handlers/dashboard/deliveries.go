@@ -20,33 +20,52 @@ import (
 const deliveriesPerPage = 25
 
 // deliveryControls are the filters of the delivery log.
-func deliveryControls(endpoints []domain.Endpoint, zone *time.Location) []control[webhooks.DeliveryFilter] {
+func deliveryControls(endpoints []domain.Endpoint, cal calendar) []control[webhooks.DeliveryFilter] {
 	type filter = webhooks.DeliveryFilter
 	return []control[filter]{
-		chooses("state", "State", "All", view.DeliveryStateOptions(), func(f *filter) *domain.DeliveryState { return &f.State }),
+		{Control: view.Control{Name: "state", Label: "State", All: "All", Options: view.DeliveryStateOptions()}, read: func(f *filter, text string) string {
+			if !deliveryState(&f.DeliveryFilter, text) {
+				return notOffered
+			}
+			return ""
+		}},
 		chooses("type", "Event", "All", view.EventOptions(), func(f *filter) *domain.EventType { return &f.Type }),
 		chooses("status", "Last result", "All", view.ResultOptions(true), func(f *filter) *string { return &f.Status }),
-		{view.Control{Name: "endpoint", Label: "Endpoint", All: "All", Options: view.EndpointOptions(endpoints)}, func(f *filter, text string) string {
+		{Control: view.Control{Name: "endpoint", Label: "Endpoint", All: "All", Options: view.EndpointOptions(endpoints)}, read: func(f *filter, text string) string {
 			var errs form.Errors
 			f.Endpoint, errs = endpointIn(text, nil)
 			return errs.For("endpoint")
 		}},
-		{view.Control{Name: "session", Label: "Session", Type: "text", Example: "sess_…"}, func(f *filter, text string) string {
+		{Control: view.Control{Name: "session", Label: "Session", Type: "text", Example: "sess_…"}, read: func(f *filter, text string) string {
 			id, err := domain.ParseSessionID(text)
 			if f.Session = &id; err != nil {
 				return "Enter a session’s id"
 			}
 			return ""
 		}},
-		firstDay(zone, "from", "From", func(f *filter, day time.Time) { f.Since = &day }),
-		lastDay(zone, "to", "Until", func(f *filter, day time.Time) { f.Until = &day }),
+		dayControl(cal, "from", "From", theFirst, func(f *filter, day time.Time) { f.Since = &day }),
+		dayControl(cal, "to", "Until", theLast, func(f *filter, day time.Time) { f.Until = &day }),
 	}
+}
+
+// deliveryState sets what an option of states means, and reports whether there is one.
+func deliveryState(f *domain.DeliveryFilter, text string) bool {
+	switch text {
+	case view.FailingNow:
+		f.Failing = true
+	case view.Waiting:
+		f.State, f.Failing = domain.DeliveryPending, true
+	default:
+		f.State = domain.DeliveryState(text)
+		return slices.Contains(domain.DeliveryStates, f.State)
+	}
+	return true
 }
 
 // readDeliveryFilters reads the filters of the delivery log, and reports invalid
 // ones.
-func readDeliveryFilters(values url.Values, endpoints []domain.Endpoint, zone *time.Location) (webhooks.DeliveryFilter, view.Filters, form.Errors) {
-	f, shown, errs := readFilters(values, deliveryControls(endpoints, zone))
+func readDeliveryFilters(values url.Values, endpoints []domain.Endpoint, cal calendar) (webhooks.DeliveryFilter, view.Filters, form.Errors) {
+	f, shown, errs := readFilters(values, deliveryControls(endpoints, cal))
 	if f.Since != nil && f.Until != nil && !f.Since.Before(*f.Until) {
 		f.Since, f.Until = nil, nil
 		errs = append(errs, form.Error{Field: "to", Message: "Until must not be before from"})

@@ -18,7 +18,7 @@ const eventsPerPage = 25
 func eventControls() []control[domain.EventSearch] {
 	type filter = domain.EventSearch
 	return []control[filter]{
-		{view.Control{Name: "q", Label: "Id or sequence", Type: "search", Example: "evt_…, sess_…, 1042"}, readEventID},
+		{Control: view.Control{Name: "q", Label: "Id or sequence", Type: "search", Example: "evt_…, sess_…, 1042"}, read: readEventID},
 		chooses("type", "Event", "All", view.EventOptions(), func(f *filter) *domain.EventType { return &f.Type }),
 	}
 }

@@ -113,7 +113,7 @@ func TestWhatNeedsYou(t *testing.T) {
 	days := 2
 	h.NewSession(h.TestScope(), domain.NewSession{ExpiresInDays: &days})
 	developer.WantPage(developer.Get("/dashboard/test"), http.StatusOK, "lender.example has failed since 20 Nov 2026, 2:04 pm, 12 failed attempts.").
-		Offers("Show failed deliveries").Hides("Nothing needs")
+		Offers("Show deliveries").Hides("Nothing needs")
 	page := support.WantPage(support.Get("/dashboard/test"), http.StatusOK, "1 link expires within 3 days.").Hides("has failed")
 	support.WantPage(support.Get(page.Link("Show sessions")), http.StatusOK, "Expiring soon", "1 session")
 	h.Clock.Advance(49 * time.Hour)

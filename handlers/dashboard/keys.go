@@ -64,6 +64,9 @@ func (s *Server) ShowNewKey(c echo.Context, v *Visit) error {
 	return web.Render(c, http.StatusOK, view.NewKey(view.NewKeyPage{Page: s.page(v, "New API key"), Full: true}))
 }
 
+// fullAndPermissions answers a form that asks for two keys in one.
+const fullAndPermissions = "You ticked permissions and chose a key that can do everything. Choose “Only what is ticked here”, or untick them"
+
 // CreateKey creates a key and shows it once, in the response to the POST: no
 // page that can be loaded again has it.
 func (s *Server) CreateKey(c echo.Context, v *Visit) error {
@@ -72,18 +75,28 @@ func (s *Server) CreateKey(c echo.Context, v *Visit) error {
 		return err
 	}
 	page := view.NewKeyPage{
-		Page: s.page(v, "New API key"), Name: values.Get("name"), Full: values.Get("access") != "restricted",
+		Page: s.page(v, "New API key"), Name: values.Get("name"), Full: values.Get("access") == "full",
 		Permissions: values["permissions"], Expires: values.Get("expires_at"), Networks: values.Get("networks"),
 	}
 	params := keys.Params{Name: page.Name, Networks: page.Networks}
-	if !page.Full {
+	var errs form.Errors
+	switch {
+	case page.Full && len(page.Permissions) > 0: // one of the two wasn't meant
+		errs = append(errs, form.Error{Field: "permissions", Message: fullAndPermissions})
+	case !page.Full:
 		params.Permissions = domain.Permissions{}
 		for _, p := range page.Permissions {
 			params.Permissions = append(params.Permissions, domain.Permission(p))
 		}
 	}
-	end, errs := dayIn("expires_at", strings.TrimSpace(page.Expires), v.Staff.Zone(), 1, nil) // the day itself included
-	params.ExpiresAt = end
+	if cal := s.calendar(v); strings.TrimSpace(page.Expires) != "" {
+		if day, message := cal.day("Last day it works", page.Expires, theLast); message != "" {
+			errs = append(errs, form.Error{Field: "expires_at", Message: message})
+		} else {
+			after := cal.startOf(day, theLast)
+			params.ExpiresAt = &after
+		}
+	}
 	if errs == nil {
 		var key domain.APIKey
 		var text string

@@ -27,7 +27,7 @@ const (
 	usualRedeliverySpan = 24 * time.Hour
 )
 
-// ShowRedeliveries asks which failed deliveries to resend, counts them, and
+// ShowRedeliveries asks which deliveries to resend, counts them, and
 // lists earlier redeliveries.
 func (s *Server) ShowRedeliveries(c echo.Context, v *Visit) error {
 	values := c.QueryParams()
@@ -44,8 +44,9 @@ func (s *Server) ShowRedeliveries(c echo.Context, v *Visit) error {
 // redeliveriesPage shows the form, and the count if the values ask for it.
 func (s *Server) redeliveriesPage(c echo.Context, v *Visit, status int, values url.Values) error {
 	ctx := c.Request().Context()
-	filter, rate, shown, errs := redeliveryParams(values, v.Staff.Zone())
+	filter, rate, shown, errs := redeliveryParams(values, s.calendar(v))
 	page := view.RedeliveriesPage{Page: s.page(v, "Retry failed deliveries"), Params: shown}
+	page.Live = view.Live{Topics: domain.DeliveryChanged}
 	if values.Get("preview") != "" && errs == nil {
 		preview, err := s.Webhooks.PreviewRedelivery(ctx, v.Scope, filter, rate, domain.CountMost)
 		if errs = web.ValidationErrors(err); errs == nil && err != nil {
@@ -54,7 +55,7 @@ func (s *Server) redeliveriesPage(c echo.Context, v *Visit, status int, values u
 		if errs == nil {
 			page.Preview = &view.RedeliveryPreview{
 				Matched: preview.Matched, OrMore: preview.Matched == domain.CountMost,
-				AtLeast: time.Duration(preview.Matched/int64(rate)) * time.Second,
+				AtLeast: time.Duration(preview.Matched/int64(rate)) * time.Second, Waiting: preview.Waiting,
 			}
 			for _, e := range preview.Endpoints {
 				page.Preview.Endpoints = append(page.Preview.Endpoints, view.EndpointCount{Origin: e.Origin, Count: e.Count})
@@ -76,18 +77,35 @@ func (s *Server) redeliveriesPage(c echo.Context, v *Visit, status int, values u
 }
 
 // redeliveryParams reads which deliveries to resend and how fast.
-func redeliveryParams(values url.Values, zone *time.Location) (f webhooks.DeliveryFilter, rate int, shown view.RedeliveryParams, errs form.Errors) {
+func redeliveryParams(values url.Values, cal calendar) (f webhooks.DeliveryFilter, rate int, shown view.RedeliveryParams, errs form.Errors) {
 	shown = view.RedeliveryParams{
-		Since: values.Get("since"), Until: values.Get("until"), Endpoint: values.Get("endpoint"),
+		Since: values.Get("since"), Until: values.Get("until"), Endpoint: values.Get("endpoint"), State: values.Get("state"),
 		Type: values.Get("type"), Status: values.Get("status"), Rate: values.Get("rate"),
 	}
-	f.Since, errs = timeIn("since", shown.Since, zone, theFirst, errs)
-	if strings.TrimSpace(shown.Since) == "" {
+	read := func(field, label string, text *string, which end) (at *time.Time) {
+		if strings.TrimSpace(*text) == "" {
+			return nil
+		}
+		at, message := cal.time(label, *text, which)
+		if message != "" {
+			errs = append(errs, form.Error{Field: field, Message: message})
+		} else {
+			_, *text = cal.written(*at)
+		}
+		return at
+	}
+	if f.Since = read("since", "Events from", &shown.Since, theFirst); strings.TrimSpace(shown.Since) == "" {
 		errs = append(errs, form.Error{Field: "since", Message: "Enter the time from which failed deliveries are resent"})
 	}
-	f.Until, errs = timeIn("until", shown.Until, zone, theLast, errs)
+	f.Until = read("until", "Until", &shown.Until, theLast)
 	if f.Since != nil && f.Until != nil && !f.Since.Before(*f.Until) {
 		errs = append(errs, form.Error{Field: "until", Message: "Until must be later than from"})
+	}
+	if shown.State == "" {
+		shown.State = string(domain.DeliveryFailed)
+	}
+	if !deliveryState(&f.DeliveryFilter, shown.State) || f.State != domain.DeliveryFailed && !f.Failing {
+		errs = append(errs, noChoice("state"))
 	}
 	f.Endpoint, errs = endpointIn(shown.Endpoint, errs)
 	f.Type, errs = choiceIn("type", shown.Type, domain.EventTypes, errs)
@@ -109,7 +127,7 @@ func (s *Server) StartRedelivery(c echo.Context, v *Visit) error {
 		return err
 	}
 	values.Set("preview", "1")
-	filter, rate, _, errs := redeliveryParams(values, v.Staff.Zone())
+	filter, rate, _, errs := redeliveryParams(values, s.calendar(v))
 	if errs != nil {
 		return s.redeliveriesPage(c, v, http.StatusUnprocessableEntity, values)
 	}

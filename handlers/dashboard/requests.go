@@ -29,7 +29,7 @@ func (s *Server) ShowRequests(c echo.Context, v *Visit) error {
 	if err != nil {
 		return err
 	}
-	filter, shown, errs := readRequestFilters(c.QueryParams(), keys, v.Staff.Zone())
+	filter, shown, errs := readRequestFilters(c.QueryParams(), keys, s.calendar(v))
 	before, err := beforeIn(c, domain.ParseRequestID)
 	if err != nil {
 		return err
@@ -85,17 +85,10 @@ func (s *Server) ShowRequest(c echo.Context, v *Visit) error {
 }
 
 // requestControls are the filters of the log of API requests with those keys.
-func requestControls(keys []domain.APIKey, zone *time.Location) []control[requestFilter] {
+func requestControls(keys []domain.APIKey, cal calendar) []control[requestFilter] {
 	type filter = requestFilter
-	at := func(name, label string, twice hourTwice, set func(*filter, *time.Time)) control[filter] {
-		return control[filter]{view.Control{Name: name, Label: label, Type: "datetime-local"}, func(f *filter, text string) string {
-			at, errs := timeIn(name, text, zone, twice, nil)
-			set(f, at)
-			return errs.For(name)
-		}}
-	}
 	return []control[filter]{
-		{view.Control{Name: "id", Label: "Request id", Type: "search", Example: "req_…"}, func(f *filter, text string) string {
+		{Control: view.Control{Name: "id", Label: "Request id", Type: "search", Example: "req_…"}, read: func(f *filter, text string) string {
 			id, err := domain.ParseRequestID(text)
 			if f.ID = &id; err != nil {
 				return "Enter a whole request id, as in X-Request-Id: req_ and 26 characters"
@@ -105,7 +98,7 @@ func requestControls(keys []domain.APIKey, zone *time.Location) []control[reques
 		chooses("status", "Status", "All", choices(statusChoices()), func(f *filter) *string { return &f.status }),
 		chooses("code", "Error code", "All", choices(codesOf(0)), func(f *filter) *domain.Code { return &f.code }),
 		chooses("method", "Method", "All", choices(domain.RequestMethods), func(f *filter) *string { return &f.Method }),
-		{view.Control{Name: "key", Label: "Key", All: "All", Options: view.KeyOptions(keys)}, func(f *filter, text string) string {
+		{Control: view.Control{Name: "key", Label: "Key", All: "All", Options: view.KeyOptions(keys)}, read: func(f *filter, text string) string {
 			at := slices.IndexFunc(keys, func(k domain.APIKey) bool { return k.ID.String() == text })
 			if at < 0 {
 				return notOffered
@@ -113,8 +106,8 @@ func requestControls(keys []domain.APIKey, zone *time.Location) []control[reques
 			f.Key = &keys[at].ID
 			return ""
 		}},
-		at("from", "From", theFirst, func(f *filter, t *time.Time) { f.From = t }),
-		at("to", "Until", theLast, func(f *filter, t *time.Time) { f.To = t }),
+		timeControl(cal, "from", "From", theFirst, func(f *filter, t *time.Time) { f.From = t }),
+		timeControl(cal, "to", "Until", theLast, func(f *filter, t *time.Time) { f.To = t }),
 	}
 }
 
@@ -126,8 +119,8 @@ type requestFilter struct {
 }
 
 // readRequestFilters reads the filters of the log, and reports invalid ones.
-func readRequestFilters(values url.Values, keys []domain.APIKey, zone *time.Location) (domain.RequestFilter, view.Filters, form.Errors) {
-	f, shown, errs := readFilters(values, requestControls(keys, zone))
+func readRequestFilters(values url.Values, keys []domain.APIKey, cal calendar) (domain.RequestFilter, view.Filters, form.Errors) {
+	f, shown, errs := readFilters(values, requestControls(keys, cal))
 	f.Status, f.Codes = statusAndCodes(f.status, f.code)
 	if f.From != nil && f.To != nil && !f.From.Before(*f.To) {
 		errs = append(errs, form.Error{Field: "to", Message: "Until must be after from"})

@@ -20,16 +20,16 @@ import (
 const sessionsPerPage = 25
 
 // sessionControls are the filters of the list of sessions.
-func sessionControls(zone *time.Location, now time.Time) []control[domain.SessionFilter] {
+func sessionControls(cal calendar, now time.Time) []control[domain.SessionFilter] {
 	type filter = domain.SessionFilter
 	return []control[filter]{
-		{view.Control{Name: "q", Label: "Name, email, reference or id", Type: "search"}, func(f *filter, text string) string {
+		{Control: view.Control{Name: "q", Label: "Name, email, reference or id", Type: "search"}, read: func(f *filter, text string) string {
 			if f.Search, _ = form.CleanText(text, len(text)); f.Search == "" {
 				return "Enter a name, an email address, a reference or a session id"
 			}
 			return ""
 		}},
-		{view.Control{Name: "status", Label: "State", All: "All", Options: view.StatusOptions()}, func(f *filter, text string) string {
+		{Control: view.Control{Name: "status", Label: "State", All: "All", Options: view.StatusOptions()}, read: func(f *filter, text string) string {
 			if text == view.Expiring {
 				until := now.AddDate(0, 0, view.ExpiringDays)
 				f.ExpiresBefore = &until
@@ -41,11 +41,11 @@ func sessionControls(zone *time.Location, now time.Time) []control[domain.Sessio
 			}
 			return ""
 		}},
-		firstDay(zone, "from", "Created from", func(f *filter, day time.Time) {
+		dayControl(cal, "from", "Created from", theFirst, func(f *filter, day time.Time) {
 			after := day.Add(-time.Microsecond) // the filter's bounds are exclusive
 			f.CreatedAfter = &after
 		}),
-		lastDay(zone, "to", "Created until", func(f *filter, day time.Time) { f.CreatedBefore = &day }),
+		dayControl(cal, "to", "Created until", theLast, func(f *filter, day time.Time) { f.CreatedBefore = &day }),
 	}
 }
 
@@ -53,7 +53,7 @@ func sessionControls(zone *time.Location, now time.Time) []control[domain.Sessio
 // of one, leads to its session.
 func (s *Server) ListSessions(c echo.Context, v *Visit) error {
 	ctx := c.Request().Context()
-	filter, shown, errs := readFilters(c.QueryParams(), sessionControls(v.Staff.Zone(), s.Clock.Now()))
+	filter, shown, errs := readFilters(c.QueryParams(), sessionControls(s.calendar(v), s.Clock.Now()))
 	if id, found, err := s.Sessions.Find(ctx, v.Scope, shown.Value("q")); err != nil {
 		return err
 	} else if found {
@@ -179,7 +179,7 @@ func (s *Server) CreateSession(c echo.Context, v *Visit) error {
 // ExportSessions streams the filtered list as CSV, of any length.
 func (s *Server) ExportSessions(c echo.Context, v *Visit) error {
 	zone := v.Staff.Zone()
-	filter, _, errs := readFilters(c.QueryParams(), sessionControls(zone, s.Clock.Now()))
+	filter, _, errs := readFilters(c.QueryParams(), sessionControls(s.calendar(v), s.Clock.Now()))
 	if len(errs) > 0 {
 		return web.Invalid(errs)
 	}

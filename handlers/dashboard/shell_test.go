@@ -22,7 +22,7 @@ func TestTitlesSayWhatIsShown(t *testing.T) {
 		"sessions/" + unnamed.ID.String():         "Test: " + domain.SessionReference(unnamed.ID) + " · Session – Candor",
 		"sessions":                                "Test: Sessions – Candor",
 		"sessions?status=completed&q=craig":       "Test: craig, Completed · Sessions – Candor",
-		"sessions?from=2026-11-01&status=pending": "Test: Not opened, created from 2026-11-01 · Sessions – Candor",
+		"sessions?from=2026-11-01&status=pending": "Test: Not opened, created from 1 Nov 2026 · Sessions – Candor",
 		"requests?method=GET":                     "Test: GET · API requests – Candor",
 		"audit?who=someone":                       "someone · Audit log – Candor",
 	} {

@@ -105,7 +105,9 @@ func TestSpendCapOfNothing(t *testing.T) {
 	h := harness.New(t)
 	extraUse(h, 11)
 	finance := h.Staff(domain.RoleFinance)
-	finance.WantRedirect(finance.Post(billingSpend, spendForm("0")), billingPage)
+	stopped := spendForm("0")
+	stopped.Set("stop_now", "yes")
+	finance.WantRedirect(finance.Post(billingSpend, stopped), billingPage)
 	if status, code := createLive(h, "a"); status != http.StatusForbidden || code != "spend_cap_reached" {
 		t.Errorf("beyond a cap of nothing: %d %s", status, code)
 	}

@@ -229,7 +229,7 @@ func TestEndpointsHealth(t *testing.T) {
 	count(bad.EndpointID, now.Add(-time.Hour), 3, 0, 10*time.Second, 3)
 	page := developer.WantPage(developer.Get(path), http.StatusOK, "1 endpoint failing.",
 		"b.example since 20 Nov 2026, 1:04 pm, 3 failed attempts 0.0% of 3 attempts Failing 10.1 s", "a.example 99.8% of 1,000 attempts Arriving 104 ms")
-	page.LeadsTo(path + "?state=failed")
+	page.LeadsTo(path + "?endpoint=" + bad.EndpointID.String() + "&state=failing")
 	if text := page.Text(); strings.Index(text, "Deliveries, newest") > strings.Index(text, "Success, 30 days") {
 		t.Error("the log isn't first")
 	}

@@ -38,6 +38,7 @@ type Terms struct {
 	GSTBasisPoints int // of the amount without it; 1000 is 10 %, 0 for no GST
 	DueDays        int // after the invoice is issued
 	Seller         domain.Seller
+	Contact        string // email address for questions about invoices, "" for none
 }
 
 // dueAt returns when an invoice that is issued at now is due. A transfer can arrive until

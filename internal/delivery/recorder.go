@@ -147,34 +147,40 @@ func (r *recorder) persist(batch []recorded) error {
 }
 
 // healthOf sums up the attempts at each endpoint, in the order they ended.
-func healthOf(batch []recorded) []db.EndpointHealth {
-	var out []db.EndpointHealth
-	index := map[domain.EndpointID]int{}
+func healthOf(batch []recorded) (out []db.EndpointHealth) {
+	made := map[domain.EndpointID][]domain.DeliveryAttempt{}
 	for _, one := range batch {
-		i, ok := index[one.endpoint]
-		if !ok {
-			i = len(out)
-			index[one.endpoint] = i
-			out = append(out, db.EndpointHealth{ID: one.endpoint})
-		}
-		h := &out[i]
-		at := one.outcome.StartedAt
-		h.At, h.StatusCode, h.ErrorClass = at, 0, ""
-		if one.outcome.StatusCode != nil {
-			h.StatusCode = *one.outcome.StatusCode
-		}
-		h.Failures++
-		delivered := int64(0)
-		if one.outcome.ErrorClass == nil {
-			h.Failures, h.SuccessAt, delivered = 0, &at, 1
-		} else {
-			h.ErrorClass = *one.outcome.ErrorClass
-		}
-		times := make([]int64, domain.AttemptStep(time.Duration(one.outcome.DurationMS)*time.Millisecond)+1)
-		times[len(times)-1] = 1
-		h.Counted.Add(1, delivered, times)
+		made[one.endpoint] = append(made[one.endpoint], one.outcome.DeliveryAttempt)
+	}
+	for endpoint, attempts := range made {
+		out = append(out, HealthOf(endpoint, attempts))
 	}
 	// All recorders lock the rows in the same order, so they can't deadlock.
 	slices.SortFunc(out, func(a, b db.EndpointHealth) int { return cmp.Compare(a.ID.String(), b.ID.String()) })
 	return out
+}
+
+// HealthOf sums up attempts at an endpoint on one day, in the order they ended.
+func HealthOf(endpoint domain.EndpointID, attempts []domain.DeliveryAttempt) db.EndpointHealth {
+	h := db.EndpointHealth{ID: endpoint}
+	for i := range attempts {
+		a := &attempts[i]
+		h.At, h.StatusCode, h.ErrorClass = a.StartedAt, 0, ""
+		if a.StatusCode != nil {
+			h.StatusCode = *a.StatusCode
+		}
+		delivered := int64(0)
+		if a.ErrorClass == nil {
+			h.Failures, h.SuccessAt, delivered = 0, &a.StartedAt, 1
+		} else {
+			if h.Failures++; h.Failures == 1 {
+				h.FailingAt = a.StartedAt
+			}
+			h.ErrorClass = *a.ErrorClass
+		}
+		times := make([]int64, domain.AttemptStep(time.Duration(a.DurationMS)*time.Millisecond)+1)
+		times[len(times)-1] = 1
+		h.Counted.Add(1, delivered, times)
+	}
+	return h
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"candor/db"
+	"candor/internal/delivery"
 	"candor/internal/domain"
 	"candor/internal/sample"
 	"candor/internal/webhook"
@@ -170,24 +171,21 @@ func (h *history) deliver(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// health stores what all the attempts say of an endpoint.
+// health counts the attempts at an endpoint, a day at a time.
 func (h *history) health(ctx context.Context, tx *db.Tx, id domain.EndpointID, made []domain.DeliveryAttempt) error {
 	slices.SortFunc(made, func(a, b domain.DeliveryAttempt) int {
 		return cmp.Compare(a.StartedAt.UnixMilli(), b.StartedAt.UnixMilli())
 	})
-	e := domain.Endpoint{ID: id}
-	for i := range made {
-		a := &made[i]
-		e.LastStatusCode, e.LastErrorClass = a.StatusCode, a.ErrorClass
-		e.Gone = a.StatusCode != nil && *a.StatusCode == 410
-		if a.ErrorClass == nil {
-			e.ConsecutiveFailures, e.FailingSince, e.LastSuccessAt = 0, nil, &a.StartedAt
-			continue
+	for len(made) > 0 {
+		day := made[0].StartedAt.UTC().Truncate(24 * time.Hour)
+		n := slices.IndexFunc(made, func(a domain.DeliveryAttempt) bool { return a.StartedAt.Sub(day) >= 24*time.Hour })
+		if n < 0 {
+			n = len(made)
 		}
-		e.ConsecutiveFailures, e.LastFailureAt = e.ConsecutiveFailures+1, &a.StartedAt
-		if e.FailingSince == nil {
-			e.FailingSince = &a.StartedAt
+		if err := tx.CountAttempts(ctx, []db.EndpointHealth{delivery.HealthOf(id, made[:n])}); err != nil {
+			return err
 		}
+		made = made[n:]
 	}
-	return tx.SetEndpointHealth(ctx, &e)
+	return nil
 }

@@ -57,6 +57,7 @@ type DeliveryFilter struct {
 	Session  *SessionID
 	Since    *time.Time // created then or later
 	Until    *time.Time // created before
+	Failing  bool       // its last attempt failed, and it waits for the next, or its endpoint hasn't answered with 2xx since
 }
 
 // DeliveryFilters are the filters of lists of deliveries.
@@ -68,6 +69,7 @@ var DeliveryFilters = []Filter[DeliveryFilter]{
 	{Name: "session", Column: "session_id", Index: "event_session_idx", Value: func(f *DeliveryFilter) any { return given(f.Session) }},
 	{Name: "since", Column: "created_at", Compare: AtLeast, Index: "event_sequence_key", Value: func(f *DeliveryFilter) any { return given(f.Since) }},
 	{Name: "until", Column: "created_at", Compare: Below, Index: "event_sequence_key", Value: func(f *DeliveryFilter) any { return given(f.Until) }},
+	{Name: "failing", Index: "delivery_ended_badly_idx", Value: func(f *DeliveryFilter) any { return set(f.Failing) }},
 }
 
 // NewDelivery returns the delivery of an event to a URL of an endpoint, due at
@@ -184,8 +186,8 @@ type FailedAt struct {
 	Count      int64      `db:"count"`
 }
 
-// A Redelivery sends many failed deliveries again, each under its own id, at a
-// rate that the partner chooses. It fixes the deliveries when it starts: one
+// A Redelivery sends many deliveries again that failed or wait for their next attempt
+// (D107), each under its own id, at a rate that the partner chooses. It fixes the deliveries when it starts: one
 // that fails again isn't sent once more.
 type Redelivery struct {
 	ID         RedeliveryID    `db:"id"`
@@ -200,7 +202,7 @@ type Redelivery struct {
 	State      RedeliveryState `db:"state"`
 	Matched    int64           `db:"matched"`
 	Requeued   int64           `db:"requeued"`
-	Skipped    int64           `db:"skipped"` // no longer failed when it was their turn
+	Skipped    int64           `db:"skipped"` // delivered, cancelled or being sent when it was their turn
 	CreatedBy  string          `db:"created_by"`
 	CreatedAt  time.Time       `db:"created_at"`
 	FinishedAt *time.Time      `db:"finished_at"` // nil if it is running
@@ -222,7 +224,7 @@ const (
 	RedeliveryStopped RedeliveryState = "stopped"
 )
 
-// NewRedelivery returns a running redelivery of the failed deliveries in the
+// NewRedelivery returns a running redelivery of the deliveries in the
 // scope that match the filter, started at now by the person named in by.
 func NewRedelivery(scope Scope, f DeliveryFilter, rate int, by string, now time.Time) *Redelivery {
 	r := &Redelivery{

@@ -1,4 +1,6 @@
 // The script of every page of the dashboard.
+import "./access.js";
+import "./calendar.js";
 import "./chart.js";
 import "./copy.js";
 import "./export.js";

@@ -6,18 +6,15 @@ function address(form) {
   return form.getAttribute("action") + (query && "?" + query);
 }
 
-// Choosing by key passes over options, so it waits for the last of them. Each digit of
-// a year that is typed makes a whole date: of the year 2, 20, 202 and 2026.
+// Choosing by key passes over options, so it waits for the last of them.
 let waiting;
 document.addEventListener("change", (event) => {
   const form = event.target.closest("form.filters");
-  if (!form || !event.target.matches("select, [type=date], [type=datetime-local]")) return;
+  if (!form || !event.target.matches("select, [data-date]")) return;
   clearTimeout(waiting);
-  const date = event.target.type.startsWith("date");
-  if (date && event.target.value && event.target.value < "1000") return;
   waiting = setTimeout(() => {
     location.assign(address(form) + "#" + event.target.id); // which gets the focus
-  }, date ? 1500 : 400);
+  }, 400);
 });
 document.addEventListener("submit", (event) => {
   if (!event.target.matches("form.filters")) return;

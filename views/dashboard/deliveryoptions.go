@@ -57,10 +57,20 @@ func EndpointOptions(endpoints []domain.Endpoint) (out []Option) {
 	return out
 }
 
-// DeliveryStateOptions are the states of deliveries.
+// Options of the control of states that are no state: of failing deliveries, and of
+// those of them that wait for their next attempt.
+const (
+	FailingNow = "failing"
+	Waiting    = "waiting"
+)
+
+// failingOptions are those that are no state.
+var failingOptions = []Option{{Value: FailingNow, Words: "Failing now"}, {Value: Waiting, Words: "Waiting for the next attempt"}}
+
+// DeliveryStateOptions are the states of deliveries, and what is failing.
 func DeliveryStateOptions() (out []Option) {
 	for _, state := range domain.DeliveryStates {
 		out = append(out, Option{Value: string(state), Words: upperFirst(string(state))})
 	}
-	return out
+	return append(out, failingOptions...)
 }

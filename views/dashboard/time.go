@@ -29,10 +29,13 @@ func zoned(ctx context.Context, t time.Time) time.Time {
 	return t.UTC()
 }
 
+// DayFormat is how dates are written in lists and fields.
+const DayFormat = "2 Jan 2006"
+
 // How dates and times of day are written.
 const (
 	longDay     = "2 January 2006"
-	dayFormat   = "2 Jan 2006"
+	dayFormat   = DayFormat
 	timeFormat  = "3:04 pm"
 	exactFormat = "3:04:05 pm"
 )

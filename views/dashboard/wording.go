@@ -87,6 +87,7 @@ var sentences = map[form.RuleCode]string{ //nolint:gosec // it takes texts about
 	"note":              "Enter a reference or a reason",
 	"billing_email":     "Enter an email address such as accounts@example.com",
 	"spend_cap":         "Enter the spend cap in dollars, such as 500, or leave it empty",
+	"spend_cap_stops":   "This period has cost {value} so far, so this cap stops live sessions at once. Confirm that below, or enter a higher cap",
 	"spend_alert":       "Enter an amount above $0, such as 250, or leave it empty",
 	"abn":               "Check the ABN: it has 11 digits, such as 51 824 753 556",
 	"address_lines":     "Write the address in {max} lines or fewer",
@@ -120,7 +121,7 @@ var sentences = map[form.RuleCode]string{ //nolint:gosec // it takes texts about
 	"endpoint_at":     "There is no endpoint {value} in this account and mode.",
 	"page_limit":      "limit must be {min} to {max}.",
 	"rate":            "rate must be {min} to {max} deliveries a second.",
-	"failed_only":     "Only failed deliveries can be made again together.",
+	"failed_only":     "Only failed deliveries, and those that wait for their next attempt, can be made again together.",
 	"since":           "since is needed: the time from which on failed deliveries are made again.",
 	"one_by_one":      "A session’s deliveries are made again one by one.",
 }

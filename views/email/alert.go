@@ -43,8 +43,12 @@ func Alert(a *domain.Alert, root string, zone *time.Location) Email {
 		e.Lines = []string{"Candor’s webhooks in " + mode + " mode arrive again:"}
 		e.After = append([]string{"Deliveries that failed in the meantime are not sent by themselves. Retry them in the dashboard."}, e.After...)
 	}
-	if a.Kind != domain.AlertEndpointRecovered {
-		e.Button, e.URL = "Show failed deliveries", e.URL+"?state=failed"
+	switch {
+	case a.Kind == domain.AlertEndpointRecovered:
+	case many:
+		e.Button, e.URL = "Show endpoints", e.URL+"#endpoints"
+	default:
+		e.Button, e.URL = "Show deliveries", e.URL+"?endpoint="+a.Subjects[0].ID+"&state=failing"
 	}
 	for i, s := range a.Subjects {
 		if i == maxAlertSubjects {

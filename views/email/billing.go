@@ -112,16 +112,20 @@ func transferMissing(i *domain.Invoice, by Payment, url string) Email {
 			by.owed(fmt.Sprintf("If it hasn’t arrived by %s, your subscription is past due after that.", day(i.LastAttemptAt()))))
 }
 
-// Usage reports how many sessions are used of those that the plan includes.
-// The spend cap is nil for none.
-func Usage(used int, of domain.Plan, spendCap *statement.Cents, url string) Email {
+// Usage reports how many sessions are used of those that the plan includes, and what
+// the period has cost so far. The spend cap is nil for none.
+func Usage(used int, of domain.Plan, total statement.Cents, spendCap *statement.Cents, url string) Email {
 	price := statement.Cents(*of.OverageCents).Short()
 	e := Email{
 		Subject: fmt.Sprintf("You’ve used %d of your %d included sessions", used, *of.SessionsIncluded), Button: "Open billing", URL: url,
 		Lines: []string{fmt.Sprintf("You’ve used %d of the %d live sessions that %s includes in this billing period.", used, *of.SessionsIncluded, of.Name)},
 	}
 	if extra := of.Overage(used); extra > 0 {
-		e.Lines = append(e.Lines, fmt.Sprintf("That is %d extra at %s each.", extra, price))
+		e.Subject = fmt.Sprintf("You’ve used all your %d included sessions, and %d extra", *of.SessionsIncluded, extra)
+		e.Lines = []string{
+			fmt.Sprintf("You’ve used all %d live sessions that %s includes in this billing period.", *of.SessionsIncluded, of.Name),
+			fmt.Sprintf("That is %d extra at %s each. This period has cost %s so far.", extra, price, total),
+		}
 	}
 	e.After = []string{fmt.Sprintf("Nothing stops at %d. Each extra session costs %s. You can set a spend cap, or change the plan, under Billing.", *of.SessionsIncluded, price)}
 	if spendCap != nil {

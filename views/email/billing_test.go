@@ -93,9 +93,12 @@ func TestUsageEmail(t *testing.T) {
 	t.Parallel()
 	included, price := 100, int64(500)
 	plan := domain.Plan{Name: "Professional", SessionsIncluded: &included, OverageCents: &price}
-	for used, extra := range map[int]string{85: "", 100: "", 363: "That is 263 extra at $5 each."} {
-		e := email.Usage(used, plan, nil, "")
+	for used, extra := range map[int]string{85: "", 100: "", 363: "That is 263 extra at $5 each. This period has cost $1,315.00 so far."} {
+		e := email.Usage(used, plan, 131_500, nil, "")
 		want := fmt.Sprintf("You’ve used %d of your 100 included sessions", used)
+		if used > included {
+			want = "You’ve used all your 100 included sessions, and 263 extra"
+		}
 		if text := e.Text(); e.Subject != want || !strings.Contains(text, extra) || strings.Contains(text, "extra at") != (extra != "") || !strings.Contains(text, "Each extra session costs $5.") {
 			t.Errorf("%d used: subject %q\n%s", used, e.Subject, text)
 		}

@@ -261,5 +261,9 @@ func (in invoice) settlement() (title string, paragraphs []string) {
 	if seller.Cards {
 		return "How to pay", []string{"It is collected from your card."}
 	}
-	return "How to pay", append(slices.Clone(seller.Transfer), "Reference: "+in.NumberText())
+	transfer := slices.Clone(seller.Transfer)
+	if len(transfer) == 0 {
+		transfer = []string{"By bank transfer. Ask for the bank details at the address that this invoice was emailed from."}
+	}
+	return "How to pay", append(transfer, "Reference: "+in.NumberText())
 }

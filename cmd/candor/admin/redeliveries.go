@@ -22,7 +22,7 @@ type shownRedelivery struct {
 	State      string          `json:"state"`
 	Matched    int64           `json:"matched"`
 	Requeued   int64           `json:"requeued"` // redelivered so far
-	Skipped    int64           `json:"skipped"`  // no longer failed when it was their turn
+	Skipped    int64           `json:"skipped"`  // no longer failed or waiting when it was their turn
 	Rate       int             `json:"rate"`     // a second
 	Since      *form.Timestamp `json:"since"`
 	Until      *form.Timestamp `json:"until"`

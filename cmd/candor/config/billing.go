@@ -2,6 +2,7 @@ package config
 
 import (
 	"log/slog"
+	"net/mail"
 	"net/url"
 
 	"candor/internal/billing"
@@ -37,6 +38,9 @@ func (c *Config) settleBilling() (errs []string) {
 		}
 	}
 	c.Terms.Seller.Cards = s.SecretKey != ""
+	if from, err := mail.ParseAddress(c.MailFrom); err == nil {
+		c.Terms.Contact = from.Address
+	}
 	switch {
 	case c.dueDays != nil:
 		c.Terms.DueDays = *c.dueDays

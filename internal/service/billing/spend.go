@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"candor/db"
+	ledger "candor/internal/billing"
 	"candor/internal/domain"
 	"candor/internal/form"
 	"candor/internal/service/audit"
@@ -18,6 +19,8 @@ import (
 type SpendParams struct {
 	Cap    string
 	Alerts [domain.MaxSpendAlerts]string
+
+	StopNow bool // live sessions may stop at once (D108)
 }
 
 // AlertField is the name of the field of an alert, the first is 0.
@@ -30,7 +33,7 @@ func (s *Service) SpendLimits(ctx context.Context, account domain.AccountID) (do
 
 // SetSpendLimits stores the account's spend limits. They hold for every live
 // session that isn't being created yet. Error: validation_error on spend_cap and
-// the alerts.
+// the alerts; the rule spend_cap_stops if they would stop at once without StopNow.
 func (s *Service) SetSpendLimits(ctx context.Context, account domain.AccountID, by domain.Actor, params SpendParams) error {
 	limits, err := params.limits()
 	if err != nil {
@@ -43,12 +46,18 @@ func (s *Service) SetSpendLimits(ctx context.Context, account domain.AccountID, 
 		}
 		// Live sessions hold the subscription while they are created: wait for those
 		// that haven't seen the new cap.
-		if _, err := tx.LockSubscription(ctx, account); err != nil && !errors.Is(err, db.ErrNotFound) {
+		subscription, err := tx.LockSubscription(ctx, account)
+		if err != nil && !errors.Is(err, db.ErrNotFound) {
 			return err
 		}
 		before, err := tx.SpendLimits(ctx, account)
 		if err != nil {
 			return err
+		}
+		if !params.StopNow && limits.Cap != nil && subscription != nil {
+			if err := s.stops(ctx, tx, subscription, before.Cap, *limits.Cap); err != nil {
+				return err
+			}
 		}
 		if err := tx.SetSpendLimits(ctx, account, limits); err != nil {
 			return err
@@ -57,6 +66,20 @@ func (s *Service) SetSpendLimits(ctx context.Context, account domain.AccountID, 
 			Action: domain.AuditSpendLimits, TargetID: account.String(), TargetName: of.Name, Before: auditedLimits(before), After: auditedLimits(limits),
 		})
 	})
+}
+
+// stops returns an error if live sessions, which a subscription admits under the cap
+// before, would be refused at once under the next one.
+func (s *Service) stops(ctx context.Context, tx *db.Tx, of *domain.Subscription, before *statement.Cents, next statement.Cents) error {
+	now := s.Clock.Now()
+	if !of.Admits() || of.Ended(now) {
+		return nil
+	}
+	running, err := ledger.RunningOf(ctx, &tx.Queries, of, now)
+	if err != nil || running.Admits(next) || before != nil && !running.Admits(*before) {
+		return err
+	}
+	return domain.Breaks(domain.CodeValidation, "spend_cap", form.Rule{Code: "spend_cap_stops", Value: running.Total(running.Used).String()})
 }
 
 // auditedLimits is what the audit log says of spend limits.

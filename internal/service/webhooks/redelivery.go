@@ -20,26 +20,41 @@ const maxListedRedeliveries = 100
 type RedeliveryPreview struct {
 	Matched   int64             // deliveries
 	Endpoints []domain.FailedAt // they go to, most first
+	Waiting   int64             // others that match and wait for their next attempt
 }
 
-// PreviewRedelivery returns which failed deliveries StartRedelivery with the
-// same filter and rate would make again now, counted to limit and no further,
-// 0 for all. Error: invalid_request.
+// PreviewRedelivery returns which deliveries StartRedelivery with the same filter and
+// rate would make again now, and how many wait for their next attempt beside failed
+// ones, both counted to limit and no further, 0 for all. Error: invalid_request.
 func (s *Service) PreviewRedelivery(ctx context.Context, scope domain.Scope, f DeliveryFilter, rate, limit int) (RedeliveryPreview, error) {
 	filter, err := s.resolveFailed(ctx, scope, f, rate)
 	if err != nil {
 		return RedeliveryPreview{}, err
 	}
 	var preview RedeliveryPreview
-	preview.Endpoints, err = s.DB.CountFailed(ctx, scope, filter, limit)
-	for _, e := range preview.Endpoints {
-		preview.Matched += e.Count
+	if preview.Endpoints, err = s.DB.CountFailed(ctx, scope, filter, limit); err != nil {
+		return preview, err
+	}
+	preview.Matched = sum(preview.Endpoints)
+	if !filter.Failing {
+		filter.State, filter.Failing = domain.DeliveryPending, true
+		var waiting []domain.FailedAt
+		waiting, err = s.DB.CountFailed(ctx, scope, filter, limit)
+		preview.Waiting = sum(waiting)
 	}
 	return preview, err
 }
 
-// StartRedelivery makes all failed deliveries that match the filter again, at
-// rate a second. Error: invalid_request.
+func sum(at []domain.FailedAt) (n int64) {
+	for _, e := range at {
+		n += e.Count
+	}
+	return n
+}
+
+// StartRedelivery makes deliveries that match the filter again, at rate a second: all
+// that failed, or with Failing those that are failing now (D107). Error:
+// invalid_request.
 func (s *Service) StartRedelivery(ctx context.Context, scope domain.Scope, f DeliveryFilter, rate int, by domain.Actor) (*domain.Redelivery, error) {
 	filter, err := s.resolveFailed(ctx, scope, f, rate)
 	if err != nil {
@@ -82,13 +97,12 @@ func redeliveryEntry(action domain.AuditAction, r *domain.Redelivery) audit.Entr
 	return audit.Entry{Action: action, Livemode: &r.Livemode, TargetID: r.ID.String(), TargetName: "redelivery", After: about}
 }
 
-// resolveFailed is resolve for a filter of failed deliveries, and checks the
-// rate.
+// resolveFailed is resolve for the filter of a redelivery, and checks the rate.
 func (s *Service) resolveFailed(ctx context.Context, scope domain.Scope, f DeliveryFilter, rate int) (domain.DeliveryFilter, error) {
 	switch {
 	case rate < domain.MinRedeliveryRate || rate > domain.MaxRedeliveryRate:
 		return f.DeliveryFilter, domain.Breaks(domain.CodeInvalidRequest, "rate", form.Rule{Code: "rate", Min: domain.MinRedeliveryRate, Max: domain.MaxRedeliveryRate})
-	case f.State != "" && f.State != domain.DeliveryFailed:
+	case f.State != "" && f.State != domain.DeliveryFailed && (f.State != domain.DeliveryPending || !f.Failing):
 		return f.DeliveryFilter, domain.Breaks(domain.CodeInvalidRequest, "state", form.Rule{Code: "failed_only"})
 	case f.Since == nil:
 		return f.DeliveryFilter, domain.Breaks(domain.CodeInvalidRequest, "since", form.Rule{Code: "since"})

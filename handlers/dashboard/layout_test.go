@@ -1,0 +1,62 @@
+package dashboard_test
+
+import (
+	"fmt"
+	"testing"
+
+	"candor/internal/domain"
+	"candor/internal/testkit/browsertest"
+	"candor/internal/testkit/harness"
+)
+
+// TestBrowserNothingIsCut: the audit log says in full what was changed, a session's labels
+// stand apart from its values, times of a list begin on one line, and email addresses
+// don't break inside a word.
+func TestBrowserNothingIsCut(t *testing.T) {
+	t.Parallel()
+	for i, options := range harness.Looks() {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			h, base := harness.Listen(t)
+			session := h.NewSession(h.TestScope(), domain.NewSession{CustomerEmail: "alexandria.featherstonehaugh@mortgages.customer.example"})
+			h.Complete(session.ID)
+			h.StorePDF(session.ID, harness.PDFOf(1000))
+			_, err := h.Service.Sessions.Cancel(h.Context(), h.TestScope(), h.NewSession(h.TestScope(), domain.NewSession{}).ID, harness.Operator)
+			h.OK(err)
+			tab := browsertest.New(t, options)
+			signInTo(h, tab, base, "/dashboard/test/audit")
+			view(tab, "audit-in-full")
+			if !tab.IsPhone() {
+				if cut := browsertest.Eval[[]string](tab, `[...document.querySelectorAll(".list td")].filter((c) => c.scrollWidth > c.clientWidth).map((c) => c.textContent)`); len(cut) > 0 {
+					t.Errorf("the audit log cuts %q", cut)
+				}
+			}
+			tab.Open(base + "/dashboard/test/sessions/" + session.ID.String())
+			view(tab, "session-facts")
+			apart := browsertest.Eval[float64](tab, `Math.min(...[...document.querySelectorAll(".facts > div")].map((row) => {
+				const edge = (part, side) => { const range = document.createRange(); range.selectNodeContents(part); return range.getBoundingClientRect()[side]; };
+				return edge(row.querySelector("dd"), "left") - edge(row.querySelector("dt"), "right");
+			}))`)
+			if t.Logf("labels and values stand %.0f px apart", apart); apart < 12 {
+				t.Errorf("a label and its value stand %.0f px apart", apart)
+			}
+			words := browsertest.Eval[[]string](tab, `[...document.querySelectorAll("#customer-email, h1")].flatMap((part) => {
+				const texts = document.createTreeWalker(part, NodeFilter.SHOW_TEXT), broken = [];
+				for (let text; (text = texts.nextNode());) {
+					const range = document.createRange();
+					range.selectNodeContents(text);
+					if (new Set([...range.getClientRects()].map((r) => Math.round(r.top))).size > 1 && part.clientWidth > 150) broken.push(text.data);
+				}
+				return broken;
+			})`)
+			if len(words) > 0 {
+				t.Errorf("lines break inside %q", words)
+			}
+			tab.Open(base + "/dashboard/test/sessions")
+			if ways := browsertest.Eval[int](tab, `new Set([...document.querySelectorAll(".list td:has(time)")].map((c) => getComputedStyle(c).textAlign.replace("left", "start"))).size`); !tab.IsPhone() && ways != 1 {
+				t.Errorf("columns of times are aligned in %d ways", ways)
+			}
+			view(tab, "times-in-line")
+		})
+	}
+}

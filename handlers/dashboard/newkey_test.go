@@ -1,0 +1,76 @@
+package dashboard_test
+
+import (
+	"net/http"
+	"net/url"
+	"testing"
+
+	"candor/internal/domain"
+	"candor/internal/testkit/browsertest"
+	"candor/internal/testkit/harness"
+)
+
+// Ticked permissions never make a key with full access; only one that asks for it alone
+// has that. The page that shows the key says what it can do.
+func TestTickedPermissionsMakeNoFullKey(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	for _, role := range []domain.Role{domain.RoleOwner, domain.RoleDeveloper} {
+		person := h.Staff(role)
+		both := url.Values{"name": {"Reports"}, "access": {"full"}, "permissions": {"sessions:read"}}
+		refused := person.WantPage(person.Post("/dashboard/test/keys", both), http.StatusUnprocessableEntity).Hides("candor_test_")
+		refused.WantError("permissions", "You ticked permissions and chose a key that can do everything")
+		refused.WantField("access", "full").WantField("permissions", "sessions:read")
+	}
+	owner := h.Staff(domain.RoleOwner)
+	all, err := h.Service.Keys.List(t.Context(), h.TestScope())
+	h.OK(err)
+	none := len(all)
+	for name, values := range map[string]url.Values{
+		"no choice":       {"name": {"Reports"}},
+		"unknown choice":  {"name": {"Reports"}, "access": {"everything"}},
+		"an empty choice": {"name": {"Reports"}, "access": {""}},
+	} {
+		answer := owner.Post("/dashboard/test/keys", values)
+		owner.WantPage(answer, http.StatusUnprocessableEntity).WantError("permissions", "Choose at least one permission, or full access")
+		if t.Failed() {
+			t.Fatal(name)
+		}
+	}
+	if all, err = h.Service.Keys.List(t.Context(), h.TestScope()); err != nil || len(all) != none {
+		t.Fatalf("%d keys, %v; want %d as before", len(all), err, none)
+	}
+
+	limited := owner.WantPage(owner.Post("/dashboard/test/keys", url.Values{
+		"name": {"Reports"}, "permissions": {"sessions:read"}, "expires_at": {"2026-11-21"}, "networks": {"203.0.113.7"},
+	}), http.StatusOK, "Restricted. This key can do only this: Read sessions It works only from 203.0.113.7. It works until 22 Nov 2026, 12:00 am.")
+	key := limited.Copies("Copy key")
+	for path, want := range map[string]int{"/sessions": http.StatusForbidden, "/billing/usage": http.StatusForbidden} {
+		h.Do(harness.Call{Method: http.MethodGet, Path: path, Key: key}).WantStatus(want) // another address, and not permitted
+	}
+	owner.WantPage(owner.Post("/dashboard/test/keys", url.Values{"name": {"Loans"}, "access": {"full"}}), http.StatusOK,
+		"Full access. This key can do everything: Read sessions Create and cancel sessions", "Read billing")
+}
+
+// TestBrowserTickChoosesRestricted: the script chooses as the person means, in both ways.
+func TestBrowserTickChoosesRestricted(t *testing.T) {
+	t.Parallel()
+	h, base := harness.Listen(t)
+	tab := browsertest.New(t, harness.Looks()[0])
+	signInTo(h, tab, base, "/dashboard/test/keys/new")
+	chosen := func() string {
+		return browsertest.Eval[string](tab, `[...document.querySelectorAll("main form :checked")].map((i) => i.value).join(" ")`)
+	}
+	for _, step := range []struct{ click, want string }{
+		{"#permission-sessions\\:read", "restricted sessions:read"},
+		{"#permission-billing\\:read", "restricted sessions:read billing:read"},
+		{"#access-full", "full"},
+		{"#permission-data\\:read", "restricted data:read"},
+		{"#permission-data\\:read", "restricted"},
+	} {
+		tab.Click(step.click)
+		if got := chosen(); got != step.want {
+			t.Errorf("after a click on %s: %q is chosen, want %q", step.click, got, step.want)
+		}
+	}
+}
