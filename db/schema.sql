@@ -531,7 +531,8 @@ CREATE TABLE public.idempotency_key (
     fingerprint bytea NOT NULL,
     status smallint NOT NULL,
     response bytea NOT NULL,
-    created_at timestamp with time zone NOT NULL
+    created_at timestamp with time zone NOT NULL,
+    meaning bytea
 );
 
 CREATE TABLE public.invitation (
