@@ -170,6 +170,7 @@ func (s *Server) ListSessions() Endpoint {
 	return endpoint(operation{
 		id: "listSessions", tag: "Sessions", summary: "List sessions",
 		description: "The sessions of the key’s account and mode, newest first.",
+		errors:      []domain.Code{domain.CodeValidation},
 		status:      200,
 	}, s.listSessions)
 }
@@ -186,6 +187,9 @@ func (s *Server) listSessions(ctx context.Context, r *listSessionsRequest) (*ses
 		if *filter.text, _ = form.CleanText(*filter.text, len(*filter.text)); *filter.text == "" {
 			return nil, domain.FieldError(domain.CodeInvalidRequest, filter.name, filter.name+" must not be empty.")
 		}
+	}
+	if after, before := r.CreatedAfter, r.CreatedBefore; after != nil && before != nil && before.Before(*after) {
+		return nil, domain.Breaks(domain.CodeValidation, "created_before", form.Rule{Code: "created_order"})
 	}
 	page := domain.Page{Number: r.Page, Size: r.PerPage}
 	sessions, total, err := s.Sessions.List(ctx, scopeIn(ctx), r.SessionFilter, page)

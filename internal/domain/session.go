@@ -127,10 +127,10 @@ func (s *Session) Reference() string {
 // (D10). Fields tagged query are parameters of the API, described by doc.
 type SessionFilter struct {
 	Status        Status     `query:"status" sample:"completed" doc:"Only sessions in this state."`
-	ReferenceID   string     `query:"reference_id" doc:"Only sessions with exactly this reference."`
-	CustomerEmail string     `query:"customer_email" doc:"Only sessions of this customer: the whole address, in any case."`
+	ReferenceID   string     `query:"reference_id" doc:"Only sessions with exactly this reference. Spaces around it are removed; a blank one, and control characters, are refused."`
+	CustomerEmail string     `query:"customer_email" doc:"Only sessions of this customer: the whole address, in any case. Spaces around it are removed; a blank one, and control characters, are refused."`
 	CreatedAfter  *time.Time `query:"created_after" doc:"Only sessions created after this moment, itself excluded."`
-	CreatedBefore *time.Time `query:"created_before" doc:"Only sessions created before this moment, itself excluded."`
+	CreatedBefore *time.Time `query:"created_before" doc:"Only sessions created before this moment, itself excluded. One before created_after is refused."`
 	Search        string     // words, each a part of the name, the address or the reference; of the dashboard alone
 	ExpiresBefore *time.Time // only open sessions whose link expires before this, the first ExpiringMost; of the dashboard alone
 }
