@@ -20,7 +20,7 @@ func keysOf(object map[string]any) []string { return slices.Sorted(maps.Keys(obj
 // createdFields are the members of the create response.
 var createdFields = []string{
 	"accessed_at", "completed_at", "created_at", "customer_email", "customer_name", "expires_at", "form_type", "id",
-	"livemode", "metadata", "reference_id", "session_url", "status", "webhook_url",
+	"livemode", "metadata", "reference_id", "return_url", "session_url", "status", "webhook_url",
 }
 
 // TestCreateSession checks a response with everything and one with the least.

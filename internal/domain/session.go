@@ -1,6 +1,7 @@
 package domain
 
 import (
+	"net/url"
 	"time"
 
 	"candor/internal/statement"
@@ -41,6 +42,7 @@ type Session struct {
 	CustomerName      *string    `db:"customer_name"`
 	ReferenceID       *string    `db:"reference_id"`
 	WebhookURL        *string    `db:"webhook_url"`
+	ReturnURL         *string    `db:"return_url"` // as the partner gave it; ReturnLink leads there
 	Metadata          Metadata   `db:"metadata"`
 	SectionsCompleted int        `db:"sections_completed"`
 	CreatedAt         time.Time  `db:"created_at"`
@@ -121,6 +123,23 @@ func (s *Session) Reference() string {
 		return *s.ReferenceID
 	}
 	return SessionReference(s.ID)
+}
+
+// ReturnLink is the partner's return URL with the session's id added to its query (D96), and
+// its host, by which the customer knows it. Both are "" if the partner gave none.
+func (s *Session) ReturnLink() (link, host string) {
+	if s.ReturnURL == nil {
+		return "", ""
+	}
+	u, err := url.Parse(*s.ReturnURL)
+	if err != nil {
+		return "", "" // never: it was checked
+	}
+	if u.RawQuery != "" {
+		u.RawQuery += "&"
+	}
+	u.RawQuery += "session_id=" + s.ID.String()
+	return u.String(), u.Hostname()
 }
 
 // SessionFilter filters a list of sessions; zero fields match everything
