@@ -215,12 +215,20 @@ func (d *DB) InTx(ctx context.Context, fn func(tx *Tx) error) error {
 	}
 	patient, end := domain.Patiently(ctx)
 	defer end()
-	return inTime(ctx, patient, d.inTx(patient, fn))
+	return inTime(ctx, patient, d.inTx(patient, nil, fn))
 }
 
-func (d *DB) inTx(ctx context.Context, fn func(tx *Tx) error) error {
+// inSnapshot runs reads that see the database as it is at the first of them.
+func (d *DB) inSnapshot(ctx context.Context, read func(q *Queries) error) error {
+	patient, end := domain.Patiently(ctx)
+	defer end()
+	snapshot := &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}
+	return inTime(ctx, patient, d.inTx(patient, snapshot, func(tx *Tx) error { return read(&tx.Queries) }))
+}
+
+func (d *DB) inTx(ctx context.Context, options *sql.TxOptions, fn func(tx *Tx) error) error {
 	for retry := 0; ; retry++ {
-		err := d.runTx(ctx, fn)
+		err := d.runTx(ctx, options, fn)
 		if err == nil || retry == maxTxRetries || ctx.Err() != nil || !isRetryable(err) {
 			return err
 		}
@@ -234,8 +242,8 @@ func (d *DB) inTx(ctx context.Context, fn func(tx *Tx) error) error {
 	}
 }
 
-func (d *DB) runTx(ctx context.Context, fn func(tx *Tx) error) (err error) {
-	begun, err := d.pool.BeginTxx(ctx, nil)
+func (d *DB) runTx(ctx context.Context, options *sql.TxOptions, fn func(tx *Tx) error) (err error) {
+	begun, err := d.pool.BeginTxx(ctx, options)
 	if err != nil {
 		return wrap(err, "begin")
 	}

@@ -29,7 +29,7 @@ func (tx *Tx) LockSession(ctx context.Context, scope domain.Scope, id domain.Ses
 func (tx *Tx) EraseSession(ctx context.Context, session *domain.Session, e *domain.Erasure) ([]domain.DocumentID, error) {
 	_, err := tx.exec(ctx, `
 		UPDATE session SET status = $3, cancelled_at = $4, customer_email = $5, customer_name = NULL, reference_id = NULL,
-			webhook_url = NULL, metadata = '{}', customer_erased_at = $2, pdf_sha256 = NULL, pdf_signer = NULL, pdf_signer_issuer = NULL,
+			webhook_url = NULL, return_url = NULL, metadata = '{}', customer_erased_at = $2, pdf_sha256 = NULL, pdf_signer = NULL, pdf_signer_issuer = NULL,
 			data_erased_at = coalesce(data_erased_at, $2), erased_at = coalesce(erased_at, $2)
 		WHERE id = $1`, session.ID, e.At, session.Status, session.CancelledAt, domain.ErasedEmail)
 	if err != nil {

@@ -22,6 +22,14 @@ func (tx *Tx) NextSequence(ctx context.Context, scope domain.Scope) (int64, erro
 	return n, wrap(err, "take event sequence")
 }
 
+// LastSequence returns the largest event number that was taken in a scope, 0 for none. Its
+// event can be gone.
+func (q *Queries) LastSequence(ctx context.Context, scope domain.Scope) (last int64, err error) {
+	err = q.get(ctx, &last, `
+		SELECT coalesce((SELECT last FROM event_sequence WHERE account_id = $1 AND livemode = $2), 0)`, scope.AccountID, scope.Livemode)
+	return last, wrap(err, "get last event sequence")
+}
+
 const eventColumns = `id, account_id, livemode, session_id, sequence, type, body, url, endpoint_id, created_at`
 
 // InsertEvent stores an event.

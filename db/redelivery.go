@@ -9,7 +9,8 @@ import (
 
 // Redeliver makes a delivery due at now: a finished one from the start of the
 // schedule under the same id, a pending one within the schedule it is in. A
-// claim on it stays, so that an attempt under way isn't made twice.
+// claim on it stays, so that an attempt under way isn't made twice; it counts as one
+// from before, and another one follows (D99).
 // ErrNotFound says that the scope has no such delivery.
 func (tx *Tx) Redeliver(ctx context.Context, scope domain.Scope, id domain.DeliveryID, now time.Time) (*domain.Delivery, error) {
 	// Its event mustn't be deleted under it.
@@ -23,7 +24,7 @@ func (tx *Tx) Redeliver(ctx context.Context, scope domain.Scope, id domain.Deliv
 	var out domain.Delivery
 	err = tx.get(ctx, &out, `
 		UPDATE delivery SET next_attempt_at = $4, state = 'pending', finished_at = NULL,
-			cycle = cycle + (state <> 'pending')::int, attempts = CASE WHEN state = 'pending' THEN attempts ELSE 0 END,
+			cycle = cycle + (state <> 'pending' OR coalesce(lease_until > now(), false))::int, attempts = CASE WHEN state = 'pending' THEN attempts ELSE 0 END,
 			redelivery_id = CASE WHEN state = 'pending' THEN redelivery_id END
 		WHERE id = $1 AND account_id = $2 AND livemode = $3
 		RETURNING `+deliveryColumns, id, scope.AccountID, scope.Livemode, now)

@@ -127,28 +127,6 @@ func TestAttemptUnderWayMeetsItsEnd(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// A pending delivery that is asked for again while an attempt is under way gets
-// that attempt, and no second one beside it.
-func TestRedeliverWhileAnAttemptIsUnderWay(t *testing.T) {
-	t.Parallel()
-	s := newStore(t)
-	d := s.newDelivery()
-	s.claim(d.EndpointID, start, 10)
-	at, next := start.Add(time.Second), start.Add(time.Minute)
-	again, err := s.redeliver(d.ID, at)
-	s.ok(err)
-	if again.Cycle != 1 || !again.NextAttemptAt.Equal(at) {
-		t.Errorf("asked for again: %+v", again)
-	}
-	if claimed := s.claim(d.EndpointID, at, 10); len(claimed) != 0 {
-		t.Error("it was claimed beside the attempt that is under way")
-	}
-	s.record(d, 1, domain.DeliveryPending, &next)
-	if got := s.get(d.ID); got.State != domain.DeliveryPending || got.Attempts != 1 || !got.NextAttemptAt.Equal(next) {
-		t.Errorf("after the attempt: %+v", got)
-	}
-}
-
 // TestRetentionAgainstRedelivery: of a delivery that is made again while its
 // event is deleted, the caller learns that it is gone, or it stays.
 func TestRetentionAgainstRedelivery(t *testing.T) {

@@ -531,7 +531,8 @@ CREATE TABLE public.idempotency_key (
     fingerprint bytea NOT NULL,
     status smallint NOT NULL,
     response bytea NOT NULL,
-    created_at timestamp with time zone NOT NULL
+    created_at timestamp with time zone NOT NULL,
+    meaning bytea
 );
 
 CREATE TABLE public.invitation (
@@ -718,6 +719,7 @@ CREATE TABLE public.session (
     pdf_signer text,
     pdf_signer_issuer text,
     saved_by text,
+    return_url text,
     CONSTRAINT session_pdf_sha256_check CHECK ((octet_length(pdf_sha256) = 32)),
     CONSTRAINT session_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'in_progress'::text, 'completed'::text, 'expired'::text, 'cancelled'::text])))
 )

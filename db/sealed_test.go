@@ -20,6 +20,7 @@ var notSealed = map[string]string{
 	"event.body":                   "signed and sent as it is",
 	"held_form.sealed":             "left to expire with the prompt, within an hour",
 	"idempotency_key.fingerprint":  "a hash",
+	"idempotency_key.meaning":      "a hash",
 	"invitation.token_hash":        "a hash",
 	"staff_passkey.credential_id":  "public",
 	"passkey_challenge.token_hash": "a hash",

@@ -8,9 +8,17 @@ import (
 )
 
 // Sessions returns a page of the scope's sessions, newest first, and how many
-// match the filter (D10). The total is read from the counters kept by day, so
+// match the filter, both of one moment (D10). The total is read from the counters kept by day, so
 // that neither it nor a page near the start grows with the account's history.
-func (q *Queries) Sessions(ctx context.Context, scope domain.Scope, f domain.SessionFilter, page domain.Page, now time.Time) ([]domain.Session, int, error) {
+func (d *DB) Sessions(ctx context.Context, scope domain.Scope, f domain.SessionFilter, page domain.Page, now time.Time) (sessions []domain.Session, total int, err error) {
+	err = d.inSnapshot(ctx, func(q *Queries) error {
+		sessions, total, err = q.sessionsPage(ctx, scope, f, page, now)
+		return err
+	})
+	return sessions, total, err
+}
+
+func (q *Queries) sessionsPage(ctx context.Context, scope domain.Scope, f domain.SessionFilter, page domain.Page, now time.Time) ([]domain.Session, int, error) {
 	total, err := q.CountSessions(ctx, scope, f, now, 0)
 	if err != nil || page.Number-1 > total/page.Size {
 		return nil, total, err // past the end, where the offset need not even fit a number

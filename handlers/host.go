@@ -8,6 +8,9 @@ import (
 	"strings"
 
 	"github.com/labstack/echo/v4"
+
+	"candor/handlers/api"
+	"candor/internal/domain"
 )
 
 // checkHost refuses requests to development by another name than its own: a web
@@ -27,8 +30,11 @@ func (s *server) checkHost(next echo.HandlerFunc) echo.HandlerFunc {
 		if path := c.Request().URL.Path; s.knownHost(host) || path == "/healthz" || path == "/readyz" {
 			return next(c)
 		}
-		return c.String(http.StatusMisdirectedRequest, fmt.Sprintf(
-			"In development, Candor answers to localhost only, not to %q. Open %s, or set CANDOR_BASE_URL to the address that you use.\n", host, s.BaseURL))
+		text := fmt.Sprintf("In development, Candor answers to localhost only, not to %q. Open %s, or set CANDOR_BASE_URL to the address that you use.", host, s.BaseURL)
+		if api.Serves(c.Request()) {
+			return domain.Errorf(domain.CodeMisdirectedRequest, "%s", text)
+		}
+		return c.String(http.StatusMisdirectedRequest, text+"\n")
 	}
 }
 

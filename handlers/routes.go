@@ -325,7 +325,7 @@ func key(method, path string, endpoint api.Endpoint, needs ...domain.Permission)
 
 // register adds every route to the router, each behind what protects its class.
 func (s *server) register(e *echo.Echo) error {
-	e.Use(s.identifyRequest, s.traceRequests, web.LimitTime(s.RequestTime), s.boundDatabase, s.logRequests, s.recoverPanics, s.secureHeaders, s.checkHost, web.HoldBack(s.RefusalDelay), web.LeaveAtEnd, s.api.Admit, s.dashboard.Themed)
+	e.Use(s.identifyRequest, s.traceRequests, web.LimitTime(s.RequestTime), s.boundDatabase, s.logRequests, s.recoverPanics, s.secureHeaders, web.HoldBack(s.RefusalDelay), web.LeaveAtEnd, s.api.Admit, s.checkHost, s.dashboard.Themed)
 	customer := []echo.MiddlewareFunc{form.GuessLanguage, s.form.LimitPosts, s.origins.Customer, web.Compress}
 	signedIn := []echo.MiddlewareFunc{s.origins.Staff, web.ReadForms, web.Compress}
 	guards := map[Class][]echo.MiddlewareFunc{

@@ -63,6 +63,7 @@ type Config struct {
 	NetworkLimiter   ratelimit.Limiter           // of other posts to forms, and of wrong links, by network
 	RequestTime      time.Duration               // for a request's body, and for each part of a response; zero: 30 s
 	DatabaseTime     time.Duration               // that a request waits for the database in all; zero: domain.DatabasePatience
+	AttemptWait      time.Duration               // that an attempt of a delivery is waited for; zero: it isn't (D99)
 	StrangersAtOnce  int                         // posts by anyone that are worked on at a time; zero: 12
 	CookieKeys       [][]byte                    // gorilla/sessions pairs, newest first
 	Ready            func(context.Context) error // nil once the process can serve
@@ -148,6 +149,7 @@ func (s *server) wire() (err error) {
 	if s.api, err = api.New(api.Config{
 		Billing: s.Billing, Idempotency: s.Idempotency, Keys: s.Keys, Sessions: s.Sessions, Simulator: s.Simulator, Webhooks: s.Webhooks,
 		Clock: s.Clock, BaseURL: s.BaseURL, Limiter: s.Limiter, Line: web.NewLine(calls, "Other requests of this account are still being worked on."),
+		AttemptWait: s.AttemptWait,
 	}); err != nil {
 		return err
 	}

@@ -131,7 +131,7 @@ func serveReplicated(t *testing.T, env process.Environment) replicated {
 	hooks.SetSecret(a.TestWebhookSecret)
 	web, worker := process.Serve(t, env, "web"), process.Serve(t, env, "worker")
 	api := process.NewPartner(t, web.URL, a.TestKey)
-	api.Do("GET", "/events?wait=1&after=1000000", "")
+	api.Do("GET", "/events?wait=1&type=billing.invoice_paid", "")
 	return replicated{primary, standby, web, worker, hooks, api, a.TestKey}
 }
 

@@ -47,7 +47,7 @@ func TestWaitingAcrossProcesses(t *testing.T) {
 
 	sent := make(chan struct{})
 	traced := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { close(sent) }})
-	request, err := http.NewRequestWithContext(traced, http.MethodGet, web.URL+"/v1/events?wait=25&after=1000", nil)
+	request, err := http.NewRequestWithContext(traced, http.MethodGet, web.URL+"/v1/events?wait=25&type=billing.invoice_paid", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

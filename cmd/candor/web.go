@@ -25,6 +25,7 @@ const (
 	maxHeaderBytes    = 64 << 10
 	rateKeys          = 100_000 // accounts and addresses that a limiter remembers
 	refusalDelay      = time.Second
+	attemptWait       = 10 * time.Second // in the API’s description
 )
 
 func startWeb(c config.Config, a *app, listener net.Listener, logger *slog.Logger) (part, error) {
@@ -43,7 +44,7 @@ func startWeb(c config.Config, a *app, listener net.Listener, logger *slog.Logge
 	config := handlers.Config{
 		Services: a.services,
 		Logger:   logger, Clock: domain.SystemClock, BaseURL: c.PublicURL(), Development: c.Development, Remote: c.Remote,
-		TrustedProxies: c.TrustedProxies, Limiter: limits.api, SignedOutLimiter: limits.signedOut, StaffLimits: limits.staff, RefusalDelay: refusalDelay,
+		TrustedProxies: c.TrustedProxies, Limiter: limits.api, SignedOutLimiter: limits.signedOut, StaffLimits: limits.staff, RefusalDelay: refusalDelay, AttemptWait: attemptWait,
 		LinkLimiter: limits.links, OpenedLimiter: limits.opened, NetworkLimiter: limits.networks, CookieKeys: a.ring.CookieKeys(), Ready: a.ready.check,
 		Version: readVersion().Version, Answered: a.metrics.Answered, Called: requests.Add,
 		Fonts: fonts, Stripe: a.stripe, Tracer: a.tracer, DatabaseTime: c.DBTimeout,

@@ -40,7 +40,7 @@ func (s *Server) Admit(next echo.HandlerFunc) echo.HandlerFunc {
 		case browser && c.Request().Method == http.MethodOptions:
 			h := c.Response().Header()
 			h.Set(echo.HeaderAccessControlAllowMethods, "GET, POST, DELETE")
-			h.Set(echo.HeaderAccessControlAllowHeaders, "Authorization, Content-Type, Idempotency-Key")
+			h.Set(echo.HeaderAccessControlAllowHeaders, "Authorization, Content-Type, Idempotency-Key, Candor-Strict")
 			return c.NoContent(http.StatusNoContent)
 		case browser && web.RequestOf(c).Principal != nil:
 			return domain.Errorf(domain.CodeForbidden, "API keys are for servers only: everyone who opens this page can read the key in it. Delete the key, and call the API from your server.")

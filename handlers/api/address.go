@@ -36,8 +36,14 @@ func (s *Server) ServeRoot(c echo.Context) error {
 	return writeJSON(c, http.StatusOK, entrance{"Candor API", s.BaseURL + "/docs", s.BaseURL + "/v1/openapi.json"})
 }
 
+// cancelling is an address that other APIs have for it.
+var cancelling = regexp.MustCompile(`/sessions?/[^/]+/cancel(led)?/?$`)
+
 // somewhere says where an address that isn't there could have been meant to lead.
 func (s *Server) somewhere(address string) string {
+	if cancelling.MatchString(address) {
+		return "There is nothing at this address. To cancel a session, send DELETE /v1/sessions/:id."
+	}
 	wanted := "/v1/" + strayedPrefix.ReplaceAllString(path.Clean("/"+address), "")
 	if route := s.nearestRoute(strings.Split(wanted, "/")); route != "" {
 		return "There is nothing at this address. Did you mean " + route + "?"

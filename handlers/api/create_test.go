@@ -20,7 +20,7 @@ func keysOf(object map[string]any) []string { return slices.Sorted(maps.Keys(obj
 // createdFields are the members of the create response.
 var createdFields = []string{
 	"accessed_at", "completed_at", "created_at", "customer_email", "customer_name", "expires_at", "form_type", "id",
-	"livemode", "metadata", "reference_id", "session_url", "status", "webhook_url",
+	"livemode", "metadata", "reference_id", "return_url", "session_url", "status", "webhook_url",
 }
 
 // TestCreateSession checks a response with everything and one with the least.
@@ -30,8 +30,9 @@ func TestCreateSession(t *testing.T) {
 	full := h.Do(harness.Call{Method: http.MethodPost, Path: "/sessions", Key: h.Account.LiveKey, Body: map[string]any{
 		"form_type": "financial_statement", "customer_email": "Jo@Customer.example", "customer_name": "  Jo Citizen ", "reference_id": "LOAN-1",
 		"webhook_url": "https://hooks.lender.example/candor?a=b", "expires_in_days": 90.0,
-		"metadata": map[string]any{"branch": "Newtown", "officer": 12, "rate": json.RawMessage("5.250"), "vip": true},
-		"id":       "sess_mine", "status": "completed", "unknown": map[string]any{"x": []int{1}},
+		"return_url": "https://my.lender.example/?a=b",
+		"metadata":   map[string]any{"branch": "Newtown", "officer": 12, "rate": json.RawMessage("5.250"), "vip": true},
+		"id":         "sess_mine", "status": "completed", "unknown": map[string]any{"x": []int{1}},
 	}}).WantStatus(http.StatusCreated).Object()
 	if got := keysOf(full); !slices.Equal(got, createdFields) {
 		t.Errorf("fields %q, want %q", got, createdFields)
@@ -47,7 +48,7 @@ func TestCreateSession(t *testing.T) {
 	delete(full, "session_url")
 	want := map[string]any{
 		"status": "pending", "form_type": "financial_statement", "customer_email": "Jo@Customer.example", "customer_name": "Jo Citizen",
-		"reference_id": "LOAN-1", "webhook_url": "https://hooks.lender.example/candor?a=b", "created_at": "2026-11-20T03:04:05.678Z",
+		"reference_id": "LOAN-1", "webhook_url": "https://hooks.lender.example/candor?a=b", "return_url": "https://my.lender.example/?a=b", "created_at": "2026-11-20T03:04:05.678Z",
 		"expires_at": "2027-02-18T03:04:05.678Z", "accessed_at": nil, "completed_at": nil, "livemode": true,
 		"metadata": map[string]any{"branch": "Newtown", "officer": 12.0, "rate": 5.25, "vip": true},
 	}
@@ -126,7 +127,6 @@ func TestUnreadableBody(t *testing.T) {
 		"expires_in_days 1.5":   {with(`"expires_in_days": 1.5`), "expires_in_days"},
 		"expires_in_days 30.01": {with(`"expires_in_days": 30.01`), "expires_in_days"},
 		"expires_in_days 30.":   {with(`"expires_in_days": 30.`), ""},
-		"expires_in_days 1e1":   {with(`"expires_in_days": 1e1`), "expires_in_days"},
 		"expires_in_days text":  {with(`"expires_in_days": "30"`), "expires_in_days"},
 		"expires_in_days true":  {with(`"expires_in_days": true`), "expires_in_days"},
 		"metadata array":        {with(`"metadata": []`), "metadata"},

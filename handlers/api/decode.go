@@ -3,8 +3,6 @@ package api
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
-	"net/http"
 	"net/url"
 	"reflect"
 	"regexp"
@@ -61,24 +59,16 @@ func decodeParameters(c echo.Context, fields requestFields, into any) error {
 	if err != nil {
 		return domain.Errorf(domain.CodeInvalidRequest, "The query string is malformed. Percent-encode its names and values.")
 	}
-	noteIgnored(c.Response().Header(), unknownNames(named(query), fields.query))
 	for _, f := range fields.path {
 		target.FieldByIndex(f.Index).SetString(c.Param(f.name))
 	}
-	var errs form.Errors
+	_, errs := noteUnknown(c, query, fields.query)
 	for _, f := range fields.query {
 		if message := decodeParameter(target.FieldByIndex(f.Index), f.StructField, query[f.name]); message != "" {
 			errs = append(errs, form.Error{Field: f.name, Message: f.name + " " + message + "."})
 		}
 	}
 	return web.Invalid(errs)
-}
-
-// named leaves out what has no value: it may be one itself, not a name.
-func named(query url.Values) url.Values {
-	query = maps.Clone(query)
-	maps.DeleteFunc(query, func(_ string, values []string) bool { return len(values) == 1 && values[0] == "" })
-	return query
 }
 
 // decodeParameter sets a field to a query parameter, or returns what the
@@ -130,9 +120,6 @@ func defaultValue(tag reflect.StructTag) []string {
 
 var wholeNumber = regexp.MustCompile(`^-?[0-9]+$`)
 
-// wholeNumberInJSON allows 30.0, which JSON doesn't tell from 30.
-var wholeNumberInJSON = regexp.MustCompile(`^-?[0-9]+(\.0+)?$`)
-
 func setInt(field reflect.Value, tag reflect.StructTag, value string) (message string) {
 	least, _ := strconv.ParseInt(tag.Get("min"), 10, 64)
 	most, _ := strconv.ParseInt(tag.Get("max"), 10, 64)
@@ -160,17 +147,15 @@ func setTime(field reflect.Value, value string) (message string) {
 }
 
 // decodeBody fills the fields tagged json from a JSON object. null is the same
-// as an absent field; unknown fields are ignored, and named in the response's
-// header. It reports all missing fields and wrong types at once (D25).
-func decodeBody(body []byte, fields []requestField, into any, header http.Header) error {
+// as an absent field; unknown fields are ignored and named, or refused (D97). It reports
+// all missing fields and wrong types at once (D25).
+func decodeBody(c echo.Context, body []byte, fields []requestField, into any) error {
 	members, err := parseObject(body)
 	if err != nil {
 		return err
 	}
-	unknown := unknownNames(members, fields)
-	noteIgnored(header, unknown)
+	unknown, errs := noteUnknown(c, members, fields)
 	target := reflect.ValueOf(into).Elem()
-	var errs form.Errors
 	for _, f := range fields {
 		message := decodeMember(target.FieldByIndex(f.Index), f.Tag, members[f.name])
 		if message == "" {
@@ -202,10 +187,10 @@ func decodeMember(field reflect.Value, tag reflect.StructTag, raw json.RawMessag
 		if raw[0] == '"' {
 			return "must be a whole number, without quotes"
 		}
-		if !wholeNumberInJSON.Match(raw) {
+		whole := form.Plain(string(raw))
+		if !wholeNumber.MatchString(whole) {
 			return "must be a whole number"
 		}
-		whole, _, _ := strings.Cut(string(raw), ".")
 		n, _ := strconv.Atoi(whole) // one too large for an int becomes the largest
 		*into = &n
 		return ""

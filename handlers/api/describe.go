@@ -210,10 +210,14 @@ func (d description) operation(r Route) (openapi.Operation, error) {
 	}
 	if r.Method == http.MethodPost {
 		out.Parameters = append(out.Parameters, openapi.Parameter{
-			Name: headerIdempotencyKey, In: "header", Description: "1 to 255 printable characters. The same key within 24 hours gets the same answer.",
-			Schema: &form.Schema{Type: "string", MinLength: 1, MaxLength: 255},
+			Name: headerIdempotencyKey, In: "header", Description: "1 to 255 printable ASCII characters. The same key within 24 hours gets the same answer.",
+			Schema: &form.Schema{Type: "string", MinLength: 1, MaxLength: 255, Pattern: "^[!-~]([ -~]*[!-~])?$"},
 		})
 	}
+	out.Parameters = append(out.Parameters, openapi.Parameter{
+		Name: headerStrict, In: "header", Description: "1 refuses the request if it has a field or query parameter that the address doesn’t know. Without it, those are ignored and named in Candor-Ignored.",
+		Schema: &form.Schema{Type: "string", Enum: []string{"1"}},
+	})
 	success := openapi.Response{Description: r.Endpoint.summary + ": done.", Headers: headerRefs(responseHeaders)}
 	var err error
 	if r.Endpoint.files == nil {
@@ -224,9 +228,6 @@ func (d description) operation(r Route) (openapi.Operation, error) {
 			success.Content[contentType] = openapi.Media{Schema: &form.Schema{Type: "string", Format: "binary"}}
 		}
 		success.Headers["Content-Disposition"] = openapi.Header{Description: "inline or attachment, and the file’s name.", Required: true, Schema: &form.Schema{Type: "string"}}
-	}
-	if out.RequestBody != nil || slices.ContainsFunc(out.Parameters, func(p openapi.Parameter) bool { return p.In == "query" }) {
-		success.Headers[headerIgnored] = openapi.Header{Ref: "#/components/headers/" + headerIgnored}
 	}
 	if r.Method == http.MethodPost {
 		success.Headers[headerReplayed] = openapi.Header{Ref: "#/components/headers/" + headerReplayed}
@@ -276,12 +277,12 @@ func (d description) addErrors(out *openapi.Operation, r Route) {
 	for status, infos := range byStatus {
 		var lines []string
 		examples := map[string]openapi.Example{}
-		retry := true
+		always, some := true, false
 		for _, info := range infos {
 			d.errors[string(info.Code)] = d.errorExample(info)
 			examples[string(info.Code)] = openapi.Example{Ref: "#/components/examples/" + string(info.Code)}
 			lines = append(lines, fmt.Sprintf("`%s`: %s", info.Code, info.Meaning))
-			retry = retry && info.Retry
+			always, some = always && info.Retry, some || info.Retry
 		}
 		response := openapi.Response{
 			Description: strings.Join(lines, "\n\n"), Headers: headerRefs(responseHeaders),
@@ -290,8 +291,13 @@ func (d description) addErrors(out *openapi.Operation, r Route) {
 		if status == http.StatusUnauthorized {
 			response.Headers[echo.HeaderWWWAuthenticate] = openapi.Header{Ref: "#/components/headers/" + echo.HeaderWWWAuthenticate}
 		}
-		if retry {
+		switch {
+		case always:
 			response.Headers[web.HeaderRetry] = openapi.Header{Ref: "#/components/headers/" + web.HeaderRetry}
+		case some:
+			header := commonHeaders()[web.HeaderRetry]
+			header.Required, header.Description = false, header.Description+" Only with a code that waiting helps."
+			response.Headers[web.HeaderRetry] = header
 		}
 		if r.Method == http.MethodPost && keepsAnswer(status) {
 			response.Headers[headerReplayed] = openapi.Header{Ref: "#/components/headers/" + headerReplayed}
@@ -305,7 +311,7 @@ func (d description) errorExample(info domain.CodeInfo) openapi.Example {
 	if field, ok := exampleFields[info.Code]; ok {
 		failed.Message, failed.Fields = "", form.Errors{field}
 	}
-	return openapi.Example{Summary: string(info.Code), Value: newErrorBody(d.baseURL, failed)}
+	return openapi.Example{Summary: string(info.Code), Value: newErrorBody(d.baseURL, failed, nil)}
 }
 
 // exampleFields are invalid fields, by the code that they lead to.
@@ -316,8 +322,9 @@ var exampleFields = map[domain.Code]form.Error{
 	domain.CodeValidation:      {Field: "expires_in_days", Rule: form.Rule{Code: form.RuleRange, Min: 1, Max: domain.MaxExpiresInDays}},
 }
 
-// responseHeaders are on every response of the API.
-var responseHeaders = []string{"X-Request-Id", headerLimit, headerRemaining, headerReset}
+// responseHeaders are on every response of the API, the last one if there is something to
+// name.
+var responseHeaders = []string{"X-Request-Id", headerLimit, headerRemaining, headerReset, headerIgnored}
 
 func headerRefs(names []string) map[string]openapi.Header {
 	out := map[string]openapi.Header{}
@@ -332,7 +339,7 @@ func commonHeaders() map[string]openapi.Header {
 	return map[string]openapi.Header{
 		"X-Request-Id":             {Description: "Names this request in our logs; tell us when you ask about it.", Required: true, Schema: &form.Schema{Type: "string"}},
 		headerLimit:                {Description: "Requests a minute, the standard rate.", Required: true, Schema: number},
-		headerRemaining:            {Description: "Requests left now, at most X-RateLimit-Limit.", Required: true, Schema: number},
+		headerRemaining:            {Description: "Requests left of X-RateLimit-Limit. At 0 a burst of as many again is let through before 429.", Required: true, Schema: number},
 		headerReset:                {Description: "Unix second at which X-RateLimit-Remaining is X-RateLimit-Limit again.", Required: true, Schema: number},
 		echo.HeaderWWWAuthenticate: {Description: "How to authenticate.", Required: true, Schema: &form.Schema{Type: "string", Const: wwwAuthenticate}},
 		web.HeaderRetry:            {Description: "Seconds to wait before the next try.", Required: true, Schema: &form.Schema{Type: "integer", Minimum: "1"}},

@@ -114,8 +114,10 @@ func actorIn(ctx context.Context) domain.Actor {
 // readBody returns the body of a JSON request.
 func readBody(c echo.Context) ([]byte, error) {
 	r := c.Request()
-	if r.ContentLength != 0 && !isJSON(r.Header) {
-		return nil, domain.Errorf(domain.CodeUnsupportedMediaType, "The request body must be JSON. Send it with Content-Type: application/json.")
+	if r.ContentLength != 0 {
+		if problem := notJSON(r.Header); problem != "" {
+			return nil, domain.Errorf(domain.CodeUnsupportedMediaType, "%s Send it with Content-Type: application/json.", problem)
+		}
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(c.Response(), r.Body, MaxBody))
 	var tooLarge *http.MaxBytesError
@@ -125,10 +127,17 @@ func readBody(c echo.Context) ([]byte, error) {
 	return body, err
 }
 
-func isJSON(h http.Header) bool {
-	mediaType, _, err := mime.ParseMediaType(h.Get("Content-Type"))
-	encoding := h.Get("Content-Encoding")
-	return err == nil && mediaType == "application/json" && (encoding == "" || encoding == "identity")
+// notJSON says why a body isn't read as JSON, "" if it is.
+func notJSON(h http.Header) string {
+	mediaType, parameters, err := mime.ParseMediaType(h.Get("Content-Type"))
+	encoding, charset := h.Get("Content-Encoding"), strings.ToLower(parameters["charset"])
+	switch {
+	case err != nil || mediaType != "application/json" || encoding != "" && encoding != "identity":
+		return "The request body must be JSON."
+	case charset != "" && charset != "utf-8" && charset != "utf8":
+		return "The request body must be UTF-8, as JSON is, but its charset is another one."
+	}
+	return ""
 }
 
 // A responder is a response that isn't JSON.

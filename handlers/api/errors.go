@@ -24,6 +24,7 @@ type errorContent struct {
 	Message string        `json:"message" doc:"What is wrong and how to mend it, for a person."`
 	DocURL  string        `json:"doc_url" format:"uri" doc:"The page that says what the code means and what to do about it."`
 	Details *errorDetails `json:"details,omitempty" doc:"Which fields are wrong; absent where none is."`
+	Ignored ignored       `json:"ignored,omitempty" doc:"The fields and query parameters that the request has and the address doesn’t know, at most 10; absent where none is. As in the header Candor-Ignored."`
 }
 
 type errorDetails struct {
@@ -36,11 +37,12 @@ type fieldError struct {
 	Message string `json:"message" doc:"What is wrong with it."`
 }
 
-func newErrorBody(baseURL string, e *domain.Error) errorBody {
+// newErrorBody is the body of the response with those headers.
+func newErrorBody(baseURL string, e *domain.Error, h http.Header) errorBody {
 	if e == domain.ErrSessionNotFound {
 		e = errNoSession
 	}
-	return errorBody{errorContent{Code: e.Code, Message: e.Text(Words.Say), DocURL: baseURL + e.Code.DocPath(), Details: newErrorDetails(e.Fields)}}
+	return errorBody{errorContent{Code: e.Code, Message: e.Text(Words.Say), DocURL: baseURL + e.Code.DocPath(), Details: newErrorDetails(e.Fields), Ignored: ignoredIn(h)}}
 }
 
 func newErrorDetails(fields form.Errors) *errorDetails {
@@ -76,7 +78,7 @@ func (s *Server) AnswerError(c echo.Context, status int, public *domain.Error) e
 	case domain.CodePDFNotReady:
 		c.Response().Header().Set(web.HeaderRetry, pdfRetryAfter)
 	}
-	body := newErrorBody(s.BaseURL, public)
+	body := newErrorBody(s.BaseURL, public, c.Response().Header())
 	web.RequestOf(c).Refused = refused(status, &body.Error)
 	return writeJSON(c, status, body)
 }
@@ -105,6 +107,10 @@ func refused(status int, e *errorContent) []domain.RefusedField {
 	}
 	var out []domain.RefusedField
 	for _, one := range e.Details.Errors {
+		if slices.Contains(e.Ignored, unknownName{Name: one.Field}) { // near to none
+			out = append(out, domain.RefusedField{Field: untold, Message: unknownName{Name: untold}.refusal()})
+			continue
+		}
 		names := strings.Split(one.Field, ".")
 		root := names[0]
 		known := !slices.ContainsFunc(names[1:], func(name string) bool { return !itemNumber.MatchString(name) && !isLogged(name) })

@@ -27,7 +27,9 @@ func idempotent[Req, Of, Resp any](s *Server, o operation, respond func(context.
 		if err != nil {
 			return err
 		}
-		key, err := newKey(c.Request(), body, o.status, respond, s.errorAnswer)
+		key, err := newKey(c.Request(), body, o.status, respond, func(failure error) (*idempotency.Answer, error) {
+			return s.errorAnswer(c.Response().Header(), failure)
+		})
 		if err != nil {
 			return err
 		}
@@ -38,7 +40,7 @@ func idempotent[Req, Of, Resp any](s *Server, o operation, respond func(context.
 			return err
 		}
 		if len(fields.body) > 0 {
-			err = decodeBody(body, fields.body, &req, c.Response().Header())
+			err = decodeBody(c, body, fields.body, &req)
 		}
 		if err != nil {
 			err = idempotency.Refuse(ctx, s.Idempotency, scopeIn(ctx), key, err)
@@ -95,13 +97,13 @@ func newKey[Of, Resp any](r *http.Request, body []byte, status int, respond func
 
 // errorAnswer returns the answer to a request that failed, nil if it isn't
 // kept.
-func (s *Server) errorAnswer(failure error) (*idempotency.Answer, error) {
+func (s *Server) errorAnswer(h http.Header, failure error) (*idempotency.Answer, error) {
 	public := web.PublicError(failure)
 	status := public.Code.Status()
 	if !keepsAnswer(status) {
 		return nil, nil
 	}
-	text, err := encode(newErrorBody(s.BaseURL, public))
+	text, err := encode(newErrorBody(s.BaseURL, public, h))
 	return &idempotency.Answer{Status: status, Body: text}, err
 }
 

@@ -43,7 +43,7 @@ func TestIdempotency(t *testing.T) {
 	first := h.PostOnce("order 1", harness.ValidBody).WantStatus(http.StatusCreated)
 	h.Clock.Advance(24*time.Hour - time.Millisecond)
 	replays(h.PostOnce("order 1", harness.ValidBody), first)
-	h.PostOnce("order 1", harness.ValidBody+" ").WantError(http.StatusUnprocessableEntity, "idempotency_key_reused", "")
+	h.PostOnce("order 1", with(`"customer_name": "Jo"`)).WantError(http.StatusUnprocessableEntity, "idempotency_key_reused", "")
 	h.PostOnce("order 1", "not JSON").WantError(http.StatusUnprocessableEntity, "idempotency_key_reused", "")
 	replays(h.PostOnce("order 1", harness.ValidBody), first)
 	if n := sessionCount(h); n != 1 {

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/agnivade/levenshtein"
+	"github.com/labstack/echo/v4"
 
 	"candor/internal/form"
 	"candor/internal/statement"
@@ -21,6 +22,9 @@ import (
 //	Candor-Ignored: customerName;nearest=customer_name, colour
 const headerIgnored = "Candor-Ignored"
 
+// nearestParameter stands between an unknown name and the known one that is nearest.
+const nearestParameter = ";nearest="
+
 // ignoredMost is how many names the header has at most.
 const ignoredMost = 10
 
@@ -28,20 +32,68 @@ const ignoredMost = 10
 // typed, such as a customer's.
 var plainName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.\-]{0,39}$`)
 
-// ignored are the unknown names of a request, in order, each with the known name
-// that is nearest, "" for none.
-type ignored []struct{ name, nearest string }
+// headerStrict is the header by which a request asks to be refused if it has an unknown
+// name (D97).
+const headerStrict = "Candor-Strict"
 
-// unknownNames lists the names of a request's members that no field has.
-func unknownNames[V any](members map[string]V, fields []requestField) ignored {
+// ignored are the unknown names of a request, in order.
+type ignored []unknownName
+
+// An unknownName is a name that no field has.
+type unknownName struct {
+	Name    string `json:"name" doc:"The field or query parameter as the request has it."`
+	Nearest string `json:"nearest,omitempty" doc:"The known name that is nearest to it; absent where none is near."`
+}
+
+// untold stands for a name that isn't told.
+const untold = "…"
+
+// refusal is what is wrong with the name in a strict request.
+func (n unknownName) refusal() string {
+	if n.Nearest != "" {
+		return n.Name + " isn’t known here. Did you mean " + n.Nearest + "?"
+	}
+	return n.Name + " isn’t known here. Leave it out."
+}
+
+// noteUnknown names in the response's header what the query or the body has and no field
+// does. If the request is strict, they are its errors, too.
+func noteUnknown[V any](c echo.Context, members map[string]V, fields []requestField) (told ignored, errs form.Errors) {
+	told, others := unknownNames(members, fields)
+	noteIgnored(c.Response().Header(), told)
+	switch c.Request().Header.Get(headerStrict) {
+	case "":
+		return told, nil
+	case "1":
+	default:
+		return told, form.Errors{{Field: headerStrict, Message: headerStrict + " must be 1. Leave the header out if unknown names are to be ignored."}}
+	}
+	if others {
+		told = append(told, unknownName{Name: untold})
+	}
+	for _, n := range told[:min(len(told), ignoredMost)] {
+		errs = append(errs, form.Error{Field: n.Name, Message: n.refusal()})
+	}
+	return told, errs
+}
+
+// unknownNames lists the names of a request's members that no field has, and reports
+// whether there are others that aren't told. What has no value in a query may be one itself,
+// not a name.
+func unknownNames[V any](members map[string]V, fields []requestField) (told ignored, others bool) {
 	var unknown, missing []string
-	for name := range members {
-		if !slices.ContainsFunc(fields, func(f requestField) bool { return f.name == name }) && plainName.MatchString(name) {
+	for name, value := range members {
+		values, inQuery := any(value).([]string)
+		switch {
+		case slices.ContainsFunc(fields, func(f requestField) bool { return f.name == name }):
+		case plainName.MatchString(name) && !(inQuery && len(values) == 1 && values[0] == ""):
 			unknown = append(unknown, name)
+		default:
+			others = true
 		}
 	}
 	if unknown == nil {
-		return nil
+		return nil, others
 	}
 	for _, f := range fields {
 		if _, given := members[f.name]; !given {
@@ -49,11 +101,10 @@ func unknownNames[V any](members map[string]V, fields []requestField) ignored {
 		}
 	}
 	slices.Sort(unknown)
-	var out ignored
 	for _, name := range unknown {
-		out = append(out, struct{ name, nearest string }{name, nearest(name, missing)})
+		told = append(told, unknownName{name, nearest(name, missing)})
 	}
-	return out
+	return told, others
 }
 
 // mistypedMost is how many letters of a name that is meant are mistyped at most. With more
@@ -84,8 +135,8 @@ func plain(name string) string {
 // meant returns the unknown name that is nearest to a known one, "" for none.
 func (ns ignored) meant(known string) string {
 	for _, n := range ns {
-		if n.nearest == known {
-			return n.name
+		if n.Nearest == known {
+			return n.Name
 		}
 	}
 	return ""
@@ -99,15 +150,26 @@ func noteIgnored(h http.Header, names ignored) {
 		out = strings.Split(before, ", ")
 	}
 	for _, n := range names {
-		item := n.name
-		if n.nearest != "" {
-			item += ";nearest=" + n.nearest
+		item := n.Name
+		if n.Nearest != "" {
+			item += nearestParameter + n.Nearest
 		}
 		out = append(out, item)
 	}
 	if len(out) > 0 {
 		h.Set(headerIgnored, strings.Join(out[:min(len(out), ignoredMost)], ", "))
 	}
+}
+
+// ignoredIn reads what noteIgnored named.
+func ignoredIn(h http.Header) (out ignored) {
+	if all := h.Get(headerIgnored); all != "" {
+		for item := range strings.SplitSeq(all, ", ") {
+			name, nearest, _ := strings.Cut(item, nearestParameter)
+			out = append(out, unknownName{name, nearest})
+		}
+	}
+	return out
 }
 
 // loggedIgnored is what the log keeps of the header: the names by which a known one was
@@ -117,7 +179,7 @@ func loggedIgnored(header string) string {
 	others := 0
 	for item := range strings.SplitSeq(header, ", ") {
 		switch {
-		case strings.Contains(item, ";nearest="):
+		case strings.Contains(item, nearestParameter):
 			near = append(near, item)
 		case item != "":
 			others++

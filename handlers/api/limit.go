@@ -1,7 +1,6 @@
 package api
 
 import (
-	"math"
 	"strconv"
 	"time"
 
@@ -61,9 +60,7 @@ func answerQuota(c echo.Context, quota ratelimit.Quota) error {
 	if quota.Allowed {
 		return nil
 	}
-	seconds := max(1, int(math.Ceil(quota.RetryAfter.Seconds())))
-	h.Set(web.HeaderRetry, strconv.Itoa(seconds))
-	return domain.Errorf(domain.CodeRateLimitExceeded, "Too many requests. Try again in %d seconds.", seconds)
+	return domain.Busy("Too many requests.", quota.RetryAfter)
 }
 
 // limitKey names the bucket of a request: the account and mode, or without a

@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -42,6 +43,10 @@ func TestTypicalMistakes(t *testing.T) {
 		if answer.Code >= http.StatusBadRequest {
 			said := answer.Object()["error"].(map[string]any)
 			fmt.Fprintf(&got, " `%s` %s", said["code"], said["message"])
+			if ignored, err := json.Marshal(said["ignored"]); said["ignored"] != nil {
+				h.OK(err)
+				fmt.Fprintf(&got, "\n: error.ignored: %s", ignored)
+			}
 		}
 		for _, name := range []string{"Candor-Ignored", "Allow", "Access-Control-Allow-Headers"} {
 			if value := answer.Header().Get(name); value != "" {
@@ -80,6 +85,10 @@ func typicalMistakes(h *harness.Harness) []typicalMistake {
 	key := func(value string) map[string]string { return map[string]string{"Authorization": value} }
 	_, elsewhere := domain.NewAPIKey(h.TestScope(), "of another server", harness.StartTime)
 	live := h.Do(harness.Call{Method: http.MethodPost, Path: "/sessions", Key: h.Account.LiveKey, Body: harness.ValidBody}).WantStatus(http.StatusCreated).Object()["id"].(string)
+	open := newSessionID(h, harness.ValidBody)
+	cancelled := newSessionID(h, harness.ValidBody)
+	h.Do(harness.Call{Method: http.MethodDelete, Path: "/sessions/" + cancelled}).WantStatus(http.StatusOK)
+	strictly := map[string]string{"Candor-Strict": "1"}
 	const list, create = "GET /v1/sessions", "POST /v1/sessions"
 	page := map[string]string{"Origin": "https://lender.example", "Sec-Fetch-Site": "cross-site"}
 	mistakes := []typicalMistake{
@@ -170,6 +179,20 @@ func typicalMistakes(h *harness.Harness) []typicalMistake {
 		{"A day instead of a time", "GET /v1/sessions?created_after=2026-11-01", "", nil},
 		{"A + that wasn't encoded", "GET /v1/sessions?created_after=2026-11-01T00:00:00+11:00", "", nil},
 		{"Half a range", "GET /v1/billing/usage?start_date=2026-11-01", "", nil},
+
+		{"A key as the documentation abbreviates it", list, "", key("Bearer candor_test_…")},
+		{"A key with dots", list, "", key("Bearer candor_test_...")},
+		{"Another charset", create, harness.ValidBody, map[string]string{"Content-Type": "application/json; charset=iso-8859-1"}},
+		{"Cancelling as other APIs do", "POST /v1/sessions/" + unknownSession + "/cancel", "{}", nil},
+		{"A host and a port alone", create, with(`"return_url": "localhost:3000/back"`), nil},
+		{"Swapped times", "GET /v1/sessions?created_after=2026-11-20T00:00:00Z&created_before=2026-11-19T00:00:00Z", "", nil},
+		{"Swapped dates", "GET /v1/billing/usage?start_date=2026-11-20&end_date=2026-11-19", "", nil},
+		{"Events after the last one", "GET /v1/events?after=1000", "", nil},
+		{"The data too early", "GET /v1/sessions/" + open + "/data", "", nil},
+		{"The PDF of a cancelled session", "GET /v1/sessions/" + cancelled + "/pdf", "", nil},
+		{"A strict request with fields that aren’t there", create, with(`"customerName": "Jo", "colour": "red", "Jo Citizen": 1`), strictly},
+		{"A strict request with parameters that aren’t there", list + "?limit=5&state=open&Jo%20Citizen", "", strictly},
+		{"Strict in other words", list, "", map[string]string{"Candor-Strict": "yes"}},
 	}
 	return mistakes
 }

@@ -4,6 +4,7 @@ package api
 
 import (
 	"crypto/sha256"
+	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
@@ -35,6 +36,8 @@ type Config struct {
 	BaseURL string            // without a slash at its end
 	Limiter ratelimit.Limiter // of requests, by account and mode, or by network
 	Line    *web.Line         // of requests
+
+	AttemptWait time.Duration // that the answer waits for a delivery's attempt (D99)
 }
 
 // Server holds the API's handlers.

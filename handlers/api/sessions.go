@@ -19,6 +19,7 @@ type createSessionRequest struct {
 	CustomerName  string          `json:"customer_name" sample:"yes" maxLength:"200" doc:"The customer’s full name."`
 	ReferenceID   string          `json:"reference_id" sample:"yes" maxLength:"200" doc:"Your own reference."`
 	WebhookURL    string          `json:"webhook_url" format:"uri" maxLength:"2048" doc:"Where this session’s events go, instead of the account’s default URL. HTTPS in production."`
+	ReturnURL     string          `json:"return_url" format:"uri" maxLength:"2048" doc:"Where the customer goes back to: a link on the list of sections, and a button after completion, with session_id added to the query. Its rules are those of webhook_url."`
 	ExpiresInDays *int            `json:"expires_in_days" min:"1" max:"90" doc:"After how many times 24 hours the link stops working. Without it, the account’s own default counts, 30 if it has set none."`
 	Metadata      domain.Metadata `json:"metadata" doc:"Your own data: at most 10 keys of 1 to 100 characters; values are strings, numbers or booleans of at most 500 characters."`
 	Language      domain.Language `json:"language" doc:"The language in which the form opens, whatever the browser asks for. The account must offer it; English is always offered. The customer can choose another one on the page. Without it, the browser decides."`
@@ -54,6 +55,7 @@ type sessionFields struct {
 	CustomerName  *string          `json:"customer_name" doc:"The customer’s full name, null where none was given."`
 	ReferenceID   *string          `json:"reference_id" doc:"Your own reference, null where none was given."`
 	WebhookURL    *string          `json:"webhook_url" doc:"Where this session’s events go, null for the account’s default URL."`
+	ReturnURL     *string          `json:"return_url" doc:"Where the customer goes back to, as it was given; null where it wasn’t."`
 	CreatedAt     form.Timestamp   `json:"created_at" doc:"When it was created, UTC."`
 	ExpiresAt     form.Timestamp   `json:"expires_at" doc:"When the link stops working, UTC."`
 	AccessedAt    *form.Timestamp  `json:"accessed_at" doc:"When the customer first opened the form, UTC; null until then."`
@@ -136,7 +138,7 @@ func (s *Server) CreateSession() Endpoint {
 func (s *Server) createSession(ctx context.Context, key *idempotency.Key[*domain.Session], r *createSessionRequest) (*domain.Session, error) {
 	params := domain.NewSession{
 		FormType: r.FormType, CustomerEmail: r.CustomerEmail, CustomerName: r.CustomerName, ReferenceID: r.ReferenceID,
-		WebhookURL: r.WebhookURL, ExpiresInDays: r.ExpiresInDays, Metadata: r.Metadata, Language: r.Language, Prefill: json.RawMessage(r.Prefill), By: actorIn(ctx),
+		WebhookURL: r.WebhookURL, ReturnURL: r.ReturnURL, ExpiresInDays: r.ExpiresInDays, Metadata: r.Metadata, Language: r.Language, Prefill: json.RawMessage(r.Prefill), By: actorIn(ctx),
 	}
 	var created *domain.Session
 	var err error
@@ -159,7 +161,7 @@ func (s *Server) newSession(ctx context.Context, of *domain.Session) *newSession
 func newSessionFields(of *domain.Session) sessionFields {
 	return sessionFields{
 		ID: of.ID, Status: of.Status, FormType: of.FormType, CustomerEmail: of.CustomerEmail, CustomerName: of.CustomerName,
-		ReferenceID: of.ReferenceID, WebhookURL: of.WebhookURL,
+		ReferenceID: of.ReferenceID, WebhookURL: of.WebhookURL, ReturnURL: of.ReturnURL,
 		CreatedAt: form.At(of.CreatedAt), ExpiresAt: form.At(of.ExpiresAt), AccessedAt: form.AtOptional(of.AccessedAt),
 		CompletedAt: form.AtOptional(of.CompletedAt), Metadata: of.Metadata, Livemode: of.Livemode,
 	}
@@ -170,6 +172,7 @@ func (s *Server) ListSessions() Endpoint {
 	return endpoint(operation{
 		id: "listSessions", tag: "Sessions", summary: "List sessions",
 		description: "The sessions of the key’s account and mode, newest first.",
+		errors:      []domain.Code{domain.CodeValidation},
 		status:      200,
 	}, s.listSessions)
 }
@@ -186,6 +189,9 @@ func (s *Server) listSessions(ctx context.Context, r *listSessionsRequest) (*ses
 		if *filter.text, _ = form.CleanText(*filter.text, len(*filter.text)); *filter.text == "" {
 			return nil, domain.FieldError(domain.CodeInvalidRequest, filter.name, filter.name+" must not be empty.")
 		}
+	}
+	if after, before := r.CreatedAfter, r.CreatedBefore; after != nil && before != nil && before.Before(*after) {
+		return nil, domain.Breaks(domain.CodeValidation, "created_before", form.Rule{Code: "created_order"})
 	}
 	page := domain.Page{Number: r.Page, Size: r.PerPage}
 	sessions, total, err := s.Sessions.List(ctx, scopeIn(ctx), r.SessionFilter, page)

@@ -3,7 +3,9 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"time"
 
+	"candor/handlers/web"
 	"candor/internal/domain"
 	"candor/internal/form"
 	"candor/internal/service/idempotency"
@@ -16,7 +18,7 @@ import (
 type advanceSessionRequest struct {
 	sessionID
 	To   simulator.Goal `json:"to" required:"true" doc:"How far: opened; a section, which means that it and all before it are completed (declaration is the same as completed); completed; expired; or pdf_expired, which completes the session and then deletes its PDF and documents as retention does."`
-	Data rawPrefill     `json:"data" doc:"Answers, in the shape of prefill. A section that is given has exactly these answers, so {} says that the customer has none of it; in personal_details what is missing is made up. Other sections are made up, the same for the session each time."`
+	Data rawPrefill     `json:"data" doc:"Answers, in the shape of prefill, of sections up to to; one after it is refused. A section that is given has exactly these answers, so {} says that the customer has none of it; in personal_details what is missing is made up. Other sections are made up, the same for the session each time."`
 }
 
 // AdvanceSession is POST /v1/test/sessions/:id/advance.
@@ -79,14 +81,32 @@ type deliveryID struct {
 func (s *Server) AttemptDelivery() Endpoint {
 	return idempotent(s, operation{
 		id: "attemptDelivery", tag: "Test mode", summary: "Attempt a delivery",
-		description: "Sends a webhook again at once, with the same id and body. A delivery that has ended starts its schedule of attempts from the beginning; a pending one keeps its place in it. GET /v1/events shows what came of it.",
-		status:      200, test: true,
-	}, func(_ context.Context, d *domain.Delivery) *feedDelivery { return newFeedDelivery(d) }, s.attemptDelivery)
+		description: "Sends a webhook again at once, with the same id and body. A delivery that has ended starts its schedule of attempts from the beginning; a pending one keeps its place in it, and if an attempt is under way, another one follows. " +
+			"The answer comes once the attempt was made, or after 10 seconds: then `queued` is true, and GET /v1/events shows what comes of it. With an Idempotency-Key it comes at once, so that a repeat gets the same one.",
+		status: 200, test: true,
+	}, s.newAttemptedDelivery, s.attemptDelivery)
+}
+
+// attemptedDelivery is a delivery of which an attempt was asked for.
+type attemptedDelivery struct {
+	feedDelivery
+	Queued bool `json:"queued" doc:"Whether the attempt is still to be made. If not, last_status_code and last_error_class say what came of it."`
+}
+
+func (s *Server) newAttemptedDelivery(_ context.Context, d *domain.Delivery) *attemptedDelivery {
+	return &attemptedDelivery{*newFeedDelivery(d), d.DueAt(s.Clock.Now())}
 }
 
 func (s *Server) attemptDelivery(ctx context.Context, key *idempotency.Key[*domain.Delivery], r *deliveryID) (*domain.Delivery, error) {
 	id, _ := domain.ParseDeliveryID(r.DeliveryID) // if it is malformed, the id of no delivery
-	return s.Simulator.AttemptDelivery(ctx, scopeIn(ctx), key, id, actorIn(ctx))
+	delivery, err := s.Simulator.AttemptDelivery(ctx, scopeIn(ctx), key, id, actorIn(ctx))
+	if err != nil || key != nil {
+		return delivery, err
+	}
+	request, start := web.RequestIn(ctx), time.Now()
+	request.Leave()
+	defer func() { request.Waited += time.Since(start) }()
+	return s.Webhooks.AwaitAttempt(ctx, scopeIn(ctx), delivery, s.AttemptWait)
 }
 
 func newFeedDelivery(d *domain.Delivery) *feedDelivery {

@@ -355,7 +355,7 @@ func TestTestEvents(t *testing.T) {
 	_, err := h.DB.Raw().ExecContext(t.Context(), `UPDATE delivery SET state = 'failed', next_attempt_at = NULL, finished_at = now(), attempts = 7, attempts_total = 7 WHERE id = (SELECT id FROM delivery ORDER BY sequence LIMIT 1)`)
 	h.OK(err)
 	again := h.Do(harness.Call{Method: http.MethodPost, Path: "/test/deliveries/" + delivery.ID + "/attempt"}).WantStatus(http.StatusOK).Object()
-	if again["id"] != delivery.ID || again["state"] != "pending" || again["attempts"] != float64(7) || again["next_attempt_at"] == nil {
+	if again["id"] != delivery.ID || again["state"] != "pending" || again["attempts"] != float64(7) || again["next_attempt_at"] == nil || again["queued"] != true {
 		t.Errorf("attempted %v", again)
 	}
 	other := h.NewAccount("other@lender.example", "starter")

@@ -10,6 +10,7 @@ import (
 	"candor/handlers/api/openapi"
 	"candor/internal/domain"
 	"candor/internal/form"
+	"candor/internal/webhook"
 )
 
 // webhooks describes the events as the receiver sees them.
@@ -22,7 +23,7 @@ func (d description) webhooks() (map[string]map[string]openapi.Operation, error)
 		}
 		out[string(event.Type)] = map[string]openapi.Operation{"post": {
 			ID: string(event.Type), Tags: []string{"Webhooks"}, Summary: event.Summary,
-			Description: fmt.Sprintf("`%s`: sent to the webhook URL. %s Check X-Webhook-Signature over the raw body, answer 2xx within 15 seconds, and drop a X-Webhook-ID you have had before.", event.Type, event.When),
+			Description: fmt.Sprintf("`%s`: sent to the webhook URL. %s %s Answer 2xx within 15 seconds, and drop a `webhook-id` that you have had before.", event.Type, event.When, webhook.AboutVerifying),
 			Security:    []map[string][]string{{}},
 			Parameters:  webhookHeaders(),
 			RequestBody: &openapi.Body{Required: true, Content: map[string]openapi.Media{
@@ -56,13 +57,13 @@ func webhookHeaders() []openapi.Parameter {
 		return openapi.Parameter{Name: name, In: "header", Description: description, Required: required, Schema: schema}
 	}
 	return []openapi.Parameter{
-		header("X-Webhook-Signature", "HMAC-SHA256 of the raw body under your webhook secret, in hex.", true, text),
+		header("X-Webhook-Signature", webhook.AboutSignature, true, text),
 		header("X-Webhook-ID", "The delivery’s id, the same at every attempt.", true, text),
 		header("X-Webhook-Timestamp", "Unix second of this attempt.", true, number),
 		header("X-Webhook-Retry-Count", "On retries only: which one, 1 to 6.", false, number),
 		header("X-Webhook-Original-Timestamp", "On retries only: Unix second of the first attempt.", false, number),
 		header("webhook-id", "Standard Webhooks: the delivery’s id.", true, text),
 		header("webhook-timestamp", "Standard Webhooks: Unix second of this attempt.", true, number),
-		header("webhook-signature", "Standard Webhooks: a signature of each of your secrets.", true, text),
+		header("webhook-signature", webhook.AboutStandardSignature, true, text),
 	}
 }

@@ -19,6 +19,9 @@ var Words = form.Words{Rules: map[form.RuleCode]string{
 	"bytes":          "{subject} must have at most {max} bytes.",
 	"target":         "{value}", // the sentence of internal/webhook, which attempts store, too
 
+	"created_order": "created_before must not be before created_after: are the two swapped?",
+	"beyond_end":    "after is above the number of the last event, {max}. Use next_after of an answer to a key of the same account and mode.",
+
 	"usage_period": "period must be current_month, last_month, last_30_days or last_90_days.",
 	"usage_dates":  "start_date and end_date must both be given as YYYY-MM-DD.",
 	"usage_order":  "end_date must not be before start_date.",

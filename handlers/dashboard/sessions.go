@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -106,6 +107,7 @@ func (s *Server) newSessionPage(c echo.Context, v *Visit) (view.NewSessionPage, 
 		return page, err
 	}
 	page.Email, page.Name, page.Reference = page.Like.CustomerEmail, web.Text(page.Like.CustomerName), web.Text(page.Like.ReferenceID)
+	page.Return = web.Text(page.Like.ReturnURL)
 	if l := page.Like.Language; l != nil && slices.Contains(page.Offered, *l) {
 		page.Language = *l
 	}
@@ -133,7 +135,7 @@ func (s *Server) likeIn(c echo.Context, v *Visit) (*domain.Session, error) {
 func (s *Server) CreateSession(c echo.Context, v *Visit) error {
 	params := domain.NewSession{
 		FormType: domain.FinancialStatement, CustomerEmail: c.FormValue("customer_email"), CustomerName: c.FormValue("customer_name"),
-		ReferenceID: c.FormValue("reference_id"), Language: domain.Language(c.FormValue("language")), By: v.Actor,
+		ReferenceID: c.FormValue("reference_id"), ReturnURL: strings.TrimSpace(c.FormValue("return_url")), Language: domain.Language(c.FormValue("language")), By: v.Actor,
 	}
 	like, err := s.likeIn(c, v)
 	if err != nil {
@@ -166,7 +168,7 @@ func (s *Server) CreateSession(c echo.Context, v *Visit) error {
 		if err != nil {
 			return err
 		}
-		page.Email, page.Name, page.Reference, page.Days, page.Language = params.CustomerEmail, params.CustomerName, params.ReferenceID, typed, params.Language
+		page.Email, page.Name, page.Reference, page.Return, page.Days, page.Language = params.CustomerEmail, params.CustomerName, params.ReferenceID, params.ReturnURL, typed, params.Language
 		page.Errors = view.ErrorItems(errs)
 		return web.Render(c, status, view.NewSession(page))
 	}

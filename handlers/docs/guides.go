@@ -50,7 +50,10 @@ type guide struct {
 type facts map[string]string
 
 func (s *Server) facts(mine *view.Mine) (facts, error) {
-	f := facts{"BaseURL": s.BaseURL, "Key": mine.Key(), "Delays": delays(webhook.DefaultSchedule())}
+	f := facts{
+		"BaseURL": s.BaseURL, "Key": mine.Key(), "Delays": delays(webhook.DefaultSchedule()),
+		"Verifying": webhook.AboutVerifying, "StandardSignature": webhook.AboutStandardSignature, "BodySignature": webhook.AboutSignature,
+	}
 	for name, n := range map[string]int{
 		"MaxExpiresDays": domain.MaxExpiresInDays, "ExpiresDays": domain.DefaultExpiresInDays, "RetentionDays": domain.MaxRetentionDays,
 		"EventDays": int(domain.EventRetention.Hours() / 24), "RequestDays": int(domain.RequestRetention.Hours() / 24),

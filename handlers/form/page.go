@@ -116,6 +116,7 @@ func (s *Server) confirmation(v *visit) view.ConfirmationPage {
 		Page: s.page(v), Reference: v.Session.Reference(), Submitted: *v.Session.CompletedAt,
 		CopyURL: formURL(v.Session.ID) + "/pdf", ReadURL: formURL(v.Session.ID) + "/copy", Until: v.copyUntil(), CopyReady: v.Session.PDFReadyAt != nil, SelfURL: formURL(v.Session.ID),
 	}
+	page.Return, page.ReturnTo = v.Session.ReturnLink()
 	page.HomeURL, page.Closed = "", true
 	return page
 }
@@ -207,6 +208,7 @@ func (s *Server) ShowHub(c echo.Context, v *visit) error {
 		Page: s.page(v), Tasks: tasks(v), Expires: v.Session.ExpiresAt,
 		Customer: cmp.Or(v.Statement.Personal.FullName, web.Text(v.Session.CustomerName)), Couple: v.Statement.Personal.Household.Couple(),
 	}
+	page.Return, _ = v.Session.ReturnLink()
 	return web.Render(c, http.StatusOK, view.Hub(page))
 }
 

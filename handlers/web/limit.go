@@ -3,10 +3,7 @@ package web
 import (
 	"context"
 	"errors"
-	"fmt"
-	"math"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -25,16 +22,6 @@ func TooMany(quota ratelimit.Quota) error {
 	}
 	wait := max(time.Second, quota.RetryAfter)
 	return &domain.Error{Code: domain.CodeRateLimitExceeded, Message: "There were too many requests in a short time.", RetryAfter: wait}
-}
-
-// Busy refuses a request because there were too many, and says when to try again.
-func Busy(text string, wait time.Duration) error {
-	seconds := max(1, math.Ceil(wait.Seconds()))
-	text = fmt.Sprintf("%s Try again in %.0f seconds.", text, seconds)
-	if seconds == 1 {
-		text = strings.TrimSuffix(text, "1 seconds.") + "a second."
-	}
-	return &domain.Error{Code: domain.CodeRateLimitExceeded, Message: text, RetryAfter: time.Duration(seconds) * time.Second}
 }
 
 // AccountBucket names the bucket of an account and mode, which the API and sessions that

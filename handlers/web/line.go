@@ -43,7 +43,7 @@ func (l *Line) Enter(c echo.Context, account domain.AccountID) error {
 	}
 	place, err := l.places.Join(account)
 	if err != nil {
-		return Busy(l.busy, busyRetry)
+		return domain.Busy(l.busy, busyRetry)
 	}
 	timer := time.NewTimer(longestWait)
 	defer timer.Stop()
@@ -52,7 +52,7 @@ func (l *Line) Enter(c echo.Context, account domain.AccountID) error {
 		r.entered, r.leave = true, place.Leave
 		return nil
 	case <-timer.C:
-		err = Busy(l.busy, busyRetry)
+		err = domain.Busy(l.busy, busyRetry)
 	case <-ctx.Done():
 		err = ctx.Err()
 	}

@@ -31,6 +31,11 @@ type Delivery struct {
 	CreatedAt      time.Time     `db:"created_at"`
 }
 
+// DueAt reports whether an attempt is to be made at now.
+func (d *Delivery) DueAt(now time.Time) bool {
+	return d.NextAttemptAt != nil && !d.NextAttemptAt.After(now)
+}
+
 // A DeliveryState is the state of a delivery.
 type DeliveryState string
 

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
+	"strconv"
 	"time"
 
 	"candor/internal/form"
@@ -38,6 +40,7 @@ const (
 	CodeRateLimitExceeded     Code = "rate_limit_exceeded"
 	CodeNotFound              Code = "not_found"
 	CodeMethodNotAllowed      Code = "method_not_allowed"
+	CodeMisdirectedRequest    Code = "misdirected_request"
 	CodePayloadTooLarge       Code = "payload_too_large"
 	CodeUnsupportedMediaType  Code = "unsupported_media_type"
 	CodeRangeNotSatisfiable   Code = "range_not_satisfiable"
@@ -84,10 +87,11 @@ var CodeTable = []CodeInfo{
 	{Code: CodeRateLimitExceeded, Status: 429, Meaning: "Too many requests: try again after Retry-After seconds.", Remedy: "Wait, then send the request again. Spread requests, and use webhooks instead of polling.", Retry: true},
 	{Code: CodeNotFound, Status: 404, Meaning: "There is nothing at this address.", Remedy: "Compare the path with the reference. It starts with `/v1`."},
 	{Code: CodeMethodNotAllowed, Status: 405, Meaning: "This address doesn’t take this method.", Remedy: "Use the method that the reference shows for this path."},
+	{Code: CodeMisdirectedRequest, Status: 421, Meaning: "A server in development doesn’t answer to this host name.", Remedy: "Use the address that the message names, or set `CANDOR_BASE_URL`. Only a Candor that you run yourself for development answers so."},
 	{Code: CodePayloadTooLarge, Status: 413, Meaning: "The body is larger than 64 KiB.", Remedy: "Send less: metadata and prefill are the largest parts."},
-	{Code: CodeUnsupportedMediaType, Status: 415, Meaning: "The body isn’t application/json.", Remedy: "Send the header `Content-Type: application/json`, and a body without Content-Encoding."},
+	{Code: CodeUnsupportedMediaType, Status: 415, Meaning: "The body isn’t application/json in UTF-8.", Remedy: "Send the header `Content-Type: application/json`, and a body in UTF-8 without Content-Encoding."},
 	{Code: CodeRangeNotSatisfiable, Status: 416, Meaning: "The part that Range asks for begins after the end of the file.", Remedy: "Ask for a range within the file’s size, or for the whole file: leave `Range` out."},
-	{Code: CodeIdempotencyKeyReused, Status: 422, Meaning: "The Idempotency-Key was used with another body.", Remedy: "Use a new key for a new request. To repeat a request, send the very same body."},
+	{Code: CodeIdempotencyKeyReused, Status: 422, Meaning: "The Idempotency-Key was used with another body.", Remedy: "Use a new key for a new request. To repeat a request, send the same JSON."},
 	{Code: CodeIdempotencyInProgress, Status: 409, Meaning: "The first request with this Idempotency-Key is still running.", Remedy: "Wait a second, then send the same request with the same key.", Retry: true},
 	{Code: CodeRequestTimeout, Status: 408, Meaning: "The body did not arrive within 30 seconds.", Remedy: "Send the request again, with the same Idempotency-Key."},
 	{Code: CodeServiceUnavailable, Status: 503, Meaning: "This can’t be stored or read now: try again later.", Remedy: "Wait, then send the request again, with the same Idempotency-Key."},
@@ -132,6 +136,16 @@ func Breaks(code Code, field string, rule form.Rule) *Error {
 // it; message is a whole sentence.
 func FieldError(code Code, field, message string) *Error {
 	return &Error{Code: code, Message: message, Fields: form.Errors{{Field: field, Message: message}}}
+}
+
+// Busy returns rate_limit_exceeded, which says when to try again.
+func Busy(text string, wait time.Duration) *Error {
+	seconds := max(1, int(math.Ceil(wait.Seconds())))
+	when := "a second"
+	if seconds > 1 {
+		when = strconv.Itoa(seconds) + " seconds"
+	}
+	return &Error{Code: CodeRateLimitExceeded, Message: text + " Try again in " + when + ".", RetryAfter: time.Duration(seconds) * time.Second}
 }
 
 // Error returns the code and the public message, or the first field's rule.

@@ -32,7 +32,8 @@ type NewSession struct {
 	CustomerName  string
 	ReferenceID   string
 	WebhookURL    string
-	ExpiresInDays *int // nil: the account's default
+	ReturnURL     string // where the customer goes back to (D96); "": nowhere
+	ExpiresInDays *int   // nil: the account's default
 	Metadata      Metadata
 	Language      Language        // in which the form opens; "": the browser's
 	Prefill       json.RawMessage // nil: none
@@ -53,7 +54,7 @@ func (m *Metadata) Scan(src any) error {
 }
 
 // Session validates the request and returns its session. The error has all
-// invalid fields (D25). checkURL checks the webhook URL, whose rules are the
+// invalid fields (D25). checkURL checks the URLs, whose rules are the
 // caller's. offered are the languages of the account's forms (D57).
 func (n NewSession) Session(scope Scope, now time.Time, checkURL func(string) error, offered []Language) (*Session, error) {
 	s := &Session{
@@ -71,12 +72,8 @@ func (n NewSession) Session(scope Scope, now time.Time, checkURL func(string) er
 	}
 	s.CustomerName = c.text("customer_name", n.CustomerName)
 	s.ReferenceID = c.text("reference_id", n.ReferenceID)
-	if n.WebhookURL != "" {
-		s.WebhookURL = &n.WebhookURL
-		if err := checkURL(n.WebhookURL); err != nil {
-			c.breaks(CodeValidation, "webhook_url", form.Rule{Code: "target", Value: err.Error()})
-		}
-	}
+	s.WebhookURL = c.url("webhook_url", n.WebhookURL, checkURL)
+	s.ReturnURL = c.url("return_url", n.ReturnURL, checkURL)
 	if n.ExpiresInDays != nil {
 		days := *n.ExpiresInDays
 		if days < 1 || days > MaxExpiresInDays {
@@ -132,6 +129,17 @@ func (c *checker) text(field, s string) *string {
 		return nil
 	}
 	return &clean
+}
+
+// url checks an optional URL; nil if it is empty.
+func (c *checker) url(field, url string, check func(string) error) *string {
+	if url == "" {
+		return nil
+	}
+	if err := check(url); err != nil {
+		c.breaks(CodeValidation, field, form.Rule{Code: "target", Value: err.Error()})
+	}
+	return &url
 }
 
 // prefill reads the customer's answers that the partner knows.

@@ -1,6 +1,7 @@
 package domain
 
 import (
+	"net/url"
 	"time"
 
 	"candor/internal/statement"
@@ -41,6 +42,7 @@ type Session struct {
 	CustomerName      *string    `db:"customer_name"`
 	ReferenceID       *string    `db:"reference_id"`
 	WebhookURL        *string    `db:"webhook_url"`
+	ReturnURL         *string    `db:"return_url"` // as the partner gave it; ReturnLink leads there
 	Metadata          Metadata   `db:"metadata"`
 	SectionsCompleted int        `db:"sections_completed"`
 	CreatedAt         time.Time  `db:"created_at"`
@@ -123,14 +125,31 @@ func (s *Session) Reference() string {
 	return SessionReference(s.ID)
 }
 
+// ReturnLink is the partner's return URL with the session's id added to its query (D96), and
+// its host, by which the customer knows it. Both are "" if the partner gave none.
+func (s *Session) ReturnLink() (link, host string) {
+	if s.ReturnURL == nil {
+		return "", ""
+	}
+	u, err := url.Parse(*s.ReturnURL)
+	if err != nil {
+		return "", "" // never: it was checked
+	}
+	if u.RawQuery != "" {
+		u.RawQuery += "&"
+	}
+	u.RawQuery += "session_id=" + s.ID.String()
+	return u.String(), u.Hostname()
+}
+
 // SessionFilter filters a list of sessions; zero fields match everything
 // (D10). Fields tagged query are parameters of the API, described by doc.
 type SessionFilter struct {
 	Status        Status     `query:"status" sample:"completed" doc:"Only sessions in this state."`
-	ReferenceID   string     `query:"reference_id" doc:"Only sessions with exactly this reference."`
-	CustomerEmail string     `query:"customer_email" doc:"Only sessions of this customer: the whole address, in any case."`
+	ReferenceID   string     `query:"reference_id" doc:"Only sessions with exactly this reference. Spaces around it are removed; a blank one, and control characters, are refused."`
+	CustomerEmail string     `query:"customer_email" doc:"Only sessions of this customer: the whole address, in any case. Spaces around it are removed; a blank one, and control characters, are refused."`
 	CreatedAfter  *time.Time `query:"created_after" doc:"Only sessions created after this moment, itself excluded."`
-	CreatedBefore *time.Time `query:"created_before" doc:"Only sessions created before this moment, itself excluded."`
+	CreatedBefore *time.Time `query:"created_before" doc:"Only sessions created before this moment, itself excluded. One before created_after is refused."`
 	Search        string     // words, each a part of the name, the address or the reference; of the dashboard alone
 	ExpiresBefore *time.Time // only open sessions whose link expires before this, the first ExpiringMost; of the dashboard alone
 }

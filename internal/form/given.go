@@ -252,7 +252,7 @@ func (r *givenReader) list(l *List, raw json.RawMessage) {
 	}
 }
 
-// plainAmount is an amount without an exponent and with at most two decimals.
+// plainAmount is an amount with at most two decimals.
 var plainAmount = regexp.MustCompile(`^-?[0-9]+(?:\.[0-9]{1,2})?$`)
 
 // field takes one answer's JSON as what a customer would type.
@@ -263,7 +263,7 @@ func (r *givenReader) field(f Field, raw json.RawMessage, path string) {
 	case KindOutput:
 	case KindMoney:
 		if !isText {
-			text = string(raw)
+			text = Plain(string(raw))
 		}
 		if !plainAmount.MatchString(text) {
 			r.refuse(path, "must be an amount such as 1250 or 1250.50, as a number or a string")
@@ -271,11 +271,12 @@ func (r *givenReader) field(f Field, raw json.RawMessage, path string) {
 		}
 		r.inputs.Set(path, text)
 	case KindPercent, KindNumber:
-		if isText || strings.Trim(string(raw), "-0123456789") != "" {
+		whole := Plain(string(raw))
+		if isText || strings.Trim(whole, "-0123456789") != "" {
 			r.refuse(path, "must be a whole number from 0 to "+f.Value.Schema().Maximum.String())
 			return
 		}
-		r.inputs.Set(path, string(raw))
+		r.inputs.Set(path, whole)
 	default:
 		if !isText {
 			r.refuse(path, "must be a string")

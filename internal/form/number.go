@@ -3,6 +3,8 @@ package form
 import (
 	"encoding/json"
 	"fmt"
+	"math/big"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -157,3 +159,22 @@ func (v *instant) Display() string {
 }
 func (v *instant) MarshalJSON() ([]byte, error)    { return At(*v.p).MarshalJSON() }
 func (v *instant) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, v.p) }
+
+// longExponent is one that no answer has. What it stands for would fill the memory.
+var longExponent = regexp.MustCompile(`[eE][+-]?[0-9]{3,}$`)
+
+// Plain writes a number of JSON without an exponent and without zeros after its decimals: 3e1
+// and 30.0 are 30. What is no number stays as it is.
+func Plain(number string) string {
+	exact, ok := new(big.Rat), false
+	if !longExponent.MatchString(number) {
+		exact, ok = exact.SetString(number)
+	}
+	switch {
+	case !ok:
+		return number
+	case exact.IsInt():
+		return exact.Num().String()
+	}
+	return strings.TrimRight(exact.FloatString(20), "0") // of more decimals a dot is left, which no answer ends with
+}

@@ -16,6 +16,13 @@ import (
 // SecretPrefix starts every webhook secret (D1).
 const SecretPrefix = "whsec_"
 
+// How a receiver verifies a webhook, in the words of the API's description and of the guide.
+const (
+	AboutVerifying         = "Verify `webhook-signature` or `X-Webhook-Signature` over the raw bytes of the body; take the first if you can, because it covers the time, too. Compare in constant time."
+	AboutStandardSignature = "Signs `webhook-id`, a dot, `webhook-timestamp`, a dot, and the body. Its key is the secret with `whsec_` stripped and the rest base64-decoded. It is `v1,` and base64; there can be several, separated by spaces."
+	AboutSignature         = "Signs the body alone. Its key is the secret as it is, `whsec_` kept, nothing decoded. It is hex."
+)
+
 // secretBytes is the length of a new key; Standard Webhooks asks for 24 to 64.
 const secretBytes = 32
 

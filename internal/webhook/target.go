@@ -47,15 +47,18 @@ func (p Policy) CheckURL(raw string) error {
 	if err := checkCharacters(raw); err != nil {
 		return err
 	}
+	if !strings.Contains(raw, "://") {
+		return refuse("The URL has no scheme. Start it with https://, as in https://example.com/candor.")
+	}
 	u, err := url.Parse(raw)
 	if err != nil || u.Opaque != "" || (u.Scheme != "" && u.Hostname() == "") {
-		return refuse("The URL is not valid. Give a full address such as https://example.com/webhooks.")
+		return refuse("The URL is not valid. Give a full address such as https://example.com/candor.")
 	}
 	if err := p.checkScheme(u); err != nil {
 		return err
 	}
 	if u.User != nil {
-		return refuse("The URL must not contain a user name or password. Remove the part before the @; deliveries are authenticated by their signature.")
+		return refuse("The URL must not contain a user name or password. Remove the part before the @.")
 	}
 	if err := checkPort(u); err != nil {
 		return err
@@ -65,7 +68,7 @@ func (p Policy) CheckURL(raw string) error {
 
 func checkCharacters(raw string) error {
 	if raw == "" {
-		return refuse("The URL is empty. Give a full address such as https://example.com/webhooks.")
+		return refuse("The URL is empty. Give a full address such as https://example.com/candor.")
 	}
 	if len(raw) > maxURLLength {
 		return refuse("The URL is longer than 2048 characters. Shorten it.")

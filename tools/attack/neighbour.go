@@ -46,7 +46,7 @@ var activities = []activity{
 	{"searches", pages("/search?q=person%23", "/search?q=son", "/sessions?q=per", "/sessions?q=zz%23")},
 	{"PDFs and answers", (*attack).readStatements},
 	{"test events", (*attack).testEvents},
-	{"long polls", calls("GET", "/v1/events?wait=5&after=999999", "")},
+	{"long polls", calls("GET", "/v1/events?wait=5&type=billing.invoice_paid", "")},
 	{"lists of the API", calls("GET", "/v1/sessions?per_page=100", "")},
 	{"streams", (*attack).streams},
 }

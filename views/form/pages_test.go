@@ -95,7 +95,7 @@ func sectionPage(section *form.Section) view.SectionPage {
 }
 
 func hub(done ...view.TaskStatus) view.HubPage {
-	h := view.HubPage{Page: page(), Customer: "Jessica Nguyễn", Expires: now.AddDate(0, 0, 30)}
+	h := view.HubPage{Page: page(), Customer: "Jessica Nguyễn", Expires: now.AddDate(0, 0, 30), Return: "https://my.harbour.example/"}
 	for i, name := range statement.SectionNames {
 		status := view.NotStarted
 		if i < len(done) {
@@ -241,7 +241,7 @@ func pages(t *testing.T) map[string]templ.Component {
 		"check-another-name":  view.Check(another),
 		"check-errors":        view.Check(signed),
 		"check-unfinished":    view.Check(unfinished),
-		"confirmation":        view.Confirmation(view.ConfirmationPage{Page: page(), Reference: "LOAN-2026-00417", Submitted: now, Until: now.AddDate(0, 0, 30), CopyURL: "/copy", CopyReady: true}),
+		"confirmation":        view.Confirmation(view.ConfirmationPage{Page: page(), Reference: "LOAN-2026-00417", Submitted: now, Until: now.AddDate(0, 0, 30), CopyURL: "/copy", CopyReady: true, Return: "https://my.harbour.example/", ReturnTo: "my.harbour.example"}),
 		"confirmation-making": view.Confirmation(view.ConfirmationPage{Page: page(), Reference: "sess_01kx2v8p9fe0pvr4y8m3n5t6qz", Submitted: now, CopyURL: "/copy"}),
 	}
 	for _, kind := range []view.StatusKind{view.StatusExpired, view.StatusCancelled, view.StatusCompleted, view.StatusErased, view.StatusNotFound, view.StatusElsewhere, view.StatusTooMany, view.StatusBusy, view.StatusError, view.StatusUnsaved, view.StatusUnsent} {

@@ -30,6 +30,7 @@ var vietnamese = map[string]string{ //nolint:gosec // it takes words about passp
 	"Assets":                          "Tài sản (assets)",
 	"Australian Capital Territory":    "Australian Capital Territory (Lãnh thổ Thủ đô Úc)",
 	"Back":                            "Quay lại",
+	"Back to {partner}":               "Quay lại {partner}",
 	"Balance":                         "Số dư (balance)",
 	"Balance owing":                   "Dư nợ (balance owing)",
 	"Bank accounts":                   "Tài khoản ngân hàng",

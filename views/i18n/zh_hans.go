@@ -30,6 +30,7 @@ var simplifiedChinese = map[string]string{ //nolint:gosec // it takes words abou
 	"Assets":                          "资产 (assets)",
 	"Australian Capital Territory":    "澳大利亚首都领地 (Australian Capital Territory)",
 	"Back":                            "返回",
+	"Back to {partner}":               "返回 {partner}",
 	"Balance":                         "余额 (balance)",
 	"Balance owing":                   "尚欠余额 (balance owing)",
 	"Bank accounts":                   "银行账户",

@@ -107,7 +107,11 @@ func orNone(s *form.Schema) *form.Schema {
 	if s.Enum != nil {
 		s.Enum = append(slices.Clone(s.Enum), "")
 	}
-	s.Description += ` "" is the same as none.`
+	none := `""`
+	if s.Enum == nil && s.Format == "" {
+		none = `"" or only spaces`
+	}
+	s.Description += " " + none + " is the same as none."
 	return s
 }
 
@@ -189,6 +193,9 @@ func sample(f reflect.StructField, s *form.Schema) any {
 	return json.RawMessage(text)
 }
 
+// lineInQuery is text of a query: not blank, and without control characters.
+const lineInQuery = `^[^\x00-\x1F\x7F-\x9F]*\S[^\x00-\x1F\x7F-\x9F]*$`
+
 // Parameters describes the fields tagged path and query.
 func (s *Schemas) Parameters(request reflect.Type) []Parameter {
 	var out []Parameter
@@ -197,6 +204,9 @@ func (s *Schemas) Parameters(request reflect.Type) []Parameter {
 			if name, ok := f.Tag.Lookup(in); ok {
 				schema := s.leaf(f)
 				schema.Description = ""
+				if in == "query" && schema.Type == "string" && schema.Enum == nil && schema.Pattern == "" && schema.Format == "" {
+					schema.Pattern = lineInQuery
+				}
 				out = append(out, Parameter{Name: name, In: in, Description: f.Tag.Get("doc"), Required: in == "path", Schema: schema, Example: sample(f, schema)})
 			}
 		}

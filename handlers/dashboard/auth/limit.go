@@ -111,5 +111,5 @@ func (b bucket) refusal(quota ratelimit.Quota) error {
 	if quota.Allowed {
 		return nil
 	}
-	return web.Busy(b.text, quota.RetryAfter)
+	return domain.Busy(b.text, quota.RetryAfter)
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"candor/handlers/web"
 	"candor/internal/domain"
 	view "candor/views/dashboard"
 )
@@ -25,7 +24,7 @@ func (s *Server) LimitSignedOut(next echo.HandlerFunc) echo.HandlerFunc {
 			return next(c)
 		}
 		s.Attempts.Observer.SignInAttempted(domain.AttemptLimited)
-		return web.Busy("There were too many attempts from your network.", quota.RetryAfter)
+		return domain.Busy("There were too many attempts from your network.", quota.RetryAfter)
 	}
 }
 

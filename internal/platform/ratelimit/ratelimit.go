@@ -27,8 +27,8 @@ type Limiter interface {
 type Quota struct {
 	Allowed    bool
 	Limit      int           // requests a minute, the refill
-	Remaining  int           // tokens left, at most Limit
-	Reset      time.Time     // when Remaining is Limit again, unless more is taken
+	Remaining  int           // what is left of Limit; at 0 the rest of the burst can still be there
+	Reset      time.Time     // when the bucket is full again, unless more is taken
 	RetryAfter time.Duration // when refused: until a request would be allowed
 }
 
@@ -108,8 +108,8 @@ func (m *Memory) quota(bucket *rate.Limiter, allowed bool, now time.Time) Quota 
 // quota says what a bucket with that many tokens means for its key.
 func (c Config) quota(tokens float64, allowed bool, now time.Time) Quota {
 	q := Quota{Allowed: allowed, Limit: c.PerMinute}
-	q.Remaining = min(max(int(math.Floor(tokens)), 0), q.Limit)
-	q.Reset = now.Add(c.refill(float64(min(q.Limit, c.Burst)) - tokens))
+	q.Remaining = min(max(int(math.Floor(tokens))-max(c.Burst-q.Limit, 0), 0), q.Limit)
+	q.Reset = now.Add(c.refill(float64(c.Burst) - tokens))
 	if !q.Allowed {
 		q.RetryAfter = c.refill(1 - tokens)
 	}

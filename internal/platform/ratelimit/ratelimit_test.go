@@ -29,13 +29,13 @@ func TestBurstAndRefill(t *testing.T) {
 	for i := 1; i <= 200; i++ {
 		q := m.Take("a", start)
 		left := 200 - i
-		want := ratelimit.Quota{Allowed: true, Limit: 100, Remaining: min(left, 100), Reset: start.Add(time.Duration(max(0, 100-left)) * 600 * time.Millisecond)}
+		want := ratelimit.Quota{Allowed: true, Limit: 100, Remaining: max(left-100, 0), Reset: start.Add(time.Duration(i) * 600 * time.Millisecond)}
 		if q != want {
 			t.Fatalf("request %d: %+v, want %+v", i, q, want)
 		}
 	}
 	q := m.Take("a", start)
-	if q.Allowed || q.Remaining != 0 || q.RetryAfter != 600*time.Millisecond || !q.Reset.Equal(start.Add(time.Minute)) {
+	if q.Allowed || q.Remaining != 0 || q.RetryAfter != 600*time.Millisecond || !q.Reset.Equal(start.Add(2*time.Minute)) {
 		t.Errorf("request 201: %+v", q)
 	}
 	if q := m.Take("a", start.Add(599*time.Millisecond)); q.Allowed {
@@ -67,7 +67,7 @@ func TestKeysAreSeparate(t *testing.T) {
 	for range 250 {
 		m.Take("a", start)
 	}
-	if q := m.Take("b", start); !q.Allowed || q.Remaining != 100 {
+	if q := m.Take("b", start); !q.Allowed || q.Remaining != 99 {
 		t.Errorf("another key: %+v", q)
 	}
 }
@@ -97,7 +97,7 @@ func TestConcurrentTakes(t *testing.T) {
 // the longest unused first.
 func TestMemoryIsBounded(t *testing.T) {
 	t.Parallel()
-	m, err := ratelimit.New(ratelimit.Config{PerMinute: 1, Burst: 2, Keys: 10})
+	m, err := ratelimit.New(ratelimit.Config{PerMinute: 2, Burst: 2, Keys: 10})
 	if err != nil {
 		t.Fatal(err)
 	}

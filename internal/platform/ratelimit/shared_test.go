@@ -79,12 +79,12 @@ func TestSharedNumbers(t *testing.T) {
 		}
 		if !q.Allowed {
 			least, most = 0, 1
-			if q.RetryAfter <= 0 || q.RetryAfter > 600*time.Millisecond || math.Abs(q.RetryAfter.Seconds()/0.6+99-wait) > 0.001 {
+			if q.RetryAfter <= 0 || q.RetryAfter > 600*time.Millisecond || math.Abs(q.RetryAfter.Seconds()/0.6+199-wait) > 0.001 {
 				t.Errorf("request %d: retry after %s, reset %s", i, q.RetryAfter, q.Reset.Sub(start))
 			}
 		}
-		if q.Limit != 100 || float64(q.Remaining) < math.Floor(min(least, 100)) || float64(q.Remaining) > min(most, 100) ||
-			wait > 100-min(least, 100)+0.001 || wait < 100-min(most, 100)-0.001 {
+		if q.Limit != 100 || float64(q.Remaining) < math.Floor(max(least-100, 0)) || float64(q.Remaining) > max(most-100, 0) ||
+			wait > 200-least+0.001 || wait < 200-most-0.001 {
 			t.Errorf("request %d after %s: %+v, want %v to %v tokens", i, time.Since(began), q, least, most)
 		}
 	}
@@ -211,7 +211,7 @@ func TestRedisThatIsntThere(t *testing.T) {
 	}
 	defer listener.Close()
 	p := dial(t, fmt.Sprintf("rediss://:hidden@%s/0", listener.Addr()))
-	if q := p.limiter(t, d30).Take("a", start); !q.Allowed || q.Remaining != 100 || p.shared.Load() {
+	if q := p.limiter(t, d30).Take("a", start); !q.Allowed || q.Remaining != 99 || p.shared.Load() {
 		t.Errorf("%+v", q)
 	}
 	testkit.Await(t, "never: a warning", func() bool { return strings.Contains(p.logs.String(), "level=WARN") })

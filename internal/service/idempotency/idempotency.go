@@ -6,7 +6,9 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"candor/db"
@@ -128,11 +130,44 @@ func (k *Key[T]) keep(ctx context.Context, s *Store, tx *db.Tx, scope domain.Sco
 type request struct {
 	db.IdempotencyKey
 	fingerprint []byte // of its body
+	canonical   []byte // its body as canonical writes it
 }
 
 func (k *Key[T]) request(scope domain.Scope) request {
 	sum := sha256.Sum256(k.Body)
-	return request{db.IdempotencyKey{Scope: scope, Path: k.Path, Key: k.Text}, sum[:]}
+	return request{db.IdempotencyKey{Scope: scope, Path: k.Path, Key: k.Text}, sum[:], canonical(k.Body)}
+}
+
+// canonical is the form that all bodies of the same JSON have: members in order, no spaces
+// (D98). What is no JSON stays as it is.
+func canonical(body []byte) []byte {
+	if !json.Valid(body) {
+		return body
+	}
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder.UseNumber()
+	var value any
+	if err := decoder.Decode(&value); err != nil {
+		return body
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return body
+	}
+	return text
+}
+
+// meaning is the hash of what the body means, bound to the fingerprint of a stored request:
+// one that the previous release stored in its place has another.
+func (r request) meaning(fingerprint []byte) []byte {
+	sum := sha256.Sum256(slices.Concat(fingerprint, r.canonical))
+	return sum[:]
+}
+
+// repeats reports whether the body is the stored one, or means the same. One whose customer
+// is erased is repeated by any.
+func (r request) repeats(stored *db.StoredResponse) bool {
+	return len(stored.Fingerprint) == 0 || bytes.Equal(stored.Fingerprint, r.fingerprint) || bytes.Equal(stored.Meaning, r.meaning(stored.Fingerprint))
 }
 
 // claim takes the request's key until the transaction ends. If the request has
@@ -153,7 +188,7 @@ func (s *Store) claim(ctx context.Context, tx *db.Tx, r request) error {
 		return nil
 	}
 	r.Key = stored.Key
-	if len(stored.Fingerprint) > 0 && !bytes.Equal(stored.Fingerprint, r.fingerprint) {
+	if !r.repeats(stored) {
 		return domain.Errorf(domain.CodeIdempotencyKeyReused, "This Idempotency-Key was used with another request body. Use a new key for a new request.")
 	}
 	body, err := s.Ring.Open(r.SealOwner(), stored.Response)
@@ -166,14 +201,14 @@ func (s *Store) claim(ctx context.Context, tx *db.Tx, r request) error {
 // keep stores an answer, sealed: it can hold a link that opens a form.
 func (s *Store) keep(ctx context.Context, tx *db.Tx, r request, a Answer) error {
 	return tx.StoreResponse(ctx, r.IdempotencyKey, &db.StoredResponse{
-		Fingerprint: r.fingerprint, Status: a.Status, Response: s.Ring.Seal(r.SealOwner(), a.Body),
+		Fingerprint: r.fingerprint, Meaning: r.meaning(r.fingerprint), Status: a.Status, Response: s.Ring.Seal(r.SealOwner(), a.Body),
 	}, s.Clock.Now())
 }
 
 // Mark notes in the caller's transaction that what the key stands for was done.
 func (s *Store) Mark(ctx context.Context, tx *db.Tx, key db.IdempotencyKey) error {
 	none := sha256.Sum256(nil)
-	return s.keep(ctx, tx, request{key, none[:]}, Answer{})
+	return s.keep(ctx, tx, request{key, none[:], nil}, Answer{})
 }
 
 // Marked reports whether Mark was called for the key after the given time, at

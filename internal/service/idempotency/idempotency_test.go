@@ -126,7 +126,7 @@ func TestIdempotentlyReplays(t *testing.T) {
 	if err != nil || !again.replayed || again.status != 201 || again.body != answer.body {
 		t.Errorf("replayed %+v, %v; want %+v", again, err, answer)
 	}
-	_, err = b.send(b.request("k", "{} "), never)
+	_, err = b.send(b.request("k", "[]"), never)
 	b.Code("another body", err, domain.CodeIdempotencyKeyReused)
 	others := []request{b.request("k2", "{}"), b.request("k", "{}"), b.request("k", "{}")}
 	others[1].scope, others[2].path = b.Live(), "/v1/other"

@@ -75,6 +75,8 @@ func malformed(key string) string {
 	switch {
 	case strings.HasPrefix(key, "whsec_"):
 		return "This is a webhook secret. API keys begin with candor_test_ or candor_live_."
+	case strings.ContainsAny(key, "…•*") || strings.Contains(key, "..."):
+		return "A part of this API key is left out, as in examples and in the dashboard. Send the whole key, which was shown when it was created."
 	case strings.ContainsAny(key, "$<>{}\"'`"):
 		return "The API key has a quote or an unfilled placeholder in it. Send the key alone: it begins with candor_test_ or candor_live_."
 	case !strings.HasPrefix(key, "candor_"):

@@ -203,7 +203,7 @@ func withoutCustomer(body []byte) ([]byte, error) {
 		return nil, err
 	}
 	for name, value := range map[string]string{
-		"customer_email": `"` + domain.ErasedEmail + `"`, "customer_name": "null", "reference_id": "null", "webhook_url": "null", "metadata": "{}",
+		"customer_email": `"` + domain.ErasedEmail + `"`, "customer_name": "null", "reference_id": "null", "webhook_url": "null", "return_url": "null", "metadata": "{}",
 	} {
 		if _, ok := fields[name]; ok {
 			fields[name] = json.RawMessage(value)

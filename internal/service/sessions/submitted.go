@@ -14,12 +14,11 @@ import (
 )
 
 var (
-	errSessionNotCompleted = domain.Errorf(domain.CodeSessionNotCompleted, "The session is not completed, so there is no data or PDF yet.")
-	errPDFNotReady         = domain.Errorf(domain.CodePDFNotReady, "The PDF is still being generated. Try again in a few seconds.")
-	errPDFExpired          = domain.Errorf(domain.CodePDFExpired, "The PDF is not kept any more.")
-	errDataExpired         = domain.Errorf(domain.CodeDataExpired, "The answers were deleted: the time for which this account keeps them is over.")
-	errDataErased          = domain.Errorf(domain.CodeDataErased, "The customer’s data were erased on request.")
-	errDocumentNotFound    = domain.Errorf(domain.CodeDocumentNotFound, "This session has no document with this id.")
+	errPDFNotReady      = domain.Errorf(domain.CodePDFNotReady, "The PDF is still being generated. Try again in a few seconds.")
+	errPDFExpired       = domain.Errorf(domain.CodePDFExpired, "The PDF is not kept any more.")
+	errDataExpired      = domain.Errorf(domain.CodeDataExpired, "The answers were deleted: the time for which this account keeps them is over.")
+	errDataErased       = domain.Errorf(domain.CodeDataErased, "The customer’s data were erased on request.")
+	errDocumentNotFound = domain.Errorf(domain.CodeDocumentNotFound, "This session has no document with this id.")
 )
 
 // completed returns a completed session of the scope (D13).
@@ -29,9 +28,18 @@ func (s *Service) completed(ctx context.Context, scope domain.Scope, id domain.S
 		return nil, err
 	}
 	if session.Status != domain.Completed {
-		return nil, errSessionNotCompleted
+		return nil, notCompleted(session)
 	}
 	return session, nil
+}
+
+// notCompleted says why a session has no data or PDF (D13).
+func notCompleted(s *domain.Session) error {
+	if s.Status.Open() {
+		return domain.Errorf(domain.CodeSessionNotCompleted, "This session is %s, with %d of %d sections completed. It has data and a PDF once the customer has signed: wait for the event session.completed.",
+			s.Status, s.SectionsCompleted, statement.SectionsTotal)
+	}
+	return domain.Errorf(domain.CodeSessionNotCompleted, "This session is %s: the customer didn’t sign, so it has no data or PDF.", s.Status)
 }
 
 // Submitted is a completed session with its answers.
@@ -99,7 +107,7 @@ func (s *Service) PDF(ctx context.Context, scope domain.Scope, id domain.Session
 // form; the errors are those of PDF.
 func (s *Service) CustomerPDF(ctx context.Context, session *domain.Session) ([]byte, error) {
 	if session.Status != domain.Completed {
-		return nil, errSessionNotCompleted
+		return nil, notCompleted(session)
 	}
 	return s.pdfOf(ctx, session)
 }

@@ -21,13 +21,23 @@ type EventFeed struct {
 
 // Events returns up to limit of the scope's events that match the filter, in
 // the order of their numbers. A reader who continues with NextAfter gets each event
-// once and misses none, however late it commits: numbers become visible in order.
+// once and misses none, however late it commits: numbers become visible in order. Error:
+// validation_error on after if no event has had that number (D97).
 func (s *Service) Events(ctx context.Context, scope domain.Scope, f domain.EventFilter, limit int) (*EventFeed, error) {
 	// The range first: what is committed between the two queries has a larger
 	// number, and isn't looked at.
 	oldest, last, err := s.DB.EventRange(ctx, scope)
 	if err != nil {
 		return nil, err
+	}
+	if f.After > last { // of what is kept
+		taken, err := s.DB.LastSequence(ctx, scope)
+		if err == nil && f.After > taken {
+			err = domain.Breaks(domain.CodeValidation, "after", form.Rule{Code: "beyond_end", Max: int(taken)})
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
 	events, err := s.DB.EventFeed(ctx, scope, f, last, limit+1)
 	if err != nil {

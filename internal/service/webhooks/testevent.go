@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"sync"
 	"time"
@@ -62,8 +61,7 @@ func (s *Service) SendTestEvent(ctx context.Context, account domain.AccountID, b
 	defer s.testEvents.end(account)
 	// The clock of the machine, as the limit is one of real time.
 	if quota := s.TestLimiter.Take(account.String(), time.Now()); !quota.Allowed {
-		return nil, domain.Errorf(domain.CodeRateLimitExceeded, "This account has sent %d test events within a minute. Try again in %d seconds.",
-			quota.Limit, int(math.Ceil(quota.RetryAfter.Seconds())))
+		return nil, domain.Busy(fmt.Sprintf("This account has sent %d test events within a minute.", quota.Limit), quota.RetryAfter)
 	}
 	secrets, err := delivery.SigningSecrets(ctx, s.DB, s.Ring, scope)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"candor/db"
 	"candor/internal/domain"
 )
 
@@ -20,6 +21,8 @@ const (
 	// reader with a filter is woken by events that don't match.
 	lookPause  = 100 * time.Millisecond
 	quickLooks = 3
+	// lookAgain is how often an awaited attempt is looked for without a notification.
+	lookAgain = time.Second
 )
 
 var (
@@ -85,6 +88,40 @@ func (s *Service) WaitEvents(ctx context.Context, scope domain.Scope, f domain.E
 			return feed, nil
 		case <-s.waits.over():
 			return feed, nil
+		}
+	}
+}
+
+// AwaitAttempt returns a delivery that is due as it is once its attempt was made, or as it is
+// when the wait, ctx or the process ends (D99). If too many readers wait, it doesn't.
+func (s *Service) AwaitAttempt(ctx context.Context, scope domain.Scope, d *domain.Delivery, wait time.Duration) (*domain.Delivery, error) {
+	if wait <= 0 || s.waits.begin(scope) != nil {
+		return d, nil
+	}
+	defer s.waits.end(scope)
+	ctx = domain.WithPatienceForEach(ctx)
+	changes := s.DB.Subscribe(scope, domain.DeliveryChanged, nil, time.Time{})
+	defer changes.Stop()
+	over, look := time.NewTimer(wait), time.NewTicker(lookAgain)
+	defer over.Stop()
+	defer look.Stop()
+	for {
+		latest, err := s.DB.Delivery(ctx, scope, d.ID)
+		if err != nil {
+			return nil, db.MissingAs(err, errDeliveryNotFound) // erased, or its retention is over
+		}
+		if d = &latest.Delivery; !d.DueAt(s.Clock.Now()) {
+			return d, nil
+		}
+		select {
+		case <-changes.Wake:
+		case <-look.C:
+		case <-over.C:
+			return d, nil
+		case <-ctx.Done():
+			return d, nil
+		case <-s.waits.over():
+			return d, nil
 		}
 	}
 }
