@@ -125,6 +125,7 @@ vulnerabilities: $(GENERATED) ## Check for known vulnerabilities and record the 
 generate: $(GENERATED) ## Generate what isn't in Git, for an editor, and db/schema.sql
 	$(SETUP) go postgres
 	go test ./db -run TestSchemaDump -update
+	go run ./tools/sdk
 
 .PHONY: bench
 bench: build ## Run the benchmarks, each with its reference
@@ -153,8 +154,13 @@ soak: $(GENERATED) bin/versitygw bin/toxiproxy-server ## Use the service for a m
 	@go build -tags soak $(BUILDVCS) -o bin/candor-soak ./cmd/candor
 	@go run ./tools/soak -for=$(or $(FOR),0) -faults=$(or $(FAULTS),0) -seed=$(or $(SEED),1)
 
+.PHONY: sdks
+sdks: $(GENERATED) $(GENERATORS) ## Pack the SDKs for partners into dist/; VERSION=1.2.3 for a release
+	$(SETUP) go node
+	@sh scripts/pack-sdks.sh "$(or $(VERSION),0.0.0)" dist
+
 .PHONY: packages
-packages: $(GENERATED) ## Build binaries, archives, deb, rpm and checksums into dist/; VERSION=1.2.3 for a release
+packages: $(GENERATED) $(GENERATORS) ## Build binaries, archives, deb, rpm, SDKs and checksums into dist/; VERSION=1.2.3 for a release
 	$(SETUP) go
 	@sh scripts/packages.sh $(VERSION)
 
@@ -171,7 +177,7 @@ screenshots: $(GENERATED) ## Take pictures of every page into artifacts/, and th
 
 .PHONY: clean
 clean: ## Remove build results; .data, the development data, stays
-	rm -rf bin dist artifacts node_modules tools/openapi/node_modules tools/openapi/generated tools/openapi/goclient/generated
+	rm -rf bin dist artifacts node_modules tools/openapi/node_modules tools/openapi/generated tools/openapi/goclient/generated sdk/go/generated.go sdk/node/src/generated.ts
 	find static/dist views/pdf/fonts -type f ! -name .gitkeep -exec rm -f {} +
 	find views -name '*_templ.go' -delete
 

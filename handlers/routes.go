@@ -7,6 +7,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"candor/handlers/api"
+	"candor/handlers/api/openapi"
 	"candor/handlers/dashboard"
 	"candor/handlers/dashboard/auth"
 	"candor/handlers/docs"
@@ -289,6 +290,19 @@ func (s *server) apiRoutes() []Route {
 		at(get, "/v1", Public, a.ServeRoot),
 		at(get, "/v1/openapi.json", Public, a.ServeDocument),
 	}
+}
+
+// Document returns the API's OpenAPI document as a server at the base URL has it.
+func Document(baseURL string) (*openapi.Document, error) {
+	s := &server{api: &api.Server{Config: api.Config{BaseURL: baseURL}}}
+	var endpoints []api.Route
+	for _, r := range s.apiRoutes() {
+		if r.endpoint != nil {
+			endpoints = append(endpoints, *r.endpoint)
+		}
+	}
+	err := s.api.Describe(endpoints)
+	return s.api.Document, err
 }
 
 // at is a line of the table.

@@ -21,3 +21,5 @@ BUILDVCS=$(git status >/dev/null 2>&1 && echo auto || echo false)
 COMMIT_DATE=$(git log -1 --format=%cI) COMMIT_TIMESTAMP=$(git log -1 --format=%ct) VERSION=$version
 export BUILDVCS COMMIT_DATE COMMIT_TIMESTAMP VERSION
 go tool -modfile=tools/release.mod goreleaser release --snapshot --clean --skip=publish
+sh scripts/pack-sdks.sh "$version" dist
+(cd dist && sha256sum candor-node-*.tgz candor-go-*.tgz >>SHA256SUMS)

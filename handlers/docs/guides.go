@@ -30,14 +30,14 @@ import (
 // The guides are Markdown: a title, a paragraph that introduces it, and the
 // rest. Values in {{. }} are those of facts. A code block of the language
 // "samples" names an operation, whose samples are shown; "verify" shows the code
-// that verifies webhooks.
+// that verifies webhooks; "sdk" shows a program in Node and, below ---, in Go (D100).
 //
 //go:embed guides/*.md
 var guideFiles embed.FS
 
 // guideNames are the guides in their order.
 var guideNames = []string{
-	"quick-start", "session", "verify-pdf", "webhooks", "port", "idempotency", "pagination", "test-mode", "simulator", "errors", "limits", "going-live", "versions",
+	"quick-start", "sdks", "session", "verify-pdf", "webhooks", "port", "idempotency", "pagination", "test-mode", "simulator", "errors", "limits", "going-live", "versions",
 }
 
 // A guide is a guide with the headings in it.
@@ -234,6 +234,11 @@ func (r *codeRenderer) component(id, language, name, code string) (templ.Compone
 			}
 		}
 		return view.Samples(id, "Verify a webhook", all), nil
+	case "sdk":
+		node, golang, _ := strings.Cut(code, "\n---\n")
+		return view.Samples(id, name, []view.Code{
+			{ID: id + "-node", Language: "node", Name: "Node", Text: node}, {ID: id + "-go", Language: "go", Name: "Go", Text: golang},
+		}), nil
 	}
 	if name == "" {
 		name = map[string]string{"sh": "Shell", "json": "JSON", "text": "Text"}[language]

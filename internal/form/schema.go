@@ -34,11 +34,14 @@ type Schema struct {
 	Example     any                `json:"example,omitempty"`
 	Order       []string           `json:"-"` // of Properties, as they were described; nil: as Required
 	Sample      bool               `json:"-"` // samples have the field even if it is optional
+	Money       bool               `json:"-"` // a number of dollars with whole cents
 }
 
 // DollarSchema describes an amount of money in JSON. Without a format some
 // generators read it as a 32-bit number, which has no exact cents.
-func DollarSchema() *Schema { return &Schema{Type: "number", Format: "double"} }
+func DollarSchema() *Schema {
+	return &Schema{Type: "number", Format: "double", Money: true}
+}
 
 // Schema describes the section's JSON as MarshalJSON writes it.
 func (s *Section) Schema() *Schema {

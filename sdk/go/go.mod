@@ -1,0 +1,3 @@
+module candor.example/candor-go
+
+go 1.24
