@@ -104,7 +104,7 @@ func (s *Server) serve(conn net.Conn) {
 	}
 }
 
-// take reads a text, and reports whether the conversation goes on after it. A server that
+// take reads a text, and reports whether the conversation continues. A server that
 // ends it without an answer has the email.
 func (s *Server) take(conn net.Conn, in *bufio.Scanner, to string) bool {
 	var text strings.Builder
