@@ -199,10 +199,10 @@ func decodeMember(field reflect.Value, tag reflect.StructTag, raw json.RawMessag
 		return decodeAs(raw, '"', into, "must be a string")
 	case *rawPrefill:
 		return decodeAs(raw, '{', (*json.RawMessage)(into), "must be an object")
-	case **deliverRequest:
+	case **deliverOption:
 		strict := json.NewDecoder(bytes.NewReader(raw))
 		strict.DisallowUnknownFields() // a mistyped remind would remind no one
-		var deliver *deliverRequest
+		var deliver *deliverOption
 		if raw[0] != '{' || strict.Decode(&deliver) != nil || deliver.By != "email" {
 			return `must be {"by": "email"}, or {"by": "email", "remind": true}`
 		}

@@ -23,14 +23,14 @@ type createSessionRequest struct {
 	Metadata      domain.Metadata `json:"metadata" doc:"Your own data: at most 10 keys of 1 to 100 characters; values are strings, numbers or booleans of at most 500 characters."`
 	Language      domain.Language `json:"language" doc:"The language in which the form opens, whatever the browser asks for. The account must offer it; English is always offered. The customer can choose another one on the page. Without it, the browser decides."`
 	Simulate      simulator.Goal  `json:"simulate" doc:"Test keys only: takes the new session so far at once, as POST /v1/test/sessions/{id}/advance does. A live key gets 422."`
-	Deliver       *deliverRequest `json:"deliver" doc:"Has Candor email the link to customer_email, in your account’s name and brand and in the session’s language. In test mode only people of your own team get it. Without it, you pass the link on."`
+	Deliver       *deliverOption  `json:"deliver" doc:"Has Candor email the link to customer_email, in your account’s name and brand and in the session’s language. In test mode only people of your own team get it. Without it, you pass the link on."`
 	Prefill       rawPrefill      `json:"prefill" doc:"Answers that you know already, in the shape of the data endpoint’s data: any part of the five sections, at most 32 KiB of JSON. The form offers them to the customer, who can change them; they count when the customer saves the section. Computed members are ignored, any other unknown member is an error. An amount can be a string such as \"1250.50\"."`
 }
 
-// deliverRequest says how a new session's link is passed on (D103).
-type deliverRequest struct {
-	By     string `json:"by" required:"true" enum:"email" doc:"How."`
-	Remind bool   `json:"remind" doc:"Remind the customer while the form isn’t sent: not opened, after 2 and 7 days; begun, 1 and 4 days after the last activity; 2 days before the link ends. Never at night, and never after completion, cancellation or the customer’s No more reminders."`
+// deliverOption says how a new session's link is passed on (D103).
+type deliverOption struct {
+	By     string `json:"by" enum:"email" doc:"How."`
+	Remind bool   `json:"remind,omitempty" doc:"Remind the customer while the form isn’t sent: not opened, after 2 and 7 days; begun, 1 and 4 days after the last activity; 2 days before the link ends. Never at night, and never after completion, cancellation or the customer’s No more reminders."`
 }
 
 // rawPrefill is the JSON of what statement.ReadPrefill reads.
