@@ -50,6 +50,8 @@ func (tx *Tx) EraseSession(ctx context.Context, session *domain.Session, e *doma
 	err = tx.get(ctx, e, `
 		WITH uses AS (DELETE FROM link_use WHERE session_id = $1),
 			receipts AS (DELETE FROM customer_receipt WHERE session_id = $1),
+			emails AS (DELETE FROM link_email WHERE session_id = $1),
+			emailed AS (DELETE FROM link_delivery WHERE session_id = $1),
 			unsealed AS (DELETE FROM unsealed_session WHERE session_id = $1),
 			sections AS (DELETE FROM section WHERE session_id = $1 RETURNING answers IS NOT NULL OR draft IS NOT NULL OR prefill IS NOT NULL AS filled),
 			pdfs AS (DELETE FROM statement_pdf WHERE session_id = $1 RETURNING 1),

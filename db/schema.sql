@@ -588,6 +588,33 @@ CREATE TABLE public.invoice_number (
     last bigint NOT NULL
 );
 
+CREATE TABLE public.link_delivery (
+    session_id uuid NOT NULL,
+    remind boolean NOT NULL,
+    one_browser boolean NOT NULL,
+    stopped_at timestamp with time zone,
+    look_at timestamp with time zone
+);
+
+CREATE TABLE public.link_email (
+    session_id uuid NOT NULL,
+    kind text NOT NULL,
+    state text NOT NULL,
+    tries smallint DEFAULT 0 NOT NULL,
+    first_tried_at timestamp with time zone,
+    ended_at timestamp with time zone,
+    problem text DEFAULT ''::text NOT NULL,
+    CONSTRAINT link_email_kind_check CHECK ((kind = ANY (ARRAY['link'::text, 'unopened_1'::text, 'unopened_2'::text, 'unfinished_1'::text, 'unfinished_2'::text, 'ending'::text]))),
+    CONSTRAINT link_email_state_check CHECK ((state = ANY (ARRAY['queued'::text, 'sending'::text, 'sent'::text, 'failed'::text, 'not_sent'::text, 'unknown'::text])))
+);
+
+CREATE TABLE public.link_email_count (
+    account_id uuid NOT NULL,
+    livemode boolean NOT NULL,
+    day date NOT NULL,
+    links integer NOT NULL
+);
+
 CREATE TABLE public.link_use (
     session_id uuid NOT NULL,
     kind text NOT NULL,
@@ -720,6 +747,7 @@ CREATE TABLE public.session (
     pdf_signer_issuer text,
     saved_by text,
     return_url text,
+    emailed boolean DEFAULT false NOT NULL,
     CONSTRAINT session_pdf_sha256_check CHECK ((octet_length(pdf_sha256) = 32)),
     CONSTRAINT session_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'in_progress'::text, 'completed'::text, 'expired'::text, 'cancelled'::text])))
 )
@@ -996,6 +1024,15 @@ ALTER TABLE ONLY public.invoice
 ALTER TABLE ONLY public.invoice
     ADD CONSTRAINT invoice_subscription_id_period_start_key UNIQUE (subscription_id, period_start);
 
+ALTER TABLE ONLY public.link_delivery
+    ADD CONSTRAINT link_delivery_pkey PRIMARY KEY (session_id);
+
+ALTER TABLE ONLY public.link_email_count
+    ADD CONSTRAINT link_email_count_pkey PRIMARY KEY (account_id, livemode);
+
+ALTER TABLE ONLY public.link_email
+    ADD CONSTRAINT link_email_pkey PRIMARY KEY (session_id, kind);
+
 ALTER TABLE public.link_use
     ADD CONSTRAINT link_use_kind_check CHECK ((kind = ANY (ARRAY['opened'::text, 'replaced'::text, 'wrong'::text, 'elsewhere'::text]))) NOT VALID;
 
@@ -1177,6 +1214,8 @@ CREATE UNIQUE INDEX invoice_number_one_idx ON public.invoice_number USING btree 
 
 CREATE INDEX invoice_unsettled_idx ON public.invoice USING btree (number) WHERE (settled_at IS NULL);
 
+CREATE INDEX link_delivery_look_idx ON public.link_delivery USING btree (look_at) WHERE (look_at IS NOT NULL);
+
 CREATE INDEX link_use_last_at_idx ON public.link_use USING btree (last_at);
 
 CREATE INDEX passkey_challenge_expires_idx ON public.passkey_challenge USING btree (expires_at);
@@ -1275,6 +1314,10 @@ CREATE TRIGGER invoice_number_goes_up BEFORE UPDATE ON public.invoice_number FOR
 
 CREATE TRIGGER invoice_number_is_kept BEFORE DELETE OR TRUNCATE ON public.invoice_number FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_change();
 
+CREATE TRIGGER link_delivery_leaves_erased BEFORE INSERT ON public.link_delivery FOR EACH ROW EXECUTE FUNCTION public.leave_erased();
+
+CREATE TRIGGER link_email_leaves_erased BEFORE INSERT ON public.link_email FOR EACH ROW EXECUTE FUNCTION public.leave_erased();
+
 CREATE TRIGGER link_use_leaves_erased BEFORE INSERT ON public.link_use FOR EACH ROW EXECUTE FUNCTION public.leave_erased();
 
 CREATE TRIGGER section_counted_insert AFTER INSERT ON public.section FOR EACH ROW EXECUTE FUNCTION public.count_section();
@@ -1361,6 +1404,15 @@ ALTER TABLE ONLY public.invoice
 
 ALTER TABLE ONLY public.invoice
     ADD CONSTRAINT invoice_subscription_id_fkey FOREIGN KEY (subscription_id) REFERENCES public.subscription(id);
+
+ALTER TABLE ONLY public.link_delivery
+    ADD CONSTRAINT link_delivery_session_id_fkey FOREIGN KEY (session_id) REFERENCES public.session(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.link_email_count
+    ADD CONSTRAINT link_email_count_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.link_email
+    ADD CONSTRAINT link_email_session_id_fkey FOREIGN KEY (session_id) REFERENCES public.session(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.link_use
     ADD CONSTRAINT link_use_session_id_fkey FOREIGN KEY (session_id) REFERENCES public.session(id);

@@ -65,6 +65,12 @@ func formCases() map[string]useCase {
 		"GET /f/:session (again)": {open, false, func(s *subject) {
 			s.exec(`UPDATE session SET last_activity_at = created_at - interval '1 hour' WHERE id = $1`, s.id)
 		}, get("")},
+		"GET /f/:session/reminders/:token": {open, false, nil, func(s *subject) *httptest.ResponseRecorder {
+			return s.tab().Get("reminders/" + s.Service.Ring.Token(domain.ReminderSubject(s.id)))
+		}},
+		"POST /f/:session/reminders/:token": {open, false, nil, func(s *subject) *httptest.ResponseRecorder {
+			return s.tab().Post("reminders/"+s.Service.Ring.Token(domain.ReminderSubject(s.id)), nil)
+		}},
 		"GET /f/:session/pdf":        {completed, false, nil, get("pdf")},
 		"GET /f/:session/copy":       {completed, false, nil, get("copy")},
 		"POST /f/:session/documents": {open, false, nil, func(s *subject) *httptest.ResponseRecorder { return s.attach("another") }},
@@ -175,10 +181,12 @@ func jobCases() map[string]useCase {
 	return map[string]useCase{
 		"job statement_pdf": {completed, false, sql(`DELETE FROM statement_pdf WHERE session_id = $1`, `UPDATE session SET pdf_ready_at = NULL, pdf_sha256 = NULL WHERE id = $1`),
 			job("statement_pdf", "pdf", `{"session_id": "{id}"}`)},
-		"job customer_receipt": {completed, true, sql(`DELETE FROM customer_receipt WHERE session_id = $1`), job("customer_receipt", "mail", `{"session_id": "{id}", "language": "en"}`)},
-		"job session_expiry":   {open, false, sql(`UPDATE session SET expires_at = created_at WHERE id = $1`), job("session_expiry", "upkeep", `{}`)},
-		"job retention":        {open, false, sql(`UPDATE session SET status = 'expired', expires_at = '2026-01-01' WHERE id = $1`), job("retention", "upkeep", `{}`)},
-		"job reconciliation":   {completed, false, sql(`DELETE FROM event WHERE session_id = $1 AND type = 'session.completed'`), job("reconciliation", "upkeep", `{}`)},
+		"job customer_receipt":    {completed, true, sql(`DELETE FROM customer_receipt WHERE session_id = $1`), job("customer_receipt", "mail", `{"session_id": "{id}", "language": "en"}`)},
+		"job session_email":       {open, true, nil, job("session_email", "mail", `{"session_id": "{id}"}`)},
+		"job session_email_sweep": {open, true, sql(`UPDATE link_delivery SET look_at = now() WHERE session_id = $1`), job("session_email_sweep", "upkeep", `{}`)},
+		"job session_expiry":      {open, false, sql(`UPDATE session SET expires_at = created_at WHERE id = $1`), job("session_expiry", "upkeep", `{}`)},
+		"job retention":           {open, false, sql(`UPDATE session SET status = 'expired', expires_at = '2026-01-01' WHERE id = $1`), job("retention", "upkeep", `{}`)},
+		"job reconciliation":      {completed, false, sql(`DELETE FROM event WHERE session_id = $1 AND type = 'session.completed'`), job("reconciliation", "upkeep", `{}`)},
 		"job seal_old_data": {open, false, func(s *subject) {
 			s.exec(`INSERT INTO unsealed_session VALUES ($1)`, s.id)
 			s.exec(`UPDATE section SET draft = $2 WHERE session_id = $1 AND name = 'personal_details'`, s.id, []byte(`{"full_name": ["`+s.mark("typed")+`"]}`))
@@ -247,7 +255,7 @@ func (r *erasureRace) newSubject(n int, use useCase) *subject {
 // create creates the session, or sends the request again.
 func (s *subject) create() *httptest.ResponseRecorder {
 	return s.call(http.MethodPost, "/sessions", fmt.Sprintf(`{"form_type": "financial_statement", "customer_email": %q, "customer_name": %q, "reference_id": %q, "webhook_url": %q, "return_url": %q,
-		"metadata": {"note": %q}, %q: 1, %q: 2, "customer_name_%s": 3, "customerName": 4, "prefill": {"personal_details": {"occupation": %q}}}`,
+		"metadata": {"note": %q}, %q: 1, %q: 2, "customer_name_%s": 3, "customerName": 4, "prefill": {"personal_details": {"occupation": %q}}, "deliver": {"by": "email", "remind": true}}`,
 		s.email(), s.mark("name"), s.mark("reference"), s.hook+s.mark("hook"), "https://lender.example/back?who="+s.mark("return"), s.mark("note"), s.mark("name"), s.mark("extra"), s.mark("extra"), s.mark("prefill")))
 }
 

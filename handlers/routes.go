@@ -93,6 +93,8 @@ func (s *server) formRoutes() []Route {
 		at(get, ui.LogoPrefix+":file", Public, f.Logo),
 		at(get, "/f/:session", Customer, f.Page(f.ShowHub)),
 		at(get, "/f/:session/:token", Customer, f.OpenLink),
+		at(get, "/f/:session/reminders/:token", Customer, f.ShowReminders),
+		at(post, "/f/:session/reminders/:token", Customer, f.StopReminders),
 		at(get, "/f/:session/pdf", Customer, f.DownloadCopy).withoutHead(),
 		at(get, "/f/:session/copy", Customer, f.ShowCopy).withoutHead(),
 		at(get, "/f/:session/"+statement.DocumentsSection, Customer, f.Page(f.ShowDocuments)),

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
 
 	"candor/db"
 	"candor/internal/outbox"
@@ -22,6 +23,15 @@ const notifyCooldown = time.Millisecond
 // the jobs that they insert. It is safe for concurrent use.
 type Inserter struct {
 	client db.JobClient
+}
+
+// unfinished allows one unfinished job of the same arguments.
+var unfinished = river.UniqueOpts{
+	ByArgs: true,
+	ByState: []rivertype.JobState{
+		rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRunning,
+		rivertype.JobStateRetryable, rivertype.JobStateScheduled,
+	},
 }
 
 var _ outbox.Jobs = (*Inserter)(nil)

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/riverqueue/river"
-	"github.com/riverqueue/river/rivertype"
 
 	"candor/db"
 	"candor/internal/domain"
@@ -29,13 +28,7 @@ func (pdfArgs) Kind() string { return "statement_pdf" }
 
 // InsertOpts allows one unfinished job for each session.
 func (pdfArgs) InsertOpts() river.InsertOpts {
-	return river.InsertOpts{Queue: queuePDF, MaxAttempts: maxRuns, UniqueOpts: river.UniqueOpts{
-		ByArgs: true,
-		ByState: []rivertype.JobState{
-			rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRunning,
-			rivertype.JobStateRetryable, rivertype.JobStateScheduled,
-		},
-	}}
+	return river.InsertOpts{Queue: queuePDF, MaxAttempts: maxRuns, UniqueOpts: unfinished}
 }
 
 // fontWait is how long a statement that can't be drawn waits for its next try. It is

@@ -23,6 +23,7 @@ type counting struct {
 	arrived  int
 	worked   map[string]int
 	undrawn  int
+	emailed  []string
 }
 
 func (c *counting) note(change func()) {
@@ -42,6 +43,10 @@ func (c *counting) Delivered(time.Duration)      { c.note(func() { c.arrived++ }
 func (c *counting) Repaired(what string)         { c.note(func() { c.repairs = append(c.repairs, what) }) }
 func (c *counting) UsageRecounted(int)           {}
 func (c *counting) Undrawn()                     { c.note(func() { c.undrawn++ }) }
+
+func (c *counting) LinkEmailed(kind domain.LinkEmailKind, state domain.LinkEmailState) {
+	c.note(func() { c.emailed = append(c.emailed, string(kind)+" "+string(state)) })
+}
 
 func (c *counting) Worked(kind string, failed bool) {
 	c.note(func() {

@@ -35,6 +35,7 @@ func periodicJobs(sweepEvery time.Duration) []*river.PeriodicJob {
 	return []*river.PeriodicJob{
 		run(sweepEvery, expireArgs{}),
 		run(sweepEvery, rescueArgs{}),
+		run(sweepEvery, linkSweepArgs{}),
 		run(alertEvery, alertArgs{}),
 		run(retentionEvery, retentionArgs{}),
 		run(retentionEvery, sealArgs{}),

@@ -92,6 +92,8 @@ type Observer interface {
 	UsageRecounted(drifts int)
 	// Undrawn is called each time that a statement waits for a font.
 	Undrawn()
+	// LinkEmailed is called when an email with a session's link has come to a state (D105).
+	LinkEmailed(kind domain.LinkEmailKind, state domain.LinkEmailState)
 	// Worked is called after each job.
 	Worked(kind string, failed bool)
 }
@@ -102,6 +104,8 @@ type unobserved struct{}
 func (unobserved) Repaired(string)     {}
 func (unobserved) UsageRecounted(int)  {}
 func (unobserved) Undrawn()            {}
+
+func (unobserved) LinkEmailed(domain.LinkEmailKind, domain.LinkEmailState) {}
 func (unobserved) Worked(string, bool) {}
 
 // Worker runs the jobs.
@@ -163,6 +167,8 @@ func workers(c Config) *river.Workers {
 	}
 	river.AddWorker(all, &staffEmailWorker{db: c.DB, ring: c.Ring, sender: c.Mail, baseURL: c.BaseURL, clock: c.Clock})
 	river.AddWorker(all, &receiptEmailWorker{db: c.DB, vault: safe, sender: c.Mail, clock: c.Clock})
+	river.AddWorker(all, &linkEmailWorker{db: c.DB, vault: safe, ring: c.Ring, sender: c.Mail, baseURL: c.BaseURL, clock: c.Clock, observer: c.Observer})
+	river.AddWorker(all, &linkSweepWorker{db: c.DB, outbox: c.Outbox, clock: c.Clock})
 	river.AddWorker(all, &expireWorker{db: c.DB, outbox: c.Outbox, clock: c.Clock})
 	river.AddWorker(all, &alertWorker{db: c.DB, outbox: c.Outbox, clock: c.Clock})
 	river.AddWorker(all, &alertEmailWorker{db: c.DB, sender: c.Mail, baseURL: c.BaseURL})

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -183,6 +184,15 @@ func decodeMember(field reflect.Value, tag reflect.StructTag, raw json.RawMessag
 		return decodeAs(raw, '"', into, "must be a string")
 	case *rawPrefill:
 		return decodeAs(raw, '{', (*json.RawMessage)(into), "must be an object")
+	case **deliverOption:
+		strict := json.NewDecoder(bytes.NewReader(raw))
+		strict.DisallowUnknownFields() // a mistyped remind would remind no one
+		var deliver *deliverOption
+		if raw[0] != '{' || strict.Decode(&deliver) != nil || deliver.By != "email" {
+			return `must be {"by": "email"}, or {"by": "email", "remind": true}`
+		}
+		*into = deliver
+		return ""
 	case **int:
 		if raw[0] == '"' {
 			return "must be a whole number, without quotes"

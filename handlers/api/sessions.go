@@ -24,7 +24,14 @@ type createSessionRequest struct {
 	Metadata      domain.Metadata `json:"metadata" doc:"Your own data: at most 10 keys of 1 to 100 characters; values are strings, numbers or booleans of at most 500 characters."`
 	Language      domain.Language `json:"language" doc:"The language in which the form opens, whatever the browser asks for. The account must offer it; English is always offered. The customer can choose another one on the page. Without it, the browser decides."`
 	Simulate      simulator.Goal  `json:"simulate" doc:"Test keys only: takes the new session so far at once, as POST /v1/test/sessions/{id}/advance does. A live key gets 422."`
+	Deliver       *deliverOption  `json:"deliver" doc:"Has Candor email the link to customer_email, in your account’s name and brand and in the session’s language. In test mode only people of your own team get it. Without it, you pass the link on."`
 	Prefill       rawPrefill      `json:"prefill" doc:"Answers that you know already, in the shape of the data endpoint’s data: any part of the five sections, at most 32 KiB of JSON. The form offers them to the customer, who can change them; they count when the customer saves the section. Computed members are ignored, any other unknown member is an error. An amount can be a string such as \"1250.50\"."`
+}
+
+// deliverOption says how a new session's link is passed on (D103).
+type deliverOption struct {
+	By     string `json:"by" enum:"email" doc:"How."`
+	Remind bool   `json:"remind,omitempty" doc:"Remind the customer while the form isn’t sent: not opened, after 2 and 7 days; begun, 1 and 4 days after the last activity; 2 days before the link ends. Never at night, and never after completion, cancellation or the customer’s No more reminders."`
 }
 
 // rawPrefill is the JSON of what statement.ReadPrefill reads.
@@ -62,6 +69,36 @@ type sessionFields struct {
 	CompletedAt   *form.Timestamp  `json:"completed_at" doc:"When the form was submitted, UTC; null until then."`
 	Metadata      domain.Metadata  `json:"metadata" doc:"The data given at creation."`
 	Livemode      bool             `json:"livemode" doc:"false for sessions of test keys."`
+	Deliver       *linkDelivery    `json:"deliver,omitempty" doc:"How the link is emailed; absent if the request didn’t ask for it, and once the customer’s data are erased."`
+}
+
+// linkDelivery is what became of the emails with a session's link (D103).
+type linkDelivery struct {
+	By                 string          `json:"by" enum:"email" doc:"How."`
+	Remind             bool            `json:"remind" doc:"Whether reminders were asked for."`
+	Status             string          `json:"status" enum:"queued,sent,failed,not_sent,unknown" doc:"Of the first email. queued: to be sent, or tried again. sent: the mail server took it. failed: it was refused for good, or not taken for 4½ days. not_sent: test mode doesn’t email this address, or the session ended first. unknown: the mail server got it and did not answer, so it is not sent again."`
+	SentAt             *form.Timestamp `json:"sent_at" doc:"When the first email was sent, UTC; null until then."`
+	Problem            *string         `json:"problem" doc:"Why the latest email wasn’t sent, in words; null for no problem."`
+	RemindersSent      int             `json:"reminders_sent" doc:"How many reminders were sent."`
+	RemindersStoppedAt *form.Timestamp `json:"reminders_stopped_at" doc:"When the customer chose No more reminders, UTC; null if not."`
+}
+
+func newLinkDelivery(of *domain.LinkDelivery) *linkDelivery {
+	if of == nil {
+		return nil
+	}
+	first := of.Email(domain.LinkItself)
+	out := &linkDelivery{By: "email", Remind: of.Remind, Status: string(first.State), RemindersSent: of.RemindersSent(), RemindersStoppedAt: form.AtOptional(of.StoppedAt)}
+	switch first.State {
+	case domain.LinkSending:
+		out.Status = string(domain.LinkQueued)
+	case domain.LinkSent:
+		out.SentAt = form.AtOptional(first.EndedAt)
+	}
+	if reason := of.Emails[len(of.Emails)-1].Reason(); reason != "" {
+		out.Problem = &reason
+	}
+	return out
 }
 
 // newSession is a session at its creation.
@@ -140,6 +177,9 @@ func (s *Server) createSession(ctx context.Context, key *idempotency.Key[*domain
 		FormType: r.FormType, CustomerEmail: r.CustomerEmail, CustomerName: r.CustomerName, ReferenceID: r.ReferenceID,
 		WebhookURL: r.WebhookURL, ReturnURL: r.ReturnURL, ExpiresInDays: r.ExpiresInDays, Metadata: r.Metadata, Language: r.Language, Prefill: json.RawMessage(r.Prefill), By: actorIn(ctx),
 	}
+	if r.Deliver != nil {
+		params.Deliver = &domain.Deliver{Remind: r.Deliver.Remind, OneBrowser: !mayReadData(ctx)}
+	}
 	var created *domain.Session
 	var err error
 	if r.Simulate == "" {
@@ -163,7 +203,7 @@ func newSessionFields(of *domain.Session) sessionFields {
 		ID: of.ID, Status: of.Status, FormType: of.FormType, CustomerEmail: of.CustomerEmail, CustomerName: of.CustomerName,
 		ReferenceID: of.ReferenceID, WebhookURL: of.WebhookURL, ReturnURL: of.ReturnURL,
 		CreatedAt: form.At(of.CreatedAt), ExpiresAt: form.At(of.ExpiresAt), AccessedAt: form.AtOptional(of.AccessedAt),
-		CompletedAt: form.AtOptional(of.CompletedAt), Metadata: of.Metadata, Livemode: of.Livemode,
+		CompletedAt: form.AtOptional(of.CompletedAt), Metadata: of.Metadata, Livemode: of.Livemode, Deliver: newLinkDelivery(of.Delivery),
 	}
 }
 
@@ -231,6 +271,9 @@ func (s *Server) getSession(ctx context.Context, r *sessionID) (*session, error)
 		if of, err = s.Sessions.Get(ctx, scopeIn(ctx), id); err != nil {
 			return nil, err
 		}
+	}
+	if of.Delivery, err = s.Sessions.Delivery(ctx, of); err != nil {
+		return nil, err
 	}
 	return s.newSessionNow(of, mayReadData(ctx)), nil
 }

@@ -40,7 +40,7 @@ func (s *Server) sessionPage(c echo.Context, v *Visit, id domain.SessionID, stat
 	}
 	page := view.SessionPage{
 		Page: s.page(v, "Session"), Session: found.Session, Deliveries: found.Deliveries, Documents: len(found.Documents),
-		Events: make(map[domain.EventID]string), LinkUses: found.LinkUses, Refused: found.Refused,
+		Events: make(map[domain.EventID]string), LinkUses: found.LinkUses, Refused: found.Refused, Delivery: found.Delivery,
 		Names: found.Names, MayDownload: v.Staff.May(domain.DownloadData), Retained: found.Retained, DataUntil: found.DataUntil, DataGone: found.DataGone, Days: c.FormValue("days"),
 	}
 	page.Errors, page.Of = view.ErrorItems(errs), found.Session.Reference()

@@ -137,6 +137,10 @@ func (s *Server) CreateSession(c echo.Context, v *Visit) error {
 		FormType: domain.FinancialStatement, CustomerEmail: c.FormValue("customer_email"), CustomerName: c.FormValue("customer_name"),
 		ReferenceID: c.FormValue("reference_id"), ReturnURL: strings.TrimSpace(c.FormValue("return_url")), Language: domain.Language(c.FormValue("language")), By: v.Actor,
 	}
+	deliver, remind := c.FormValue("deliver") != "", c.FormValue("remind") != ""
+	if deliver {
+		params.Deliver = &domain.Deliver{Remind: remind, OneBrowser: !v.Staff.May(domain.DownloadData)}
+	}
 	like, err := s.likeIn(c, v)
 	if err != nil {
 		return err
@@ -157,6 +161,8 @@ func (s *Server) CreateSession(c echo.Context, v *Visit) error {
 	switch {
 	case errors.Is(err, &domain.Error{Code: domain.CodeSpendCapReached}):
 		errs = form.Errors{{Field: "create", Message: "Your account has reached its spend cap, so it can’t create live sessions. An owner or finance can raise the cap under Billing"}}
+	case errors.As(err, &refused) && refused.Code == domain.CodeRateLimitExceeded && refused.Fields != nil: // D106
+		errs = form.Errors{{Field: "deliver", Message: "Your account has had as many links emailed today as it can. Leave this out and pass on the link yourself"}}
 	case errors.As(err, &refused) && refused.Code == domain.CodeRateLimitExceeded:
 		web.SetRetryAfter(c, refused)
 		status, errs = http.StatusTooManyRequests, form.Errors{{Field: "create", Message: "Your account, with its API keys, has created too many sessions in a short time. Wait a moment and create this one again"}}
@@ -169,6 +175,7 @@ func (s *Server) CreateSession(c echo.Context, v *Visit) error {
 			return err
 		}
 		page.Email, page.Name, page.Reference, page.Return, page.Days, page.Language = params.CustomerEmail, params.CustomerName, params.ReferenceID, params.ReturnURL, typed, params.Language
+		page.Deliver, page.Remind = deliver, remind
 		page.Errors = view.ErrorItems(errs)
 		return web.Render(c, status, view.NewSession(page))
 	}

@@ -72,6 +72,12 @@ func (l Link) Write(token string) string {
 	return strconv.Itoa(l.Version) + "." + token
 }
 
+// URL is where the link leads, below a base URL without a slash at its end. token makes the
+// token of a subject.
+func (l Link) URL(base string, id SessionID, token func(subject string) string) string {
+	return base + "/f/" + id.String() + "/" + l.Write(token(l.Subject(id)))
+}
+
 // ParseLink reads what Write writes. If it is malformed, the token is that of no link.
 func ParseLink(text string) (l Link, token string) {
 	number, token, has := strings.Cut(text, ".")

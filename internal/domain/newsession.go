@@ -37,6 +37,7 @@ type NewSession struct {
 	Metadata      Metadata
 	Language      Language        // in which the form opens; "": the browser's
 	Prefill       json.RawMessage // nil: none
+	Deliver       *Deliver        // nil: the partner passes the link on
 	By            Actor           // who creates it
 }
 
@@ -91,6 +92,10 @@ func (n NewSession) Session(scope Scope, now time.Time, checkURL func(string) er
 	if n.Prefill != nil {
 		s.Prefill = c.prefill(n.Prefill, now)
 		s.Prefilled = len(s.Prefill) > 0
+	}
+	if n.Deliver != nil {
+		s.Emailed = true
+		s.Delivery = &LinkDelivery{SessionID: s.ID, Remind: n.Deliver.Remind, OneBrowser: n.Deliver.OneBrowser, Emails: []LinkEmail{{Kind: LinkItself, State: LinkQueued}}}
 	}
 	if n.By.Kind != "" {
 		s.CreatedByKind, s.CreatedBy = &n.By.Kind, &n.By.Name

@@ -64,6 +64,9 @@ type Session struct {
 	Prefilled         bool       `db:"prefilled"`          // the form shows answers that the partner gave (D58)
 	LinkVersion       int        `db:"link_version"`       // how often the link was renewed
 	SavedBy           *string    `db:"saved_by"`           // LinkHolder.Mark of the browser that saved last; nil: none has
+	Emailed           bool       `db:"emailed"`            // Candor emails its link (D103)
+
+	Delivery *LinkDelivery `db:"-"` // of a new session whose link is emailed
 
 	Holder  LinkHolder        `db:"-"` // the browser that works on the form
 	Prefill statement.Prefill `db:"-"` // of a new session; package vault stores it

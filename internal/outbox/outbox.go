@@ -28,6 +28,8 @@ type Jobs interface {
 	PDF(ctx context.Context, tx *db.Tx, id domain.SessionID) error
 	// ReceiptToCustomer tells a session's customer that the statement arrived (D83).
 	ReceiptToCustomer(ctx context.Context, tx *db.Tx, id domain.SessionID, language domain.Language) error
+	// LinkEmail looks which email with a session's link is due, and sends it (D103).
+	LinkEmail(ctx context.Context, tx *db.Tx, id domain.SessionID) error
 	// RequestEmail sends the email that proves a sign-up or a password reset.
 	RequestEmail(ctx context.Context, tx *db.Tx, id domain.StaffRequestID) error
 	// InvitationEmail sends an invitation to a team.

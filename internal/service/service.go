@@ -105,7 +105,7 @@ func New(c Config) Services {
 	s.Team = team.New(team.Config{DB: c.DB, Clock: c.Clock, Outbox: c.Outbox, Audit: s.Audit, Attempts: s.Attempts})
 	s.Sessions = sessions.New(sessions.Config{
 		DB: c.DB, Clock: c.Clock, Logger: c.Logger, Ring: c.Ring, Vault: safe, Blobs: c.Blobs, Policy: c.Policy, BaseURL: c.BaseURL,
-		Audit: s.Audit, Idempotency: s.Idempotency,
+		Outbox: c.Outbox, Audit: s.Audit, Idempotency: s.Idempotency,
 	})
 	s.Forms = forms.New(forms.Config{
 		DB: c.DB, Clock: c.Clock, Logger: c.Logger, Ring: c.Ring, Vault: safe, Blobs: c.Blobs, Outbox: c.Outbox, Idempotency: s.Idempotency,

@@ -22,7 +22,23 @@ type Email struct {
 	After   []string
 
 	Language domain.Language // "" is English
+	Or       string          // before the address; "" is English
+	From     string          // the sender's name; "" for Candor's
+	Brand    *Brand          // whose email it is; nil for Candor's
+	Stop     string          // the words of StopURL
+	StopURL  string          // where the reader stops such emails; "" for nowhere
 }
+
+// A Brand is how an email looks that Candor sends for a partner.
+type Brand struct {
+	Name          string
+	Colour        string // of the button, as CSS has it
+	Logo          bool   // the picture LogoID comes with the email
+	Width, Height int    // of the logo, in CSS pixels
+}
+
+// LogoID is the name of a brand's logo within an email.
+const LogoID = "logo"
 
 // lang is the email's language.
 func (e Email) lang() string { return string(cmp.Or(e.Language, domain.English)) }
@@ -125,7 +141,11 @@ func (e Email) Text() string {
 	if e.URL != "" {
 		parts = append(parts[:len(parts):len(parts)], e.Button+":\n"+e.URL)
 	}
-	return strings.Join(append(parts, e.After...), "\n\n") + "\n\nCandor\n"
+	parts = append(parts[:len(parts):len(parts)], e.After...)
+	if e.StopURL != "" {
+		parts = append(parts, e.Stop+":\n"+e.StopURL)
+	}
+	return strings.Join(parts, "\n\n") + "\n\nCandor\n"
 }
 
 // HTML is the email as a page.

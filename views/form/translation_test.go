@@ -177,6 +177,9 @@ func everyText(t *testing.T) []templ.Component {
 	for _, contact := range []view.Page{{HelpEmail: "a@b.example"}, {HelpPhone: "1300 555 010"}, {Partner: "Harbour"}} {
 		all = append(all, view.Status(view.StatusPage{Page: contact, Kind: view.StatusCompleted}), view.Status(view.StatusPage{Page: contact, Kind: view.StatusExpired}))
 	}
+	for _, stopped := range []bool{false, true} {
+		all = append(all, view.Reminders(view.RemindersPage{Page: page(), Stopped: stopped}))
+	}
 	return append(all, templ.ComponentFunc(notices), copies(t))
 }
 
@@ -217,7 +220,17 @@ func notices(ctx context.Context, _ io.Writer) error {
 	view.RepaymentsNotice(ctx)
 	email.Received(ctx, &domain.Account{Name: "Harbour"}, &domain.Session{CompletedAt: &now})
 	view.HouseholdNotice(ctx)
+	linkEmails(ctx)
 	return nil
+}
+
+// linkEmails says what emails with a link do.
+func linkEmails(ctx context.Context) {
+	name, address, phone := "Jo", "help@harbour.example", "1300 555 010"
+	session := &domain.Session{CustomerName: &name, Status: domain.InProgress}
+	for _, kind := range []domain.LinkEmailKind{domain.LinkItself, domain.LinkUnopened1, domain.LinkUnfinished1, domain.LinkEnding} {
+		email.Link(ctx, email.LinkParts{Partner: &domain.Account{Name: "Harbour", HelpEmail: &address, HelpPhone: &phone}, Session: session, Kind: kind, Section: "Assets"})
+	}
 }
 
 var placeholder = regexp.MustCompile(`\{[a-z]+\}`)

@@ -37,6 +37,9 @@ func NewFolder(dir string, logger *slog.Logger) (*Folder, error) {
 // Send stores the email and logs its subject. The links in it work, so its text
 // isn't logged.
 func (f *Folder) Send(ctx context.Context, m Message) error {
+	if err := m.Claimed(ctx); err != nil {
+		return err
+	}
 	m.SentAt = time.Now().UTC()
 	b, err := json.Marshal(m)
 	if err != nil {

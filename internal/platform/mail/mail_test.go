@@ -1,7 +1,6 @@
 package mail_test
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/base64"
@@ -15,54 +14,18 @@ import (
 	"testing"
 
 	sending "candor/internal/platform/mail"
+	"candor/internal/testkit/smtptest"
 )
 
-// server is a mail server that answers RCPT with reply and takes one email. It
-// returns its address and what it was sent.
-func server(t *testing.T, reply string) (address string, email <-chan string) {
+// server is a mail server that answers RCPT with reply.
+func server(t *testing.T, reply string) *smtptest.Server {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { listener.Close() })
-	taken := make(chan string, 1)
-	go func() {
-		conn, err := listener.Accept()
-		if err != nil {
-			return
+	return smtptest.New(t, func(command string) string {
+		if strings.HasPrefix(command, "RCPT") {
+			return reply
 		}
-		defer conn.Close()
-		serve(conn, reply, taken)
-	}()
-	return listener.Addr().String(), taken
-}
-
-func serve(conn net.Conn, reply string, taken chan<- string) {
-	in := bufio.NewScanner(conn)
-	say := func(line string) { fmt.Fprintf(conn, "%s\r\n", line) }
-	say("220 here")
-	for in.Scan() {
-		switch verb, _, _ := strings.Cut(in.Text(), " "); strings.ToUpper(verb) {
-		case "EHLO":
-			say("250 here")
-		case "RCPT":
-			say(reply)
-		case "DATA":
-			say("354 send it")
-			var email strings.Builder
-			for in.Scan() && in.Text() != "." {
-				email.WriteString(in.Text() + "\r\n")
-			}
-			taken <- email.String()
-			say("250 taken")
-		case "QUIT":
-			say("221 bye")
-			return
-		default:
-			say("250 fine")
-		}
-	}
+		return ""
+	})
 }
 
 func send(t *testing.T, address string, m sending.Message) error {
@@ -76,15 +39,15 @@ func send(t *testing.T, address string, m sending.Message) error {
 
 func TestSMTP(t *testing.T) {
 	t.Parallel()
-	address, taken := server(t, "250 fine")
+	taken := server(t, "250 fine")
 	m := sending.Message{
 		To: "sam@lender.example", Subject: "Join Łukasz\r\nBcc: victim@example.com", Text: "Open https://candor.example/x\n", HTML: "<p>Open</p>",
 		Attachments: []sending.Attachment{{Name: "CAN-000042.pdf", ContentType: "application/pdf", Content: []byte("%PDF-1.4 made up")}},
 	}
-	if err := send(t, address, m); err != nil {
+	if err := send(t, taken.Address, m); err != nil {
 		t.Fatal(err)
 	}
-	email, err := mail.ReadMessage(strings.NewReader(<-taken))
+	email, err := mail.ReadMessage(strings.NewReader(taken.Emails()[0].Text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,8 +80,7 @@ func TestSMTPRefused(t *testing.T) {
 		"451 greylisted, sam@lender.example, wait":    false,
 		"421 too many connections sam@lender.example": false,
 	} {
-		address, _ := server(t, reply)
-		err := send(t, address, sending.Message{To: "sam@lender.example", Subject: "Hello", Text: "Hello", HTML: "Hello"})
+		err := send(t, server(t, reply).Address, sending.Message{To: "sam@lender.example", Subject: "Hello", Text: "Hello", HTML: "Hello"})
 		if err == nil || errors.Is(err, sending.ErrRefused) != forGood {
 			t.Errorf("%s: %v, refused for good: want %t", reply, err, forGood)
 		}
@@ -135,11 +97,98 @@ func TestSMTPRefused(t *testing.T) {
 	}
 }
 
+// TestSMTPClaims: an email is claimed after the server has taken the address and before it
+// gets the text, and what the server answers says whether it may be tried again (D105).
+func TestSMTPClaims(t *testing.T) {
+	t.Parallel()
+	errNo := errors.New("not wanted")
+	for name, tt := range map[string]struct {
+		step, answer string
+		claim        error
+		claimed      bool
+		want         error // nil: a failure that may be tried again
+		codes        string
+		taken        int
+	}{
+		"fine":                    {"", "", nil, true, nil, "", 1},
+		"not wanted any more":     {"", "", errNo, true, errNo, "", 0},
+		"no such address":         {"RCPT", "550 5.1.1 no jo@customer.example", nil, false, sending.ErrRefused, "550 5.1.1", 0},
+		"greylisted":              {"RCPT", "451 4.7.1 wait, jo@customer.example", nil, false, nil, "451 4.7.1", 0},
+		"no text":                 {"DATA", "554 not now", nil, true, sending.ErrRefused, "554", 0},
+		"unwanted":                {".", "554 5.7.1 spam", nil, true, sending.ErrRefused, "554 5.7.1", 0},
+		"full":                    {".", "452 4.2.2 full", nil, true, nil, "452 4.2.2", 0},
+		"taken without an answer": {".", "-", nil, true, sending.ErrUnanswered, "", 1},
+		"lost before the text":    {"DATA", "-", nil, true, nil, "", 0},
+		"another sender":          {"MAIL", "550 5.7.1 not you", nil, false, nil, "550 5.7.1", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := smtptest.New(t, func(command string) string {
+				if tt.step != "" && strings.HasPrefix(command, tt.step) {
+					return tt.answer
+				}
+				return ""
+			})
+			claimed := false
+			err := send(t, server.Address, sending.Message{
+				To: "jo@customer.example", Subject: "Hello", Text: "Hello", HTML: "Hello",
+				Claim: func(context.Context) error { claimed = true; return tt.claim },
+			})
+			if claimed != tt.claimed || len(server.Emails()) != tt.taken {
+				t.Errorf("claimed %t, taken %d, want %t, %d", claimed, len(server.Emails()), tt.claimed, tt.taken)
+			}
+			var reply *sending.Reply
+			if name != "fine" && err == nil || tt.want != nil && !errors.Is(err, tt.want) || tt.want == nil && (errors.Is(err, sending.ErrRefused) || errors.Is(err, sending.ErrUnanswered)) {
+				t.Errorf("%v, want %v", err, tt.want)
+			}
+			if errors.As(err, &reply) != (tt.codes != "") || reply != nil && reply.Codes() != tt.codes {
+				t.Errorf("%v, want the codes %q", err, tt.codes)
+			}
+			if err != nil && strings.Contains(err.Error(), "jo@") {
+				t.Errorf("the error names the address: %v", err)
+			}
+		})
+	}
+}
+
+// TestSMTPHeaders are those of an email that Candor sends for a partner (D103, D104).
+func TestSMTPHeaders(t *testing.T) {
+	t.Parallel()
+	server := smtptest.New(t, nil)
+	err := send(t, server.Address, sending.Message{
+		To: "jo@customer.example", Subject: "财务状况表", Text: "Hello", HTML: `<img src="cid:logo">`, FromName: "Harbour \"<x@evil.example>, & Łodz\r\nBcc: x@evil.example via Candor",
+		ReplyTo: "help@harbour.example", ID: "0123abcd", Unsubscribe: "https://candor.example/f/sess_1/reminders/x",
+		Picture: &sending.Attachment{Name: "logo", ContentType: "image/png", Content: []byte("made up")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	email, err := mail.ReadMessage(strings.NewReader(server.Emails()[0].Text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, err := email.Header.AddressList("From")
+	if err != nil || len(from) != 1 || from[0].Address != "no-reply@candor.example" || !strings.HasPrefix(from[0].Name, `Harbour "<x@evil.example>, & Łodz`) {
+		t.Errorf("From: %v, %v", from, err)
+	}
+	for header, want := range map[string]string{
+		"Reply-To": "<help@harbour.example>", "Message-ID": "<0123abcd@candor.example>", "Bcc": "", "List-Unsubscribe": "<https://candor.example/f/sess_1/reminders/x>", "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
+	} {
+		if got := email.Header.Get(header); got != want {
+			t.Errorf("%s: %q, want %q", header, got, want)
+		}
+	}
+	var body bytes.Buffer
+	if _, err := body.ReadFrom(email.Body); err != nil || !strings.Contains(body.String(), "Content-Id: <logo>") || !strings.HasPrefix(email.Header.Get("Content-Type"), "multipart/related") {
+		t.Errorf("%v: no picture within the email:\n%s", err, body.String())
+	}
+}
+
 // TestSMTPAsksForTLS: a remote server without TLS gets no email.
 func TestSMTPAsksForTLS(t *testing.T) {
 	t.Parallel()
-	address, taken := server(t, "250 fine")
-	_, port, err := net.SplitHostPort(address)
+	taken := server(t, "250 fine")
+	_, port, err := net.SplitHostPort(taken.Address)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,10 +196,8 @@ func TestSMTPAsksForTLS(t *testing.T) {
 	if err := send(t, net.JoinHostPort(host, port), sending.Message{To: "sam@lender.example", Subject: "Hello", Text: "Hello", HTML: "Hello"}); err == nil {
 		t.Error("an email was sent in clear")
 	}
-	select {
-	case email := <-taken:
-		t.Errorf("the server got %s", email)
-	default:
+	if emails := taken.Emails(); len(emails) > 0 {
+		t.Errorf("the server got %v", emails)
 	}
 }
 

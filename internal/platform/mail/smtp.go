@@ -2,18 +2,23 @@ package mail
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	netmail "net/mail"
 	"net/textproto"
 	"net/url"
+	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/wneessen/go-mail"
+	"github.com/wneessen/go-mail/smtp"
 )
 
 // smtpTimeout bounds each step of the conversation with the mail server.
@@ -22,7 +27,7 @@ const smtpTimeout = 20 * time.Second
 // SMTP sends emails through a mail server. It prints as the server's name.
 type SMTP struct {
 	host    string
-	from    string
+	from    *netmail.Address
 	options []mail.Option
 }
 
@@ -37,10 +42,11 @@ func NewSMTP(server, from string) (*SMTP, error) {
 	if err != nil || u.Scheme != "smtp" && u.Scheme != "smtps" || u.Hostname() == "" || u.Path != "" && u.Path != "/" || u.RawQuery != "" {
 		return nil, errors.New("must be smtp://user:password@host:587 or smtps://user:password@host:465, signs such as @ and / in the password written as %40 and %2F")
 	}
-	if _, err := netmail.ParseAddress(from); err != nil {
+	sender, err := netmail.ParseAddress(from)
+	if err != nil {
 		return nil, errors.New("needs CANDOR_MAIL_FROM to be an address such as Candor <no-reply@example.com>")
 	}
-	s := &SMTP{host: u.Hostname(), from: from, options: []mail.Option{mail.WithTimeout(smtpTimeout), mail.WithoutNoop()}}
+	s := &SMTP{host: u.Hostname(), from: sender, options: []mail.Option{mail.WithTimeout(smtpTimeout), mail.WithoutNoop()}}
 	port := 587
 	switch {
 	case u.Scheme == "smtps":
@@ -74,29 +80,128 @@ func (s *SMTP) String() string { return s.host }
 
 // Send sends the email on a connection of its own.
 func (s *SMTP) Send(ctx context.Context, m Message) error {
-	message := mail.NewMsg()
-	if err := message.From(s.from); err != nil {
-		return errors.New("mail: the sender’s address is not valid")
-	}
-	if err := message.To(m.To); err != nil {
-		return fmt.Errorf("mail: the address is not valid: %w", ErrRefused)
-	}
-	message.Subject(m.Subject)
-	message.SetDate()
-	message.SetMessageID()
-	message.SetGenHeader("Auto-Submitted", "auto-generated")
-	message.SetBodyString(mail.TypeTextPlain, m.Text)
-	message.AddAlternativeString(mail.TypeTextHTML, m.HTML)
-	for _, a := range m.Attachments {
-		if err := message.AttachReader(a.Name, bytes.NewReader(a.Content), mail.WithFileContentType(mail.ContentType(a.ContentType))); err != nil {
-			return errors.New("mail: an attachment can't be read")
-		}
+	message, err := s.message(&m)
+	if err != nil {
+		return err
 	}
 	client, err := mail.NewClient(s.host, s.options...)
 	if err != nil {
 		return errors.New("mail: the mail server’s settings are not valid")
 	}
-	return plainError(client.DialAndSendWithContext(ctx, message))
+	conversation, err := client.DialToSMTPClientWithContext(ctx)
+	if err != nil {
+		return plainError(err)
+	}
+	defer conversation.Close() //nolint:errcheck // the email's fate is known by then
+	if err := hand(ctx, conversation, message, &m); err != nil {
+		return err
+	}
+	_ = conversation.Quit() // the email is taken
+	return nil
+}
+
+// message is the email as the library writes it.
+func (s *SMTP) message(m *Message) (*mail.Msg, error) {
+	message := mail.NewMsg()
+	message.FromMailAddress(&netmail.Address{Name: cmp.Or(m.FromName, s.from.Name), Address: s.from.Address})
+	if err := message.To(m.To); err != nil {
+		return nil, fmt.Errorf("mail: the address is not valid: %w", ErrRefused)
+	}
+	if m.ReplyTo != "" {
+		if err := message.ReplyTo(m.ReplyTo); err != nil {
+			return nil, errors.New("mail: the address for replies is not valid")
+		}
+	}
+	message.Subject(m.Subject)
+	message.SetDate()
+	message.SetMessageID()
+	if m.ID != "" {
+		message.SetMessageIDWithValue(m.ID + s.from.Address[strings.LastIndex(s.from.Address, "@"):])
+	}
+	message.SetGenHeader("Auto-Submitted", "auto-generated")
+	if m.Unsubscribe != "" && message.SetListUnsubscribeOneClick(m.Unsubscribe) != nil {
+		message.SetListUnsubscribe(m.Unsubscribe) // in development, without TLS
+	}
+	message.SetBodyString(mail.TypeTextPlain, m.Text)
+	message.AddAlternativeString(mail.TypeTextHTML, m.HTML)
+	for _, a := range m.Attachments {
+		if err := message.AttachReader(a.Name, bytes.NewReader(a.Content), mail.WithFileContentType(mail.ContentType(a.ContentType))); err != nil {
+			return nil, errors.New("mail: an attachment can't be read")
+		}
+	}
+	if p := m.Picture; p != nil {
+		err := message.EmbedReader(p.Name, bytes.NewReader(p.Content), mail.WithFileContentType(mail.ContentType(p.ContentType)), mail.WithFileContentID("<"+p.Name+">"))
+		if err != nil {
+			return nil, errors.New("mail: a picture can't be read")
+		}
+	}
+	return message, nil
+}
+
+// hand gives the email to the server. A server that didn't get the end of the text doesn't
+// take the email (RFC 5321, 4.1.1.4).
+func hand(ctx context.Context, server *smtp.Client, message *mail.Msg, m *Message) error {
+	from, err := message.GetSender(false)
+	if err != nil {
+		return errors.New("mail: the sender’s address is not valid")
+	}
+	to, err := message.GetRecipients()
+	if err != nil {
+		return fmt.Errorf("mail: the address is not valid: %w", ErrRefused)
+	}
+	step := func(name string, final bool, do func() error) error {
+		if err := server.UpdateDeadline(smtpTimeout); err != nil {
+			return errLost
+		}
+		return replyTo(name, final, do())
+	}
+	// That the sender is refused is the operator's to mend, so it is tried again.
+	if err := step("the sender", false, func() error { return server.Mail(from) }); err != nil {
+		return err
+	}
+	if err := step("the address", true, func() error { return server.Rcpt(to[0]) }); err != nil {
+		return err
+	}
+	if err := m.Claimed(ctx); err != nil {
+		return err
+	}
+	var text io.WriteCloser
+	err = step("the email", true, func() (err error) {
+		text, err = server.Data()
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := server.UpdateDeadline(smtpTimeout); err != nil {
+		return errLost
+	}
+	if _, err := message.WriteTo(text); err != nil {
+		return errLost
+	}
+	err = step("the email", true, text.Close)
+	if errors.Is(err, errLost) {
+		return ErrUnanswered
+	}
+	return err
+}
+
+// errLost is the error of a conversation that broke off.
+var errLost = errors.New("mail: the connection to the mail server was lost")
+
+// enhanced is the status with which a server's text begins (RFC 2034).
+var enhanced = regexp.MustCompile(`^[245]\.\d{1,3}\.\d{1,3}\b`)
+
+// replyTo is the server's reply to a step as an error; nil if it is fine.
+func replyTo(step string, final bool, err error) error {
+	var reply *textproto.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &reply):
+		return &Reply{Step: step, Code: reply.Code, Status: enhanced.FindString(reply.Msg), Final: final && reply.Code >= 500}
+	}
+	return errLost
 }
 
 // Check connects as Send does, with TLS and sign-in, and sends nothing. It reports
@@ -141,18 +246,8 @@ func connectionError(err error) error {
 	return errors.New("the mail server offers neither TLS nor a sign-in that Candor knows, or it closed the connection")
 }
 
-// plainError says what failed, without the server's text: it repeats the address.
+// plainError says why there is no connection, without the server's text.
 func plainError(err error) error {
-	if err == nil {
-		return nil
-	}
-	var sending *mail.SendError
-	if errors.As(err, &sending) {
-		if code := sending.ErrorCode(); code >= 500 && !sending.IsTemp() {
-			return fmt.Errorf("mail: %s (%d): %w", sending.Reason, code, ErrRefused)
-		}
-		return fmt.Errorf("mail: %s (%d)", sending.Reason, sending.ErrorCode())
-	}
 	var network net.Error
 	if errors.As(err, &network) && network.Timeout() {
 		return errors.New("mail: the mail server doesn’t answer in time")

@@ -42,6 +42,7 @@ type Metrics struct {
 	repairs   *prometheus.CounterVec
 	drifts    prometheus.Counter
 	undrawn   prometheus.Counter
+	emailed   *prometheus.CounterVec
 	worked    *prometheus.CounterVec
 	requests  *prometheus.HistogramVec
 	unlogged  *prometheus.CounterVec
@@ -85,6 +86,9 @@ func New(source Source) *Metrics {
 		undrawn: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "candor_pdfs_undrawn_total", Help: "Tries to draw a statement that has a character without a font, each ten minutes again.",
 		}),
+		emailed: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "candor_link_emails_total", Help: "Emails with a session’s link, by kind and by the state that they came to.",
+		}, []string{"kind", "state"}),
 		repairs: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "candor_repairs_total", Help: "Finished sessions that lacked their event or its delivery. Never expected.",
 		}, []string{"lacked"}),
@@ -134,7 +138,7 @@ func New(source Source) *Metrics {
 	})
 	build.Set(1)
 	m.registry.MustRegister(
-		m.events, m.attempts, m.duration, m.first, m.delivered, m.repairs, m.drifts, m.undrawn, m.worked, m.requests, m.unlogged, m.signIns, m.forbidden, m.shared, m.alone, m.expiry, build,
+		m.events, m.attempts, m.duration, m.first, m.delivered, m.repairs, m.drifts, m.undrawn, m.emailed, m.worked, m.requests, m.unlogged, m.signIns, m.forbidden, m.shared, m.alone, m.expiry, build,
 		newBacklog(source), newPool(source),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
@@ -178,6 +182,11 @@ func (m *Metrics) Repaired(what string) { m.repairs.WithLabelValues(what).Inc() 
 
 // Undrawn counts a try of a statement that waits for a font.
 func (m *Metrics) Undrawn() { m.undrawn.Inc() }
+
+// LinkEmailed counts a state of an email with a session's link.
+func (m *Metrics) LinkEmailed(kind domain.LinkEmailKind, state domain.LinkEmailState) {
+	m.emailed.WithLabelValues(string(kind), string(state)).Inc()
+}
 
 // Worked counts a job.
 func (m *Metrics) Worked(kind string, failed bool) {

@@ -59,6 +59,9 @@ func (s *Service) steps(scope domain.Scope, params domain.NewSession) (steps []s
 	if params.Prefill != nil {
 		steps = append(steps, s.Vault.InsertPrefill)
 	}
+	if params.Deliver != nil {
+		steps = append(steps, s.deliver)
+	}
 	return steps
 }
 

@@ -13,6 +13,7 @@ import (
 	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/form"
+	"candor/internal/outbox"
 	"candor/internal/platform/blob"
 	"candor/internal/platform/keyring"
 	"candor/internal/service/audit"
@@ -31,6 +32,7 @@ type Config struct {
 	Blobs       blob.Store
 	Policy      webhook.Policy
 	BaseURL     string // without a slash at its end
+	Outbox      *outbox.Outbox
 	Audit       *audit.Service
 	Idempotency *idempotency.Store
 }
@@ -44,8 +46,7 @@ func New(c Config) *Service { return &Service{c} }
 // URL is the link that opens a session's form (D5), for those who may read answers or
 // for those who may not (D92).
 func (s *Service) URL(of *domain.Session, mayRead bool) string {
-	link := domain.Link{Version: of.LinkVersion, OneBrowser: !mayRead}
-	return s.BaseURL + "/f/" + of.ID.String() + "/" + link.Write(s.Ring.Token(link.Subject(of.ID)))
+	return domain.Link{Version: of.LinkVersion, OneBrowser: !mayRead}.URL(s.BaseURL, of.ID, s.Ring.Token)
 }
 
 // LinkNow is URL; "" if the session's link is none of those who may not read answers any

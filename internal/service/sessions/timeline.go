@@ -19,10 +19,11 @@ type Timeline struct {
 	LinkUses   []domain.LinkUse    // the latest first
 	Refused    []domain.RefusedRule
 	Documents  []domain.Document
-	Names      *statement.Names // nil until it is signed, and if it can't be read
-	Retained   bool             // PDF and documents are still to be had
-	DataUntil  *time.Time       // when retention erases what was entered; nil: never, or not known yet
-	DataGone   bool             // what was entered is erased, or as good as that
+	Delivery   *domain.LinkDelivery // nil if Candor doesn't email the link
+	Names      *statement.Names     // nil until it is signed, and if it can't be read
+	Retained   bool                 // PDF and documents are still to be had
+	DataUntil  *time.Time           // when retention erases what was entered; nil: never, or not known yet
+	DataGone   bool                 // what was entered is erased, or as good as that
 }
 
 // maxAudit is how many reads and changes of a session are shown.
@@ -54,6 +55,9 @@ func (s *Service) Timeline(ctx context.Context, scope domain.Scope, id domain.Se
 		return nil, err
 	}
 	if timeline.LinkUses, err = s.DB.LinkUses(ctx, id); err != nil {
+		return nil, err
+	}
+	if timeline.Delivery, err = s.Delivery(ctx, session); err != nil {
 		return nil, err
 	}
 	if timeline.DataGone {

@@ -140,7 +140,11 @@ func (s *Service) Create(ctx context.Context, scope domain.Scope, key *idempoten
 		if err != nil {
 			return nil, err
 		}
-		return s.advance(ctx, tx, scope, created.ID, Advance{To: to})
+		advanced, err := s.advance(ctx, tx, scope, created.ID, Advance{To: to})
+		if err == nil {
+			advanced.Delivery = created.Delivery
+		}
+		return advanced, err
 	})
 }
 

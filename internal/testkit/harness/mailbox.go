@@ -7,7 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"candor/db"
 	"candor/internal/delivery"
+	"candor/internal/domain"
 	"candor/internal/platform/mail"
 	"candor/internal/testkit"
 	"candor/internal/testkit/page"
@@ -22,7 +24,10 @@ type Mailbox struct {
 }
 
 // Send takes an email.
-func (m *Mailbox) Send(_ context.Context, email mail.Message) error {
+func (m *Mailbox) Send(ctx context.Context, email mail.Message) error {
+	if err := email.Claimed(ctx); err != nil {
+		return err
+	}
 	m.Sent <- email
 	return nil
 }
@@ -32,13 +37,20 @@ func (m *Mailbox) Send(_ context.Context, email mail.Message) error {
 func (h *Harness) Mailbox() *Mailbox {
 	h.Helper()
 	m := &Mailbox{Harness: h, Sent: make(chan mail.Message, 100)}
+	h.Workers(m)
+	return m
+}
+
+// Workers sets real workers to work, whose emails the sender gets, until the test ends.
+func (h *Harness) Workers(sender mail.Sender) {
+	h.Helper()
 	client := webhook.NewClient(webhook.Policy{})
 	dispatcher := delivery.New(delivery.Config{
 		DB: h.DB, Ring: h.Service.Ring, Client: client, Schedule: webhook.DefaultSchedule(), Clock: h.Clock.Now, Logger: h.Service.Logger, PollEvery: time.Hour,
 	})
 	w, err := jobs.NewWorker(h.Context(), jobs.Config{
 		DB: h.DB, DSN: h.DSN, Outbox: h.Service.Outbox, Dispatcher: dispatcher, Ring: h.Service.Ring, Blobs: h.Service.Blobs,
-		Mail: m, BaseURL: BaseURL, Clock: h.Clock.Now, Logger: h.Service.Logger, SweepEvery: time.Hour, RescueAfter: time.Minute, PDFWorkers: 1,
+		Mail: sender, BaseURL: BaseURL, Clock: h.Clock.Now, Logger: h.Service.Logger, SweepEvery: time.Hour, RescueAfter: time.Minute, PDFWorkers: 1,
 		Fonts: Fonts(), Terms: h.Service.Billing.Ledger.Terms,
 	})
 	h.OK(err)
@@ -52,7 +64,23 @@ func (h *Harness) Mailbox() *Mailbox {
 			h.Errorf("stop the workers: %v", err)
 		}
 	})
-	return m
+}
+
+// LookAtEmails has the workers look which email with the session's link is due (D103), and
+// waits until they have.
+func (h *Harness) LookAtEmails(id domain.SessionID) {
+	h.Helper()
+	h.AwaitLinkEmails()
+	h.OK(h.DB.InTx(h.Context(), func(tx *db.Tx) error { return h.Service.Outbox.LinkEmail(h.Context(), tx, id) }))
+	h.AwaitLinkEmails()
+}
+
+// AwaitLinkEmails waits until no email with a link is under way.
+func (h *Harness) AwaitLinkEmails() {
+	h.Helper()
+	testkit.Await(h, "some emails with links are never looked at", func() bool {
+		return QueryOne[int](h, `SELECT count(*) FROM river_job WHERE kind = 'session_email' AND state <> 'completed'`) == 0
+	})
 }
 
 // Email waits for the next email, which must be to that address and have
@@ -76,7 +104,7 @@ func (m *Mailbox) Email(to, subject string) mail.Message {
 func (m *Mailbox) Idle() {
 	m.Helper()
 	testkit.Await(m, "some emails are never sent", func() bool {
-		return QueryOne[int](m.Harness, `SELECT count(*) FROM river_job WHERE kind IN ('staff_letter', 'billing_letter', 'customer_receipt') AND state <> 'completed'`) == 0
+		return QueryOne[int](m.Harness, `SELECT count(*) FROM river_job WHERE kind IN ('staff_letter', 'billing_letter', 'customer_receipt', 'session_email') AND state <> 'completed'`) == 0
 	})
 	select {
 	case email := <-m.Sent:

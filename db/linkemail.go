@@ -1,0 +1,101 @@
+package db
+
+import (
+	"context"
+	"time"
+
+	"candor/internal/domain"
+)
+
+// InsertLinkDelivery stores how a new session's link is emailed, with the first email. A
+// worker looks at it at lookAt, if its job is lost.
+func (tx *Tx) InsertLinkDelivery(ctx context.Context, d *domain.LinkDelivery, lookAt time.Time) error {
+	_, err := tx.exec(ctx, `
+		WITH delivery AS (INSERT INTO link_delivery (session_id, remind, one_browser, look_at) VALUES ($1, $2, $3, $4))
+		INSERT INTO link_email (session_id, kind, state) VALUES ($1, $5, $6)`,
+		d.SessionID, d.Remind, d.OneBrowser, lookAt, domain.LinkItself, domain.LinkQueued)
+	return wrap(err, "insert link delivery")
+}
+
+// CountEmailedLink counts a link that is to be emailed on a UTC day, and reports whether
+// the scope may have it: most a day.
+func (tx *Tx) CountEmailedLink(ctx context.Context, scope domain.Scope, at time.Time, most int) (counted bool, err error) {
+	result, err := tx.exec(ctx, `
+		INSERT INTO link_email_count AS c (account_id, livemode, day, links) VALUES ($1, $2, $3, 1)
+		ON CONFLICT (account_id, livemode) DO UPDATE
+		SET day = greatest(c.day, excluded.day), links = CASE WHEN c.day < excluded.day THEN 1 ELSE c.links + 1 END
+		WHERE c.day < excluded.day OR c.links < $4`,
+		scope.AccountID, scope.Livemode, at.UTC().Format(time.DateOnly), most)
+	n, err := affected(result, err, "count emailed link")
+	return n == 1, err
+}
+
+// LinkDelivery returns how a session's link is emailed, with the emails so far, or
+// ErrNotFound.
+func (q *Queries) LinkDelivery(ctx context.Context, id domain.SessionID) (*domain.LinkDelivery, error) {
+	var d domain.LinkDelivery
+	err := q.get(ctx, &d, `SELECT session_id, remind, one_browser, stopped_at FROM link_delivery WHERE session_id = $1`, id)
+	if err != nil {
+		return nil, wrap(err, "get link delivery")
+	}
+	err = q.all(ctx, &d.Emails, `
+		SELECT kind, state, tries, first_tried_at, ended_at, problem FROM link_email
+		WHERE session_id = $1 ORDER BY kind <> 'link', first_tried_at`, id)
+	return &d, wrap(err, "get link's emails")
+}
+
+// TakeLinkDeliveries returns up to limit sessions whose emails are to be looked at by now.
+// Others find them again at next, if the job that the caller inserts is lost.
+func (tx *Tx) TakeLinkDeliveries(ctx context.Context, now, next time.Time, limit int) ([]domain.SessionID, error) {
+	var out []domain.SessionID
+	err := tx.all(ctx, &out, `
+		WITH due AS MATERIALIZED (
+			SELECT session_id AS id FROM link_delivery WHERE look_at <= $1 ORDER BY look_at LIMIT $3 FOR UPDATE SKIP LOCKED)
+		UPDATE link_delivery SET look_at = $2 FROM due WHERE session_id = id RETURNING session_id`, now, next, limit)
+	return out, wrap(err, "take link deliveries")
+}
+
+// ClaimLinkEmail notes that the mail server gets the email's text. Returns ErrState if the
+// email isn't wanted any more, or was claimed before (D104, D105).
+func (q *Queries) ClaimLinkEmail(ctx context.Context, id domain.SessionID, kind domain.LinkEmailKind, now time.Time) error {
+	result, err := q.exec(ctx, `
+		INSERT INTO link_email AS e (session_id, kind, state, tries, first_tried_at)
+		SELECT s.id, $2::text, 'sending', 1, $3::timestamptz FROM session s JOIN link_delivery d ON d.session_id = s.id
+		WHERE s.id = $1 AND s.status IN ('pending', 'in_progress') AND s.expires_at > $3 AND s.link_version = 0
+			AND ($2 = 'link' OR d.remind AND d.stopped_at IS NULL)
+			AND NOT EXISTS (SELECT FROM link_email o WHERE o.session_id = s.id AND o.state = 'sending')
+		ON CONFLICT (session_id, kind) DO UPDATE
+		SET state = 'sending', tries = e.tries + 1, first_tried_at = coalesce(e.first_tried_at, excluded.first_tried_at)
+		WHERE e.state = 'queued'`, id, kind, now)
+	return changedState(result, err, "claim link email")
+}
+
+// SaveLinkEmail stores what became of an email, and when a worker looks again; nil: never.
+// Of a session that was erased nothing is stored.
+func (tx *Tx) SaveLinkEmail(ctx context.Context, session *domain.Session, e *domain.LinkEmail, lookAt *time.Time) error {
+	_, err := tx.exec(ctx, `
+		INSERT INTO link_email AS e (session_id, kind, state, tries, first_tried_at, ended_at, problem) VALUES ($1, $2, $3, $4, $5, $6, $7)
+		ON CONFLICT (session_id, kind) DO UPDATE
+		SET state = $3, tries = $4, first_tried_at = $5, ended_at = $6, problem = $7
+		WHERE e.state IN ('queued', 'sending', 'unknown')`,
+		session.ID, e.Kind, e.State, e.Tries, e.FirstTriedAt, e.EndedAt, e.Problem)
+	if err != nil {
+		return wrap(err, "save link email")
+	}
+	tx.Announce(session.Scope(), domain.SessionChanged, &session.ID)
+	return tx.LookAtLinkDelivery(ctx, session.ID, lookAt)
+}
+
+// LookAtLinkDelivery stores when a worker looks what is due of a session's emails; nil:
+// never again.
+func (q *Queries) LookAtLinkDelivery(ctx context.Context, id domain.SessionID, at *time.Time) error {
+	_, err := q.exec(ctx, `UPDATE link_delivery SET look_at = $2 WHERE session_id = $1`, id, at)
+	return wrap(err, "look at link delivery")
+}
+
+// StopReminders notes that the customer wants no more reminders.
+func (tx *Tx) StopReminders(ctx context.Context, session *domain.Session, now time.Time) error {
+	_, err := tx.exec(ctx, `UPDATE link_delivery SET stopped_at = $2 WHERE session_id = $1 AND stopped_at IS NULL`, session.ID, now)
+	tx.Announce(session.Scope(), domain.SessionChanged, &session.ID)
+	return wrap(err, "stop reminders")
+}

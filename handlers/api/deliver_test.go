@@ -1,0 +1,429 @@
+package api_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"candor/db"
+	"candor/internal/domain"
+	"candor/internal/platform/mail"
+	"candor/internal/statement"
+	"candor/internal/testkit"
+	"candor/internal/testkit/harness"
+	"candor/internal/testkit/smtptest"
+)
+
+const (
+	invited  = "Lender & Sons asks for your financial statement"
+	reminded = "Reminder: " + invited
+	begun    = "Your statement for Lender & Sons isn’t finished"
+)
+
+// delivered creates a live session whose link is emailed.
+func delivered(h *harness.Harness, remind bool, email string) *domain.Session {
+	h.Helper()
+	live := domain.Scope{AccountID: h.Account.AccountID, Livemode: true}
+	return h.NewSession(live, domain.NewSession{CustomerEmail: email, CustomerName: "Jo Citizen", Deliver: &domain.Deliver{Remind: remind}})
+}
+
+// deliverOf is the session's member deliver.
+func deliverOf(h *harness.Harness, key string, id any) map[string]any {
+	h.Helper()
+	got, _ := h.Do(harness.Call{Method: http.MethodGet, Path: fmt.Sprint("/sessions/", id), Key: key}).WantStatus(http.StatusOK).Object()["deliver"].(map[string]any)
+	return got
+}
+
+// none fails if an email was sent.
+func none(m *harness.Mailbox) {
+	m.Helper()
+	m.AwaitLinkEmails()
+	select {
+	case email := <-m.Sent:
+		m.Fatalf("unexpected email to %s: %q", email.To, email.Subject)
+	default:
+	}
+}
+
+// swept waits until the workers' first sweep, which starts with them, is over: it would find
+// what is due when a test moves the clock.
+func swept(h *harness.Harness) {
+	h.Helper()
+	testkit.Await(h, "the sweep of emails never ran", func() bool {
+		return harness.QueryOne[int](h, `SELECT count(*) FROM river_job WHERE kind = 'session_email_sweep' AND state = 'completed'`) > 0
+	})
+}
+
+// TestLinkIsEmailed: the customer gets the link that the request's key may have, once, in
+// the partner's name, and what became of it is seen (D103).
+func TestLinkIsEmailed(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	m := h.Mailbox()
+	h.OK(h.DB.InTx(t.Context(), func(tx *db.Tx) error {
+		account, err := tx.LockAccount(t.Context(), h.Account.AccountID)
+		help := "help@lender.example"
+		account.HelpEmail = &help
+		return errors.Join(err, tx.UpdateAccount(t.Context(), account))
+	}))
+	const body = `{"form_type": "financial_statement", "customer_email": "jo@customer.example", "customer_name": "Jo Citizen", "deliver": {"by": "email"}}`
+	create := harness.Call{Method: http.MethodPost, Path: "/sessions", Key: h.Account.LiveKey, Body: body, Header: "Idempotency-Key: one"}
+	created := h.Do(create).WantStatus(http.StatusCreated).Object()
+	if got := fmt.Sprint(created["deliver"]); got != "map[by:email problem:<nil> remind:false reminders_sent:0 reminders_stopped_at:<nil> sent_at:<nil> status:queued]" {
+		t.Errorf("created with %s", got)
+	}
+	email := m.Email("jo@customer.example", invited)
+	link := created["session_url"].(string)
+	if email.FromName != "Lender & Sons via Candor" || email.ReplyTo != "help@lender.example" || email.Unsubscribe != "" || email.ID == "" {
+		t.Errorf("from %q, replies to %q, unsubscribe %q, id %q", email.FromName, email.ReplyTo, email.Unsubscribe, email.ID)
+	}
+	for _, want := range []string{"Hello Jo Citizen,", link, "until 20 December 2026", "Contact Lender & Sons at help@lender.example."} {
+		if !strings.Contains(email.Text, want) {
+			t.Errorf("the email lacks %q:\n%s", want, email.Text)
+		}
+	}
+	if !strings.Contains(email.HTML, `href="`+link+`"`) || strings.Contains(email.HTML, "<img") || strings.ContainsAny(email.Text, "$") {
+		t.Errorf("the HTML has another link, loads something, or money is told:\n%s", email.HTML)
+	}
+	h.Do(create).WantStatus(http.StatusCreated) // the same request again
+	h.AwaitLinkEmails()
+	if got := deliverOf(h, h.Account.LiveKey, created["id"]); got["status"] != "sent" || got["sent_at"] != "2026-11-20T03:04:05.678Z" || got["problem"] != nil {
+		t.Errorf("sent as %v", got)
+	}
+	none(m)
+	token := link[strings.LastIndex(link, "/")+1:]
+	if n := harness.QueryOne[int](h, `SELECT (SELECT count(*) FROM river_job j WHERE j::text LIKE '%' || $1 || '%') + (SELECT count(*) FROM link_email e WHERE e::text LIKE '%' || $1 || '%')`, token); n != 0 || strings.Contains(h.Logs.String(), token) {
+		t.Errorf("%d rows, or the log, have the link's token", n)
+	}
+	if bare := h.Post("/sessions", harness.ValidBody).WantStatus(http.StatusCreated).Object(); bare["deliver"] != nil || deliverOf(h, "", bare["id"]) != nil {
+		t.Error("a session that didn’t ask for it has deliver")
+	}
+}
+
+// TestDeliverIsChecked: what can’t be done is refused, and names the field.
+func TestDeliverIsChecked(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	for _, wrong := range []string{`"email"`, `true`, `[]`, `{}`, `{"by": "sms"}`, `{"by": "email", "remind": "yes"}`, `{"by": "email", "reminder": true}`} {
+		h.Post("/sessions", `{"form_type": "financial_statement", "customer_email": "jo@customer.example", "deliver": `+wrong+`}`).WantError(http.StatusBadRequest, "invalid_request", "deliver")
+	}
+	h.Post("/sessions", `{"form_type": "financial_statement", "customer_email": "jo@customer.example", "deliver": null}`).WantStatus(http.StatusCreated)
+}
+
+// TestEmailedLinkIsTheCreators: a key without data:read can’t have the link that opens what
+// the customer entered emailed to an address of its own (D51, D92), and test mode emails
+// only the account's own team (D106).
+func TestEmailedLinkIsTheCreators(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	m := h.Mailbox()
+	stranger := h.NewAccount("other@lender.example", "starter")
+	member, other := h.Staff(domain.RoleSupport).Session.Email, h.StaffOf(stranger.AccountID, domain.RoleOwner).Session.Email
+	key := h.RestrictedKey(domain.Permissions{domain.SessionsWrite, domain.SessionsRead})
+	create := func(address string) map[string]any {
+		return h.Do(harness.Call{Method: http.MethodPost, Path: "/sessions", Key: key, Body: map[string]any{
+			"form_type": "financial_statement", "customer_email": address, "deliver": map[string]any{"by": "email", "remind": true},
+		}}).WantStatus(http.StatusCreated).Object()
+	}
+	created := create(strings.ToUpper(member[:1]) + member[1:])
+	link := created["session_url"].(string)
+	if email := <-m.Sent; !strings.Contains(link, "/b0.") || !strings.Contains(email.Text, link+"\n") {
+		t.Errorf("the email has another link than %s:\n%s", link, email.Text)
+	}
+	for _, address := range []string{"jo@customer.example", other} {
+		id := create(address)["id"]
+		none(m)
+		if got := deliverOf(h, key, id); got["status"] != "not_sent" || got["problem"] != "Test mode sends emails only to people of your own team." {
+			t.Errorf("%s: %v", address, got)
+		}
+	}
+}
+
+// TestReminders come by what happened, once each, and not at night (D104).
+func TestReminders(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	m := h.Mailbox()
+	swept(h)
+	session := delivered(h, true, "jo@customer.example") // at 14:04 in Sydney
+	m.Email("jo@customer.example", invited)
+	start := h.Clock.Now()
+	at := func(after time.Duration) {
+		h.Clock.Set(start.Add(after))
+		h.LookAtEmails(session.ID)
+	}
+	const day, hour = 24 * time.Hour, time.Hour
+	at(2*day - time.Minute)
+	none(m)
+	at(2*day + 7*hour) // 21:04
+	none(m)
+	at(2*day + 18*hour) // 8:04
+	first := m.Email("jo@customer.example", reminded)
+	if !strings.Contains(first.Text, "You haven’t opened the form yet.") || !strings.HasPrefix(first.Unsubscribe, "https://candor.example/f/"+session.ID.String()+"/reminders/") || !strings.Contains(first.Text, first.Unsubscribe) {
+		t.Errorf("unsubscribe at %q:\n%s", first.Unsubscribe, first.Text)
+	}
+	at(6 * day)
+	none(m)
+	at(7 * day)
+	m.Email("jo@customer.example", reminded)
+	at(9 * day)
+	none(m)
+
+	c := h.Customer(session) // and begins
+	c.WantPage(c.Get(""), http.StatusOK)
+	c.Answer(statement.PersonalDetailsSection)
+	c.Answer(statement.IncomeSection)
+	at(10*day - time.Minute)
+	none(m)
+	at(10 * day)
+	if email := m.Email("jo@customer.example", begun); !strings.Contains(email.Text, "The next section is: Assets") {
+		t.Errorf("no section:\n%s", email.Text)
+	}
+	at(13 * day)
+	m.Email("jo@customer.example", begun)
+	at(27 * day)
+	none(m)
+	at(28 * day)
+	m.Email("jo@customer.example", "Your link from Lender & Sons ends on 20 December 2026")
+	at(29 * day)
+	none(m)
+	if got := deliverOf(h, h.Account.LiveKey, session.ID); got["reminders_sent"] != 5.0 {
+		t.Errorf("%v", got)
+	}
+	owner := h.Staff(domain.RoleOwner)
+	owner.WantPage(owner.Get("/dashboard/live/sessions/"+session.ID.String()), http.StatusOK, "Emails to the customer", "Second reminder: not finished", "Reminder: the link ends soon")
+}
+
+// TestRemindersEnd: nothing follows completion, cancellation, a renewed link, an erasure or
+// "No more reminders", which needs no sign-in, and which a GET doesn't choose (D104).
+func TestRemindersEnd(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	m := h.Mailbox()
+	swept(h)
+	live := domain.Scope{AccountID: h.Account.AccountID, Livemode: true}
+	post := func(path string) int {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader("List-Unsubscribe=One-Click"))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		return h.Serve(r).Code
+	}
+	stopOf := func(id domain.SessionID) string {
+		return "/f/" + id.String() + "/reminders/" + h.Service.Ring.Token(domain.ReminderSubject(id))
+	}
+	for name, end := range map[string]func(s *domain.Session){
+		"nothing": func(s *domain.Session) {
+			for _, path := range []string{stopOf(s.ID)[:len(stopOf(s.ID))-1], "/f/" + s.ID.String() + "/reminders/" + h.Token(s.ID)} {
+				if got := post(path); got != http.StatusNotFound {
+					t.Errorf("POST %s: %d, want 404", path, got)
+				}
+			}
+			c := &harness.Customer{Harness: h, ID: s.ID, Cookies: map[string]string{}}
+			c.WantPage(c.Send(httptest.NewRequestWithContext(t.Context(), http.MethodGet, stopOf(s.ID), nil)), http.StatusOK).Shows("Candor reminds you of the statement for Lender & Sons")
+		},
+		"no more": func(s *domain.Session) {
+			if got := post(stopOf(s.ID)); got != http.StatusOK {
+				t.Errorf("POST: %d, want 200", got)
+			}
+			owner := h.Staff(domain.RoleOwner)
+			owner.WantPage(owner.Get("/dashboard/live/sessions/"+s.ID.String()), http.StatusOK, "The customer chose no more reminders.")
+			if deliverOf(h, h.Account.LiveKey, s.ID)["reminders_stopped_at"] == nil {
+				t.Error("the API doesn't say that reminders are stopped")
+			}
+		},
+		"completed": func(s *domain.Session) {
+			c := h.Customer(s)
+			c.AnswerAll()
+			c.WantRedirect(c.Sign())
+		},
+		"cancelled": func(s *domain.Session) {
+			_, err := h.Service.Sessions.Cancel(t.Context(), live, s.ID, harness.Operator)
+			h.OK(err)
+		},
+		"renewed": func(s *domain.Session) {
+			_, err := h.Service.Sessions.RenewLink(t.Context(), live, s.ID, harness.Operator)
+			h.OK(err)
+		},
+		"erased": func(s *domain.Session) {
+			h.OK(h.Service.Sessions.Erase(t.Context(), live, s.ID, []domain.SessionID{s.ID}, s.CustomerEmail, harness.Operator))
+			if n := harness.QueryOne[int](h, `SELECT (SELECT count(*) FROM link_email WHERE session_id = $1) + (SELECT count(*) FROM link_delivery WHERE session_id = $1)`, s.ID); n != 0 {
+				t.Errorf("%d rows of an erased session", n)
+			}
+		},
+	} {
+		session := delivered(h, true, strings.ReplaceAll(name, " ", "")+"@customer.example")
+		m.Email(session.CustomerEmail, invited)
+		end(session)
+		created := h.Clock.Now()
+		for _, days := range []int{2, 7, 28} {
+			h.Clock.Set(created.AddDate(0, 0, days))
+			h.LookAtEmails(session.ID)
+			if name == "nothing" {
+				<-m.Sent
+			} else {
+				none(m)
+			}
+		}
+		h.Clock.Set(created)
+	}
+}
+
+// TestEmailsThatAreNotTaken: a 5xx is final, a 4xx is tried again as RFC 5321 says, for 4½
+// days, and a text without an answer isn't sent again (D105).
+func TestEmailsThatAreNotTaken(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	var mu sync.Mutex
+	answers := map[string]string{}
+	say := func(step, answer string) { mu.Lock(); defer mu.Unlock(); clear(answers); answers[step] = answer }
+	server := smtptest.New(t, func(command string) string {
+		mu.Lock()
+		defer mu.Unlock()
+		verb, _, _ := strings.Cut(command, " ")
+		return answers[verb]
+	})
+	sender, err := mail.NewSMTP("smtp://"+server.Address, "Candor <no-reply@candor.example>")
+	h.OK(err)
+	h.Workers(sender)
+	swept(h)
+	owner := h.Staff(domain.RoleOwner)
+	tried := func(s *domain.Session) int {
+		return harness.QueryOne[int](h, `SELECT tries FROM link_email WHERE session_id = $1 AND kind = 'link'`, s.ID)
+	}
+	want := func(s *domain.Session, status string, problem any) {
+		t.Helper()
+		h.AwaitLinkEmails()
+		if got := deliverOf(h, h.Account.LiveKey, s.ID); got["status"] != status || got["problem"] != problem {
+			t.Errorf("%v, want %s, %v", got, status, problem)
+		}
+	}
+
+	say("RCPT", "550 5.1.1 no such user gone@customer.example")
+	gone := delivered(h, true, "gone@customer.example")
+	const missing = "The mail server says that this address doesn’t exist (550 5.1.1)."
+	want(gone, "failed", missing)
+	owner.WantPage(owner.Get("/dashboard/live/sessions/"+gone.ID.String()), http.StatusOK, "Couldn’t be delivered", missing)
+	say("", "")
+	h.Clock.Advance(49 * time.Hour)
+	h.LookAtEmails(gone.ID)
+	want(gone, "failed", missing)
+
+	say(".", "451 4.7.1 wait, grey@customer.example")
+	grey, later := delivered(h, true, "grey@customer.example"), delivered(h, false, "later@customer.example")
+	want(grey, "queued", "The mail server asks to try again later (451 4.7.1).")
+	for i, pause := range []time.Duration{30 * time.Minute, 30 * time.Minute, 3 * time.Hour, 3 * time.Hour} {
+		for _, step := range []time.Duration{pause - time.Second, time.Second} {
+			h.Clock.Advance(step)
+			var looked bool
+			h.OK(h.DB.Raw().GetContext(t.Context(), &looked, `SELECT look_at <= $2 FROM link_delivery WHERE session_id = $1`, grey.ID, h.Clock.Now()))
+			if looked != (step == time.Second) {
+				t.Fatalf("try %d is due after %s: %t", i+2, pause, looked)
+			}
+		}
+		h.LookAtEmails(grey.ID)
+		if n := tried(grey); n != i+2 {
+			t.Fatalf("tried %d times, want %d", n, i+2)
+		}
+	}
+	h.Clock.Advance(100 * time.Hour)
+	h.LookAtEmails(later.ID) // for the second time
+	h.Clock.Advance(3 * time.Hour)
+	h.LookAtEmails(grey.ID)
+	want(grey, "failed", "The mail server did not take the email for 4½ days (451 4.7.1).")
+	say("", "")
+	h.LookAtEmails(later.ID)
+	want(later, "sent", nil)
+	if emails := server.Emails(); len(emails) != 1 || emails[0].To != "later@customer.example" {
+		t.Errorf("the server has %v", emails)
+	}
+
+	say(".", "-")
+	unknown := delivered(h, true, "unknown@customer.example")
+	want(unknown, "unknown", nil)
+	say("", "")
+	h.LookAtEmails(unknown.ID)
+	want(unknown, "unknown", nil)
+	h.Clock.Advance(53 * time.Hour)
+	h.LookAtEmails(unknown.ID)
+	emails := server.Emails()
+	if len(emails) != 3 || emails[2].To != "unknown@customer.example" || !strings.Contains(emails[2].Text, "List-Unsubscribe-Post: List-Unsubscribe=One-Click") {
+		t.Errorf("the server has %d emails, want the first and a reminder", len(emails))
+	}
+	if strings.Contains(h.Logs.String(), "@customer.example") {
+		t.Error("the log has an address")
+	}
+}
+
+// TestCutOffEmailIsNotRepeated: an email whose worker died after the mail server got the
+// text is not sent again, and one whose worker died before it is (D105).
+func TestCutOffEmailIsNotRepeated(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	before, after := delivered(h, true, "before@customer.example"), delivered(h, true, "after@customer.example")
+	h.OK(h.DB.ClaimLinkEmail(t.Context(), after.ID, domain.LinkItself, h.Clock.Now()))
+	if err := h.DB.ClaimLinkEmail(t.Context(), after.ID, domain.LinkItself, h.Clock.Now()); !errors.Is(err, db.ErrState) {
+		t.Errorf("a second claim: %v, want ErrState", err)
+	}
+	m := h.Mailbox()
+	m.Email("before@customer.example", invited)
+	none(m)
+	if got := deliverOf(h, h.Account.LiveKey, after.ID); got["status"] != "unknown" {
+		t.Errorf("%v", got)
+	}
+	if got := deliverOf(h, h.Account.LiveKey, before.ID); got["status"] != "sent" {
+		t.Errorf("%v", got)
+	}
+}
+
+// TestLinkEmailsOfADayAreLimited, exactly, also if many come at once (D106).
+func TestLinkEmailsOfADayAreLimited(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	for key, most := range map[string]int{h.Account.LiveKey: 2000, h.Account.TestKey: 200} {
+		_, err := h.DB.Raw().ExecContext(t.Context(), `INSERT INTO link_email_count VALUES ($1, $2, '2026-11-20', $3)`, h.Account.AccountID, key == h.Account.LiveKey, most-3)
+		h.OK(err)
+		const body = `{"form_type": "financial_statement", "customer_email": "jo@customer.example", "deliver": {"by": "email"}}`
+		answers := make([]harness.Answer, 8)
+		var all sync.WaitGroup
+		for i := range answers {
+			all.Go(func() {
+				answers[i] = h.Do(harness.Call{Method: http.MethodPost, Path: "/sessions", Key: key, Body: body, Header: fmt.Sprint("Idempotency-Key: ", i)})
+			})
+		}
+		all.Wait()
+		created := 0
+		for _, a := range answers {
+			if a.Code == http.StatusCreated {
+				created++
+				continue
+			}
+			a.WantError(http.StatusTooManyRequests, "rate_limit_exceeded", "deliver")
+			if a.Header().Get("Retry-After") != "75355" { // until midnight UTC
+				t.Errorf("Retry-After: %s", a.Header().Get("Retry-After"))
+			}
+		}
+		if n := harness.QueryOne[int](h, `SELECT count(*) FROM session WHERE livemode = $1`, key == h.Account.LiveKey); created != 3 || n != 3 {
+			t.Errorf("%d of 3 were created, %d are stored", created, n)
+		}
+		h.Do(harness.Call{Method: http.MethodPost, Path: "/sessions", Key: key, Body: harness.ValidBody}).WantStatus(http.StatusCreated)
+	}
+	owner := h.Staff(domain.RoleOwner)
+	form := url.Values{"customer_email": {"jo@customer.example"}, "expires_in_days": {"30"}, "deliver": {"email"}, "remind": {"on"}}
+	owner.WantPage(owner.Post("/dashboard/live/sessions", form), http.StatusUnprocessableEntity, "as many links emailed today as it can")
+	h.Clock.Advance(24 * time.Hour)
+	owner = h.Staff(domain.RoleOwner)
+	if got := owner.Post("/dashboard/live/sessions", form); got.Code != http.StatusSeeOther {
+		t.Errorf("the next day: %d", got.Code)
+	}
+	if n := harness.QueryOne[int](h, `SELECT count(*) FROM link_delivery WHERE remind`); n != 1 {
+		t.Errorf("%d sessions with reminders of the form", n)
+	}
+	if n := (&domain.Account{}).LinksADay(false); n != 20 {
+		t.Errorf("an account that isn't approved: %d", n)
+	}
+}

@@ -1,0 +1,291 @@
+package jobs
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"candor/db"
+	"candor/internal/domain"
+	"candor/internal/outbox"
+	"candor/internal/platform/keyring"
+	"candor/internal/platform/mail"
+	"candor/internal/statement"
+	"candor/internal/vault"
+	"candor/views/email"
+	"candor/views/i18n"
+)
+
+// linkEmailArgs sends the email with a session's link that is due, if any: the link itself
+// or a reminder (D103, D104).
+type linkEmailArgs struct {
+	SessionID domain.SessionID `json:"session_id" river:"unique"`
+}
+
+// Kind names the job.
+func (linkEmailArgs) Kind() string { return "session_email" }
+
+// InsertOpts lets emails to staff, who wait for them, go first. What a mail server
+// doesn't take is another job, later.
+func (linkEmailArgs) InsertOpts() river.InsertOpts {
+	return river.InsertOpts{Queue: queueMail, Priority: 2, MaxAttempts: emailRuns, UniqueOpts: unfinished}
+}
+
+// LinkEmail looks which email with a session's link is due, and sends it.
+func (i *Inserter) LinkEmail(ctx context.Context, tx *db.Tx, id domain.SessionID) error {
+	return i.insert(ctx, tx, linkEmailArgs{SessionID: id})
+}
+
+type linkEmailWorker struct {
+	river.WorkerDefaults[linkEmailArgs]
+	db       *db.DB
+	vault    *vault.Vault
+	ring     *keyring.Keyring
+	sender   mail.Sender
+	baseURL  string
+	clock    domain.Clock
+	observer Observer
+}
+
+// Timeout bounds one run.
+func (w *linkEmailWorker) Timeout(*river.Job[linkEmailArgs]) time.Duration { return emailTimeout }
+
+// NextRetry spaces runs that failed on our side.
+func (w *linkEmailWorker) NextRetry(job *river.Job[linkEmailArgs]) time.Time {
+	return retryAt(job.Attempt)
+}
+
+// Work sends at most one email. Its truth is in the rows of link_delivery and link_email
+// (D105), so that it may run twice and be killed anywhere.
+func (w *linkEmailWorker) Work(ctx context.Context, job *river.Job[linkEmailArgs]) error {
+	id, now := job.Args.SessionID, w.clock.Now()
+	delivery, err := w.db.LinkDelivery(ctx, id)
+	if errors.Is(err, db.ErrNotFound) { // erased
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	session, err := w.db.SessionByID(ctx, id)
+	if err != nil {
+		return err
+	}
+	if cut := delivery.Sending(); cut != nil { // a run died after the mail server got the text
+		cut.End(domain.LinkUnknown, "", now)
+		return w.save(ctx, session, delivery, cut, nil)
+	}
+	if link := delivery.Email(domain.LinkItself); link != nil && link.State == domain.LinkQueued && !delivery.Wanted(session, now) {
+		link.End(domain.LinkNotSent, domain.LinkProblemNotWanted, now)
+		return w.save(ctx, session, delivery, link, nil)
+	}
+	kind, at := delivery.Next(session, now)
+	if kind == "" || at.After(now) {
+		return w.db.LookAtLinkDelivery(ctx, id, delivery.LookAt(session, now))
+	}
+	customer, err := w.customer(ctx, session)
+	if err != nil {
+		return err
+	}
+	if morning := domain.InDaytime(now, customer.zone); kind != domain.LinkItself && morning.After(now) {
+		return w.db.LookAtLinkDelivery(ctx, id, &morning)
+	}
+	e := delivery.Email(kind)
+	if e == nil {
+		delivery.Emails = append(delivery.Emails, domain.LinkEmail{Kind: kind, State: domain.LinkQueued})
+		e = delivery.Email(kind)
+	}
+	return w.send(ctx, session, delivery, e, customer)
+}
+
+// save stores what became of an email, and when a worker looks again: at retry if it isn't
+// nil.
+func (w *linkEmailWorker) save(ctx context.Context, session *domain.Session, delivery *domain.LinkDelivery, e *domain.LinkEmail, retry *time.Time) error {
+	if retry == nil {
+		retry = delivery.LookAt(session, w.clock.Now())
+	}
+	err := w.db.InTx(ctx, func(tx *db.Tx) error { return tx.SaveLinkEmail(ctx, session, e, retry) })
+	if err == nil {
+		w.observer.LinkEmailed(e.Kind, e.State)
+	}
+	return err
+}
+
+// linkCustomer is what an email needs to know of a session's customer.
+type linkCustomer struct {
+	account *domain.Account
+	zone    *time.Location
+	section string // the title of the first one that isn't completed
+}
+
+func (w *linkEmailWorker) customer(ctx context.Context, session *domain.Session) (*linkCustomer, error) {
+	account, err := w.db.Account(ctx, session.AccountID)
+	if err != nil {
+		return nil, err
+	}
+	out := &linkCustomer{account: account, zone: account.Zone()}
+	stored, err := w.vault.Form(ctx, w.db, session.ID)
+	if err != nil {
+		return nil, err
+	}
+	answers, err := stored.Statement()
+	if err != nil {
+		return nil, err
+	}
+	if zone, known := answers.Personal.Address.Zone(); known {
+		out.zone = zone
+	}
+	completed := map[string]bool{}
+	for _, s := range stored.Sections {
+		completed[s.Name] = s.CompletedAt != nil
+	}
+	for _, name := range statement.SectionNames {
+		if !completed[name] {
+			out.section = statement.Title(name)
+			break
+		}
+	}
+	return out, nil
+}
+
+func (w *linkEmailWorker) send(ctx context.Context, session *domain.Session, delivery *domain.LinkDelivery, e *domain.LinkEmail, customer *linkCustomer) error {
+	if known, err := w.mayGet(ctx, session); err != nil || !known {
+		if err == nil {
+			e.End(domain.LinkNotSent, domain.LinkProblemTestMode, w.clock.Now())
+			err = w.save(ctx, session, delivery, e, nil)
+		}
+		return err
+	}
+	message, err := w.message(ctx, session, delivery, e.Kind, customer)
+	if err != nil {
+		return err
+	}
+	var unclaimed error
+	message.Claim = func(ctx context.Context) error {
+		unclaimed = w.db.ClaimLinkEmail(ctx, session.ID, e.Kind, w.clock.Now())
+		return unclaimed
+	}
+	err = w.sender.Send(ctx, *message)
+	now := w.clock.Now()
+	ctx = context.WithoutCancel(ctx) // what became of it is to be stored
+	switch {
+	case errors.Is(unclaimed, db.ErrState): // not wanted any more, since now
+		return w.db.LookAtLinkDelivery(ctx, session.ID, &now)
+	case unclaimed != nil:
+		return unclaimed
+	}
+	return w.save(ctx, session, delivery, e, outcome(e, err, now))
+}
+
+// outcome notes what came of a try, and returns when the next one is; nil for none.
+func outcome(e *domain.LinkEmail, err error, now time.Time) (retry *time.Time) {
+	problem := domain.LinkProblemUnreachable
+	var reply *mail.Reply
+	if errors.As(err, &reply) {
+		problem = reply.Codes()
+	}
+	e.Try(now)
+	switch {
+	case err == nil:
+		e.End(domain.LinkSent, "", now)
+	case errors.Is(err, mail.ErrUnanswered):
+		e.End(domain.LinkUnknown, "", now)
+	case errors.Is(err, mail.ErrRefused) && reply == nil:
+		e.End(domain.LinkFailed, domain.LinkProblemNoAddress, now)
+	case errors.Is(err, mail.ErrRefused):
+		e.End(domain.LinkFailed, problem, now)
+	default:
+		at := e.Retry(problem, now)
+		return &at
+	}
+	return nil
+}
+
+// mayGet reports whether the customer may get emails: in test mode only people of the
+// account's own team (D106).
+func (w *linkEmailWorker) mayGet(ctx context.Context, session *domain.Session) (bool, error) {
+	if session.Livemode {
+		return true, nil
+	}
+	staff, err := w.db.StaffByEmail(ctx, session.CustomerEmail)
+	if errors.Is(err, db.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil && staff.AccountID == session.AccountID, err
+}
+
+// message is the email, with its link.
+func (w *linkEmailWorker) message(ctx context.Context, session *domain.Session, delivery *domain.LinkDelivery, kind domain.LinkEmailKind, customer *linkCustomer) (*mail.Message, error) {
+	account, language := customer.account, domain.English
+	if chosen := session.Language; chosen != nil {
+		language = *chosen
+	}
+	link := domain.Link{Version: session.LinkVersion, OneBrowser: delivery.OneBrowser}
+	stop := w.baseURL + "/f/" + session.ID.String() + "/reminders/" + w.ring.Token(domain.ReminderSubject(session.ID))
+	e := email.Link(i18n.At(i18n.In(ctx, language), customer.zone), email.LinkParts{
+		Partner: account, Session: session, Kind: kind, Section: customer.section, URL: link.URL(w.baseURL, session.ID, w.ring.Token), StopURL: stop,
+	})
+	html, err := e.HTML()
+	if err != nil {
+		return nil, err
+	}
+	id := sha256.Sum256([]byte(session.ID.String() + " " + string(kind)))
+	message := &mail.Message{
+		To: session.CustomerEmail, Subject: e.Subject, Text: e.Text(), HTML: html, FromName: e.From, Unsubscribe: e.StopURL, ID: hex.EncodeToString(id[:16]),
+	}
+	if account.HelpEmail != nil {
+		message.ReplyTo = *account.HelpEmail
+	}
+	if e.Brand.Logo {
+		logo, err := w.db.Logo(ctx, *account.LogoName)
+		if err != nil {
+			return nil, err // replaced just now: the next run has the other one
+		}
+		message.Picture = &mail.Attachment{Name: email.LogoID, ContentType: "image/png", Content: logo}
+		if strings.HasSuffix(*account.LogoName, ".jpg") {
+			message.Picture.ContentType = "image/jpeg"
+		}
+	}
+	return message, nil
+}
+
+// linkSweepArgs inserts jobs for the sessions whose emails are to be looked at.
+type linkSweepArgs struct{}
+
+// Kind names the job.
+func (linkSweepArgs) Kind() string { return "session_email_sweep" }
+
+// InsertOpts: the next run retries a failed one.
+func (linkSweepArgs) InsertOpts() river.InsertOpts { return upkeepOpts() }
+
+type linkSweepWorker struct {
+	river.WorkerDefaults[linkSweepArgs]
+	db     *db.DB
+	outbox *outbox.Outbox
+	clock  domain.Clock
+}
+
+// Timeout bounds one run.
+func (w *linkSweepWorker) Timeout(*river.Job[linkSweepArgs]) time.Duration { return upkeepTimeout }
+
+// Work inserts the jobs in batches.
+func (w *linkSweepWorker) Work(ctx context.Context, _ *river.Job[linkSweepArgs]) error {
+	return inBatches(ctx, func() (taken int, err error) {
+		now := w.clock.Now()
+		err = w.db.InTx(ctx, func(tx *db.Tx) error {
+			due, err := tx.TakeLinkDeliveries(ctx, now, now.Add(domain.LinkEmailLease), sweepBatch)
+			for _, id := range due {
+				if err == nil {
+					err = w.outbox.LinkEmail(ctx, tx, id)
+				}
+			}
+			taken = len(due)
+			return err
+		})
+		return taken, err
+	})
+}
