@@ -14,10 +14,10 @@ import (
 	"candor/internal/testkit/harness"
 )
 
-// TestDashboardInABrowser does what staff do: makes a key, keeps it and uses
+// TestBrowserDashboard does what staff do: makes a key, keeps it and uses
 // it, makes a session by hand, finds it, extends and cancels it, invites a
 // colleague, sets the account's colour, and reads who did all that.
-func TestDashboardInABrowser(t *testing.T) {
+func TestBrowserDashboard(t *testing.T) {
 	t.Parallel()
 	for i, options := range harness.Looks() {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {

@@ -286,10 +286,10 @@ func TestResetReplacesTheFirstPassword(t *testing.T) {
 	browser.WantPage(browser.Get("/dashboard/test"), http.StatusOK)
 }
 
-// TestDutiesInABrowser chooses a password, adds a passkey and signs in with it,
+// TestBrowserDuties chooses a password, adds a passkey and signs in with it,
 // then requires two-step sign-in of the team, as the first owner of an account
 // does.
-func TestDutiesInABrowser(t *testing.T) {
+func TestBrowserDuties(t *testing.T) {
 	t.Parallel()
 	for i, options := range harness.Looks() {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {

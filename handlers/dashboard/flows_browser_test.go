@@ -60,11 +60,11 @@ func withTestEvents(t *testing.T) func(*handlers.Config) {
 	}
 }
 
-// TestDeveloperInABrowser does what developers do: renames a key, rotates it
+// TestBrowserDeveloper does what developers do: renames a key, rotates it
 // when the password is asked for first, and deletes the old one; sets the
 // webhooks' URL, sends a test event and a failed delivery again; and changes the
 // signing secret, a little too early.
-func TestDeveloperInABrowser(t *testing.T) {
+func TestBrowserDeveloper(t *testing.T) {
 	t.Parallel()
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"received": true}`) }))
 	t.Cleanup(receiver.Close)
@@ -82,10 +82,10 @@ func TestDeveloperInABrowser(t *testing.T) {
 	}
 }
 
-// TestLateRequestsInABrowser rotates a key and exports the sessions 16 minutes
+// TestBrowserLateRequests rotates a key and exports the sessions 16 minutes
 // after signing in, with and without script: the new key is shown, once, and the
 // download starts.
-func TestLateRequestsInABrowser(t *testing.T) {
+func TestBrowserLateRequests(t *testing.T) {
 	t.Parallel()
 	all := append(harness.Looks(), browsertest.Options{Device: browsertest.Phone, NoScript: true}, browsertest.Options{Device: browsertest.Desktop})
 	for i, options := range all {
@@ -275,9 +275,9 @@ func reach(t testing.TB, tab *browsertest.Tab, selector string) {
 	t.Fatalf("no Tab leads to %s", selector)
 }
 
-// TestOwnerByKeyboard does without a mouse what owners do: signs in, gives a
+// TestBrowserOwnerByKeyboard does without a mouse what owners do: signs in, gives a
 // colleague another role and takes another out of the team.
-func TestOwnerByKeyboardInABrowser(t *testing.T) {
+func TestBrowserOwnerByKeyboard(t *testing.T) {
 	t.Parallel()
 	h, base := harness.Listen(t)
 	tab := browsertest.New(t, browsertest.Options{Device: browsertest.Desktop})
@@ -322,9 +322,9 @@ func TestOwnerByKeyboardInABrowser(t *testing.T) {
 	support.WantRedirect(support.Get("/dashboard/test/sessions"), "/dashboard/sign-in?then=%2Fdashboard%2Ftest%2Fsessions")
 }
 
-// TestOwnersTabsInABrowser ends another browser's session, which is out at
+// TestBrowserOwnersTabs ends another browser's session, which is out at
 // once, and takes what there is to download.
-func TestOwnersTabsInABrowser(t *testing.T) {
+func TestBrowserOwnersTabs(t *testing.T) {
 	t.Parallel()
 	h, base := harness.Listen(t)
 	done := h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Jo Public"})
@@ -378,9 +378,9 @@ func (oneLetter) Emails() ([]mail.Message, error) {
 	return []mail.Message{{SentAt: harness.StartTime, To: "jo@lender.example", Subject: "Choose a new password", Text: "Choose one here:\n\nhttps://candor.example/dashboard/reset/x\n"}}, nil
 }
 
-// TestProblemsInABrowser looks at the pages that say why there is nothing to
+// TestBrowserProblems looks at the pages that say why there is nothing to
 // see, and at the emails that development doesn't send.
-func TestProblemsInABrowser(t *testing.T) {
+func TestBrowserProblems(t *testing.T) {
 	t.Parallel()
 	for i, options := range harness.Looks() {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
@@ -411,9 +411,9 @@ func TestProblemsInABrowser(t *testing.T) {
 	}
 }
 
-// TestOwnerRequiresTwoStepInABrowser: an owner requires it of the team in three clicks
+// TestBrowserOwnerRequiresTwoStep: an owner requires it of the team in three clicks
 // and with their password.
-func TestOwnerRequiresTwoStepInABrowser(t *testing.T) {
+func TestBrowserOwnerRequiresTwoStep(t *testing.T) {
 	t.Parallel()
 	for _, options := range harness.Looks() {
 		h, base := harness.Listen(t)

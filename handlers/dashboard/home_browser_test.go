@@ -13,8 +13,8 @@ import (
 	"candor/internal/webhook"
 )
 
-// TestHomeInABrowser: the chart tells its values by pointer and by key.
-func TestHomeInABrowser(t *testing.T) {
+// TestBrowserHome: the chart tells its values by pointer and by key.
+func TestBrowserHome(t *testing.T) {
 	t.Parallel()
 	for i, options := range harness.Looks() {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {

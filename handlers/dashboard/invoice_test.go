@@ -140,9 +140,9 @@ func fetchesPDF(h *harness.Harness, click func()) {
 	testkit.Await(h, "the click didn't fetch the PDF", func() bool { return strings.Contains(h.Logs.String(), "/billing/invoices/:invoice/pdf") })
 }
 
-// TestFinanceInABrowser signs in as finance does and is at the latest invoice's PDF
+// TestBrowserFinance signs in as finance does and is at the latest invoice's PDF
 // after one click, at another's after two at a desk.
-func TestFinanceInABrowser(t *testing.T) {
+func TestBrowserFinance(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
 	for i, options := range harness.Looks() {

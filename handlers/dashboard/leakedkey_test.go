@@ -157,9 +157,9 @@ func TestDormantKey(t *testing.T) {
 	}
 }
 
-// TestLeakedKeyInABrowser: a leaked key is ended in three clicks, and two tell
+// TestBrowserLeakedKey: a leaked key is ended in three clicks, and two tell
 // what it was used for.
-func TestLeakedKeyInABrowser(t *testing.T) {
+func TestBrowserLeakedKey(t *testing.T) {
 	t.Parallel()
 	for i, options := range harness.Looks() {
 		t.Run(string(rune('0'+i)), func(t *testing.T) {

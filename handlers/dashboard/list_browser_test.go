@@ -11,9 +11,9 @@ import (
 	"candor/internal/testkit/harness"
 )
 
-// TestListsInABrowser: lists are as dense as they should be, a choice applies at
+// TestBrowserLists: lists are as dense as they should be, a choice applies at
 // once and stays in the address, and the way back keeps it.
-func TestListsInABrowser(t *testing.T) {
+func TestBrowserLists(t *testing.T) {
 	t.Parallel()
 	for i, options := range harness.Looks() {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
@@ -91,8 +91,8 @@ func TestListsInABrowser(t *testing.T) {
 	}
 }
 
-// TestYearsAreTypedToTheEnd types a date, of which Chrome reports each digit of the year.
-func TestYearsAreTypedToTheEnd(t *testing.T) {
+// TestBrowserYearsAreTypedToTheEnd types a date, of which Chrome reports each digit of the year.
+func TestBrowserYearsAreTypedToTheEnd(t *testing.T) {
 	t.Parallel()
 	h, base := harness.Listen(t)
 	tab := browsertest.New(t, browsertest.Options{Device: browsertest.Desktop})

@@ -26,9 +26,9 @@ func view(tab *browsertest.Tab, name string) {
 	tab.NoErrors()
 }
 
-// TestAccountInABrowser does as a person does: sets two-step sign-in up, keeps
+// TestBrowserAccount does as a person does: sets two-step sign-in up, keeps
 // the recovery codes, signs out and in again, on a phone and at a desk.
-func TestAccountInABrowser(t *testing.T) {
+func TestBrowserAccount(t *testing.T) {
 	t.Parallel()
 	for i, options := range harness.Looks() {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
@@ -80,9 +80,9 @@ func TestAccountInABrowser(t *testing.T) {
 	}
 }
 
-// TestSignInPagesInABrowser looks at the pages for those who aren't signed in, and
+// TestBrowserSignInPages looks at the pages for those who aren't signed in, and
 // follows the links of emails.
-func TestSignInPagesInABrowser(t *testing.T) {
+func TestBrowserSignInPages(t *testing.T) {
 	t.Parallel()
 	for i, options := range harness.Looks() {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {

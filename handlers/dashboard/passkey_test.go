@@ -66,9 +66,9 @@ func serveNamed(t *testing.T, path string) (*harness.Harness, string, *posted) {
 	return h, base, kept
 }
 
-// TestPasskeysInABrowser makes a passkey, signs in with it in place of the
+// TestBrowserPasskeys makes a passkey, signs in with it in place of the
 // password and of the code, and removes it.
-func TestPasskeysInABrowser(t *testing.T) {
+func TestBrowserPasskeys(t *testing.T) {
 	t.Parallel()
 	for i, options := range harness.Looks() {
 		if i > 0 && !browsertest.Pictures() {

@@ -46,9 +46,9 @@ func called(h *harness.Harness, account domain.AccountID, route string) {
 	}}))
 }
 
-// TestQuickstartInABrowser: the key is shown once, in the commands, and each step is
+// TestBrowserQuickstart: the key is shown once, in the commands, and each step is
 // ticked by itself.
-func TestQuickstartInABrowser(t *testing.T) {
+func TestBrowserQuickstart(t *testing.T) {
 	t.Parallel()
 	for _, options := range harness.Looks() {
 		h, base := harness.Listen(t)
@@ -101,9 +101,9 @@ func TestQuickstartInABrowser(t *testing.T) {
 	}
 }
 
-// TestDeveloperFromSignUpToAWebhookInABrowser: twelve clicks at most lead from sign-up to
+// TestBrowserFromSignUpToAWebhook: twelve clicks at most lead from sign-up to
 // a webhook whose signature the developer's server has verified.
-func TestDeveloperFromSignUpToAWebhookInABrowser(t *testing.T) {
+func TestBrowserFromSignUpToAWebhook(t *testing.T) {
 	t.Parallel()
 	type hook struct{ body, signature string }
 	hooks := make(chan hook, 10)

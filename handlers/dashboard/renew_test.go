@@ -152,8 +152,8 @@ func TestNewSessionForTheSameCustomer(t *testing.T) {
 	support.WantPage(support.Get("/dashboard/test/sessions/"+unsent.ID.String()), http.StatusOK, "1 event was not sent: no webhook URL is set.")
 }
 
-// TestSupportRenewsALinkInABrowser: support finds Craig and renews his link in four clicks.
-func TestSupportRenewsALinkInABrowser(t *testing.T) {
+// TestBrowserSupportRenewsALink: support finds Craig and renews his link in four clicks.
+func TestBrowserSupportRenewsALink(t *testing.T) {
 	t.Parallel()
 	for _, options := range harness.Looks() {
 		h, base := harness.Listen(t)

@@ -11,9 +11,9 @@ import (
 	"candor/internal/testkit/harness"
 )
 
-// TestMenuInABrowser: the menu and the account's part of it open on a phone and at
+// TestBrowserMenu: the menu and the account's part of it open on a phone and at
 // a desk, a chosen theme stays, and signing out is one of its lines.
-func TestMenuInABrowser(t *testing.T) {
+func TestBrowserMenu(t *testing.T) {
 	t.Parallel()
 	for i, options := range append(harness.Looks(), browsertest.Options{Device: browsertest.Desktop, NoScript: true}) {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
@@ -56,9 +56,9 @@ func TestMenuInABrowser(t *testing.T) {
 	}
 }
 
-// TestSearchInABrowser: a slash leads to the field, what is found comes as it is typed
+// TestBrowserSearch: a slash leads to the field, what is found comes as it is typed
 // and is walked through by keyboard, Escape closes it.
-func TestSearchInABrowser(t *testing.T) {
+func TestBrowserSearch(t *testing.T) {
 	t.Parallel()
 	for i, options := range harness.Looks() {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {

@@ -26,10 +26,10 @@ func answered(h *harness.Harness, d *domain.Delivery) {
 	}, Cycle: 1, State: domain.DeliveryFailed}}, []db.EndpointHealth{{ID: d.EndpointID, At: h.Clock.Now(), Failures: 1, StatusCode: status, ErrorClass: class}}))
 }
 
-// TestWhyAWebhookFailedInABrowser: from the log to what the receiver answered in
+// TestBrowserWhyAWebhookFailed: from the log to what the receiver answered in
 // one click, and from there back to the retry of all that the filter shows; to the
 // event's payload; and to the emails about it. Open folds don't widen a phone's page.
-func TestWhyAWebhookFailedInABrowser(t *testing.T) {
+func TestBrowserWhyAWebhookFailed(t *testing.T) {
 	t.Parallel()
 	for i, options := range harness.Looks() {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
