@@ -68,18 +68,13 @@ func TestBrowserDeveloper(t *testing.T) {
 	t.Parallel()
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"received": true}`) }))
 	t.Cleanup(receiver.Close)
-	for i, options := range harness.Looks() {
-		t.Run(fmt.Sprint(i), func(t *testing.T) {
-			t.Parallel()
-			h, base := harness.Listen(t, withTestEvents(t))
-			tab := browsertest.New(t, options)
-			signInTo(h, tab, base, "/dashboard/test/keys")
-			changesKeys(h, tab)
-			tab.Open(base + "/dashboard/test/webhooks/settings")
-			triesWebhooks(h, tab, base, receiver.URL)
-			changesSecret(h, tab)
-		})
-	}
+	h, base := harness.Listen(t, withTestEvents(t))
+	tab := browsertest.New(t, browsertest.Options{})
+	signInTo(h, tab, base, "/dashboard/test/keys")
+	changesKeys(h, tab)
+	tab.Open(base + "/dashboard/test/webhooks/settings")
+	triesWebhooks(h, tab, base, receiver.URL)
+	changesSecret(h, tab)
 }
 
 // TestBrowserLateRequests rotates a key and exports the sessions 16 minutes
@@ -87,11 +82,10 @@ func TestBrowserDeveloper(t *testing.T) {
 // download starts.
 func TestBrowserLateRequests(t *testing.T) {
 	t.Parallel()
-	all := append(harness.Looks(), browsertest.Options{Device: browsertest.Phone, NoScript: true}, browsertest.Options{Device: browsertest.Desktop})
-	for i, options := range all {
-		options.AllowStatus = []int{http.StatusConflict}
-		t.Run(fmt.Sprint(i), func(t *testing.T) {
+	for _, noScript := range []bool{false, true} {
+		t.Run(fmt.Sprint(noScript), func(t *testing.T) {
 			t.Parallel()
+			options := browsertest.Options{NoScript: noScript, AllowStatus: []int{http.StatusConflict}}
 			h, base := harness.Listen(t)
 			h.NewSession(h.TestScope(), domain.NewSession{})
 			tab, look := browsertest.New(t, options), view
@@ -330,7 +324,7 @@ func TestBrowserOwnersTabs(t *testing.T) {
 	done := h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Jo Public"})
 	h.Complete(done.ID)
 	h.StorePDF(done.ID, []byte("%PDF-1.7 of Jo"))
-	tab, other := browsertest.New(t, harness.Looks()[1]), browsertest.New(t, harness.Looks()[0])
+	tab, other := browsertest.New(t, browsertest.Options{Device: browsertest.Desktop}), browsertest.New(t, browsertest.Options{})
 	page := "/dashboard/test/sessions/" + done.ID.String()
 	signInTo(h, other, base, page)
 	signInTo(h, tab, base, "/dashboard/test/me")
@@ -382,62 +376,52 @@ func (oneLetter) Emails() ([]mail.Message, error) {
 // see, and at the emails that development doesn't send.
 func TestBrowserProblems(t *testing.T) {
 	t.Parallel()
-	for i, options := range harness.Looks() {
-		t.Run(fmt.Sprint(i), func(t *testing.T) {
-			t.Parallel()
-			h, base := harness.Listen(t, func(c *handlers.Config) { c.DevMail = oneLetter{} })
-			options.AllowStatus = []int{http.StatusForbidden, http.StatusNotFound, http.StatusInternalServerError}
-			tab := browsertest.New(t, options)
-			see := func(path, name string, texts ...string) {
-				tab.Open(base + path)
-				for _, text := range texts {
-					tab.WaitForText("main", text)
-				}
-				view(tab, name)
-			}
-			see("/dashboard/nothing/here", "404-door", "There is nothing here")
-			see("/dev/mail", "dev-mail", "Choose a new password")
-			signInTo(h, tab, base, "/dashboard/test")
-			see("/dashboard/test/sessions/sess_01m7yv7wbwf4bvt47z0y7qs8pk", "404", "There is nothing here")
-			exec := func(query string) {
-				_, err := h.DB.Raw().ExecContext(t.Context(), query)
-				h.OK(err)
-			}
-			exec(`ALTER TABLE webhook_endpoint RENAME TO elsewhere`)
-			see("/dashboard/test/webhooks", "500", "something went wrong", "Error reference: req_")
-			exec(`UPDATE staff_user SET role = 'support'`)
-			see("/dashboard/test/team", "403", "You can’t do this", "Your role, support, can’t open this page")
-		})
+	h, base := harness.Listen(t, func(c *handlers.Config) { c.DevMail = oneLetter{} })
+	tab := browsertest.New(t, browsertest.Options{AllowStatus: []int{http.StatusForbidden, http.StatusNotFound, http.StatusInternalServerError}})
+	see := func(path, name string, texts ...string) {
+		tab.Open(base + path)
+		for _, text := range texts {
+			tab.WaitForText("main", text)
+		}
+		view(tab, name)
 	}
+	see("/dashboard/nothing/here", "404-door", "There is nothing here")
+	see("/dev/mail", "dev-mail", "Choose a new password")
+	signInTo(h, tab, base, "/dashboard/test")
+	see("/dashboard/test/sessions/sess_01m7yv7wbwf4bvt47z0y7qs8pk", "404", "There is nothing here")
+	exec := func(query string) {
+		_, err := h.DB.Raw().ExecContext(t.Context(), query)
+		h.OK(err)
+	}
+	exec(`ALTER TABLE webhook_endpoint RENAME TO elsewhere`)
+	see("/dashboard/test/webhooks", "500", "something went wrong", "Error reference: req_")
+	exec(`UPDATE staff_user SET role = 'support'`)
+	see("/dashboard/test/team", "403", "You can’t do this", "Your role, support, can’t open this page")
 }
 
-// TestBrowserOwnerRequiresTwoStep: an owner requires it of the team in three clicks
-// and with their password.
+// TestBrowserOwnerRequiresTwoStep: an owner requires it of the team on a phone in three
+// clicks and with their password.
 func TestBrowserOwnerRequiresTwoStep(t *testing.T) {
 	t.Parallel()
-	for _, options := range harness.Looks() {
-		h, base := harness.Listen(t)
-		tab, clicks := browsertest.New(t, options), 0
-		click := func(selector string) {
-			clicks++
-			tab.Click(selector)
-		}
-		signInTo(h, tab, base, "/dashboard/test")
-		_, err := h.DB.Raw().ExecContext(t.Context(), `UPDATE staff_user SET totp_secret = '\x', totp_since = created_at`)
-		h.OK(err)
-		h.Clock.Advance(domain.StaffConfirmed + time.Minute)
-		if options.Device == browsertest.Phone {
-			click(".dash-open-menu")
-		}
-		click(".dash-nav a[href$='/settings']")
-		tab.WaitForText("h1", "Settings")
-		click("#require-two-step button")
-		tab.WaitForText("h1", "Confirm it’s you")
-		tab.Type("#password", h.Account.Password)
-		tab.Press("\r")
-		tab.WaitForText("#announcement", "Everyone in the team now needs two-step sign-in")
-		if clicks > 3 {
-			t.Errorf("%d clicks", clicks)
-		}
+	h, base := harness.Listen(t)
+	tab, clicks := browsertest.New(t, browsertest.Options{}), 0
+	click := func(selector string) {
+		clicks++
+		tab.Click(selector)
+	}
+	signInTo(h, tab, base, "/dashboard/test")
+	_, err := h.DB.Raw().ExecContext(t.Context(), `UPDATE staff_user SET totp_secret = '\x', totp_since = created_at`)
+	h.OK(err)
+	h.Clock.Advance(domain.StaffConfirmed + time.Minute)
+	click(".dash-open-menu")
+	click(".dash-nav a[href$='/settings']")
+	tab.WaitForText("h1", "Settings")
+	click("#require-two-step button")
+	tab.WaitForText("h1", "Confirm it’s you")
+	tab.Type("#password", h.Account.Password)
+	tab.Press("\r")
+	tab.WaitForText("#announcement", "Everyone in the team now needs two-step sign-in")
+	if clicks > 3 {
+		t.Errorf("%d clicks", clicks)
 	}
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // axeRules are WCAG 2.2 A and AA and axe's best practices.
-const axeRules = `["wcag2a","wcag2aa","wcag21a","wcag21aa","wcag22aa","best-practice"]`
+var axeRules = []string{"wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"}
 
 type axeViolation struct {
 	ID      string `json:"id"`
@@ -30,22 +30,33 @@ type axeViolation struct {
 	} `json:"nodes"`
 }
 
+// LookRules are those of axe's rules whose result depends on the scheme or the width: a
+// page that was checked whole in one look is checked by them in another.
+var LookRules = []string{"color-contrast", "link-in-text-block", "scrollable-region-focusable", "target-size"}
+
 // Axe fails the test with a list of every accessibility violation axe-core
-// finds in the page as it stands.
-func (tab *Tab) Axe() {
+// finds in the page as it stands, by these of its rules, or by all.
+func (tab *Tab) Axe(rules ...string) {
 	tab.t.Helper()
-	for _, v := range tab.axeViolations() {
+	for _, v := range tab.axeViolations(rules) {
 		tab.t.Error(v.describe())
 	}
 }
 
-func (tab *Tab) axeViolations() []axeViolation {
+func (tab *Tab) axeViolations(rules []string) []axeViolation {
 	tab.t.Helper()
 	if tab.options.NoScript {
 		tab.t.Fatal("browsertest: axe needs script, which is off in this tab")
 	}
 	tab.loadAxe()
-	return Eval[[]axeViolation](tab, "axe.run(document,{runOnly:"+axeRules+"}).then(r => r.violations)")
+	if len(rules) == 0 {
+		rules = axeRules
+	}
+	only, err := json.Marshal(rules)
+	if err != nil {
+		tab.t.Fatalf("browsertest: %v", err)
+	}
+	return Eval[[]axeViolation](tab, fmt.Sprintf(`axe.run(document, {runOnly: %s, resultTypes: ["violations"]}).then((r) => r.violations)`, only))
 }
 
 // axeSource is half a megabyte: a tab is sent it once, and keeps it for the

@@ -138,7 +138,7 @@ func (tab *Tab) Slow3G() {
 	tab.do("slow down the network", chromedp.Func(tab.emulate))
 }
 
-func (tab *Tab) emulate(ctx context.Context, _ *chromedp.Target) error {
+func (tab *Tab) emulateMedia(ctx context.Context, _ *chromedp.Target) error {
 	scheme := "light"
 	if tab.options.Dark {
 		scheme = "dark"
@@ -154,6 +154,13 @@ func (tab *Tab) emulate(ctx context.Context, _ *chromedp.Target) error {
 	}
 	if _, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: features}); err != nil {
 		return fmt.Errorf("emulate media: %w", err)
+	}
+	return nil
+}
+
+func (tab *Tab) emulate(ctx context.Context, target *chromedp.Target) error {
+	if err := tab.emulateMedia(ctx, target); err != nil {
+		return err
 	}
 	off := emulation.SetScriptExecutionDisabledParams{Value: tab.options.NoScript}
 	if _, err := chromedp.Call(ctx, emulation.SetScriptExecutionDisabled, off); err != nil {
