@@ -26,10 +26,7 @@ func TestBrowserDashboard(t *testing.T) {
 	h.StorePDF(done.ID, []byte("%PDF-1.7"))
 	tab := browsertest.New(t, browsertest.Options{Device: browsertest.Desktop})
 	at := func(path string) { tab.Open(base + strings.TrimSuffix("/dashboard/test/"+path, "/")) }
-	tab.Open(base + "/dashboard/sign-in?then=%2Fdashboard%2Ftest%2Fkeys")
-	tab.Type("#email", h.Account.Email)
-	tab.Type("#password", h.Account.Password)
-	tab.Click("main .button-primary")
+	signInTo(h, tab, base, "/dashboard/test/keys")
 	tab.WaitForText("h1", "API keys")
 	view(tab, "keys")
 	at("")

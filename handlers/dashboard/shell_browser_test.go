@@ -21,10 +21,7 @@ func TestBrowserMenu(t *testing.T) {
 			h, base := harness.Listen(t)
 			h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Jo Public", ReferenceID: "loan-77"})
 			tab := browsertest.New(t, options)
-			tab.Open(base + "/dashboard/sign-in?then=%2Fdashboard%2Ftest%2Fsessions")
-			tab.Type("#email", h.Account.Email)
-			tab.Type("#password", h.Account.Password)
-			tab.Click("main .button-primary")
+			signInTo(h, tab, base, "/dashboard/test/sessions")
 			tab.WaitForText("h1", "Sessions")
 			open := ".dash-me-open"
 			if options.Device == browsertest.Phone {
@@ -65,10 +62,7 @@ func TestBrowserSearch(t *testing.T) {
 		h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Craig Number " + fmt.Sprint(n), CustomerEmail: fmt.Sprintf("craig%d@customer.example", n), ReferenceID: fmt.Sprintf("loan-%d", n)})
 	}
 	tab := browsertest.New(t, browsertest.Options{})
-	tab.Open(base + "/dashboard/sign-in?then=%2Fdashboard%2Ftest%2Fkeys")
-	tab.Type("#email", h.Account.Email)
-	tab.Type("#password", h.Account.Password)
-	tab.Click("main .button-primary")
+	signInTo(h, tab, base, "/dashboard/test/keys")
 	tab.WaitForText("h1", "API keys")
 	tab.WaitForTrue(`document.readyState === "complete"`) // the script has run
 	tab.Key('/')
