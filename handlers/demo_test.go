@@ -22,10 +22,10 @@ import (
 	"candor/views/pdf"
 )
 
-// TestDemoPartner makes up a partner and looks at it as its owner does. With
+// TestBrowserDemoPartner makes up a partner and looks at it as its owner does. With
 // -pictures it makes one as large as `make seed` does, and draws every page of
 // the dashboard and the README's pictures.
-func TestDemoPartner(t *testing.T) {
+func TestBrowserDemoPartner(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
 	h, base := harness.Listen(t)

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/labstack/echo/v4"
 
@@ -59,34 +60,37 @@ func example(name string) (json.RawMessage, error) {
 }
 
 // Describe makes the OpenAPI document of the routes, which ServeDocument
-// serves.
-func (s *Server) Describe(routes []Route) error {
+// serves. It is encoded and compressed when it is first asked for: most processes
+// of tests don't serve it.
+func (s *Server) Describe(routes []Route) (err error) {
 	for _, r := range routes {
 		s.paths = append(s.paths, r.Path)
 	}
-	document, err := describe(s.BaseURL, routes)
-	s.Document = document
-	var text []byte
-	if err == nil {
-		text, err = encode(document)
-	}
-	if err == nil {
-		s.document, err = web.NewAsset(text)
-	}
-	if err != nil {
+	if s.Document, err = describe(s.BaseURL, routes); err != nil {
 		return fmt.Errorf("api: describe the API: %w", err)
 	}
+	s.document = sync.OnceValues(func() (*web.Asset, error) {
+		text, err := encode(s.Document)
+		if err != nil {
+			return nil, fmt.Errorf("api: encode the description: %w", err)
+		}
+		return web.NewAsset(text)
+	})
 	return nil
 }
 
 // ServeDocument answers with the API's OpenAPI document, to pages of any origin,
 // too.
 func (s *Server) ServeDocument(c echo.Context) error {
+	document, err := s.document()
+	if err != nil {
+		return err
+	}
 	h := c.Response().Header()
 	h.Set(echo.HeaderContentType, echo.MIMEApplicationJSON)
 	h.Set(echo.HeaderCacheControl, "no-cache")
 	h.Set(echo.HeaderAccessControlAllowOrigin, "*")
-	return s.document.Serve(c, "openapi.json")
+	return document.Serve(c, "openapi.json")
 }
 
 // A description collects what a document names while it is made.

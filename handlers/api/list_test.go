@@ -125,7 +125,8 @@ func (q listQuery) matches(t *testing.T, r record, now time.Time) bool {
 }
 
 // TestListAgainstNaiveCount compares pages and totals of every combination of
-// filters with a walk over all sessions (D10, D11).
+// filters with a walk over all sessions (D10, D11). Of the answers, whose items are the
+// same again and again, those to queries without times are held to the document.
 func TestListAgainstNaiveCount(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
@@ -170,7 +171,12 @@ func compareList(h *harness.Harness, t *testing.T, q listQuery, all []record, pa
 	values := q.values()
 	values.Set("page", fmt.Sprint(page))
 	values.Set("per_page", fmt.Sprint(perPage))
-	list := h.Get("/sessions?" + values.Encode()).WantStatus(http.StatusOK).Object()
+	r := h.Request(harness.Call{Method: http.MethodGet, Path: "/sessions?" + values.Encode()})
+	w := h.Serve(r)
+	if q.after == "" && q.before == "" {
+		h.CheckContract(r, w)
+	}
+	list := harness.AnswerOf(t, w).WantStatus(http.StatusOK).Object()
 	var got []string
 	for _, item := range list["data"].([]any) {
 		got = append(got, item.(map[string]any)["id"].(string)+" "+item.(map[string]any)["status"].(string))

@@ -44,7 +44,7 @@ type Config struct {
 type Server struct {
 	Config
 	callers  *lru.Cache[[sha256.Size]byte, domain.Principal] // of keys that were valid lately, by hash
-	document *web.Asset                                      // Document as JSON
+	document func() (*web.Asset, error)                      // Document as JSON
 	paths    []string                                        // of the routes, as Echo writes them
 
 	Document *openapi.Document // set by Describe

@@ -90,7 +90,7 @@ func lateCases() map[string]lateCase {
 		"POST /me/two-step/on":    {path: "me/two-step/on", first: secret, form: func(s *harness.StaffBrowser, id string) url.Values { return harness.CodeForm(s.Code(id, 0)) }, effect: "staff.two_step_on", status: ok, want: "won’t be shown again"},
 		"POST /me/recovery-codes": {path: "me/recovery-codes", first: twoStep, effect: "staff.recovery_codes_made", status: ok, want: "won’t be shown again"},
 		"POST /me/passkeys/new":   {path: "me/passkeys/new", effect: `SELECT count(*) FROM passkey_challenge`, status: ok, want: "Add a passkey"},
-		// Its result is an error on its own page: TestPasskeysInABrowser adds one.
+		// Its result is an error on its own page: TestBrowserPasskeys adds one.
 		"POST /me/passkeys": {path: "me/passkeys", first: func(s *harness.StaffBrowser) string {
 			return s.WantPage(s.Post("/dashboard/test/me/passkeys/new", nil), http.StatusOK).Field("token").Value
 		}, form: func(_ *harness.StaffBrowser, id string) url.Values {

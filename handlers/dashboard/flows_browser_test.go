@@ -21,15 +21,12 @@ import (
 	"candor/internal/webhook"
 )
 
-// signInTo opens a page as the bench's owner, who isn't signed in yet.
+// signInTo opens a page as the bench's owner, who has signed in elsewhere: tests of
+// signing in type the password.
 func signInTo(h *harness.Harness, tab *browsertest.Tab, base, path string) {
 	h.Helper()
+	tab.SetCookies(base, h.Owner().Cookies)
 	tab.Open(base + path)
-	tab.WaitForText("h1", "Sign in")
-	tab.Type("#email", h.Account.Email)
-	tab.Type("#password", h.Account.Password)
-	tab.Press("\r")
-	tab.WaitForURL(path)
 }
 
 // confirmThat types the password that is asked for again, first a wrong one. The
@@ -60,38 +57,32 @@ func withTestEvents(t *testing.T) func(*handlers.Config) {
 	}
 }
 
-// TestDeveloperInABrowser does what developers do: renames a key, rotates it
+// TestBrowserDeveloper does what developers do: renames a key, rotates it
 // when the password is asked for first, and deletes the old one; sets the
 // webhooks' URL, sends a test event and a failed delivery again; and changes the
 // signing secret, a little too early.
-func TestDeveloperInABrowser(t *testing.T) {
+func TestBrowserDeveloper(t *testing.T) {
 	t.Parallel()
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"received": true}`) }))
 	t.Cleanup(receiver.Close)
-	for i, options := range harness.Looks() {
-		t.Run(fmt.Sprint(i), func(t *testing.T) {
-			t.Parallel()
-			h, base := harness.Listen(t, withTestEvents(t))
-			tab := browsertest.New(t, options)
-			signInTo(h, tab, base, "/dashboard/test/keys")
-			changesKeys(h, tab)
-			tab.Open(base + "/dashboard/test/webhooks/settings")
-			triesWebhooks(h, tab, base, receiver.URL)
-			changesSecret(h, tab)
-		})
-	}
+	h, base := harness.Listen(t, withTestEvents(t))
+	tab := browsertest.New(t, browsertest.Options{})
+	signInTo(h, tab, base, "/dashboard/test/keys")
+	changesKeys(h, tab)
+	tab.Open(base + "/dashboard/test/webhooks/settings")
+	triesWebhooks(h, tab, base, receiver.URL)
+	changesSecret(h, tab)
 }
 
-// TestLateRequestsInABrowser rotates a key and exports the sessions 16 minutes
+// TestBrowserLateRequests rotates a key and exports the sessions 16 minutes
 // after signing in, with and without script: the new key is shown, once, and the
 // download starts.
-func TestLateRequestsInABrowser(t *testing.T) {
+func TestBrowserLateRequests(t *testing.T) {
 	t.Parallel()
-	all := append(harness.Looks(), browsertest.Options{Device: browsertest.Phone, NoScript: true}, browsertest.Options{Device: browsertest.Desktop})
-	for i, options := range all {
-		options.AllowStatus = []int{http.StatusConflict}
-		t.Run(fmt.Sprint(i), func(t *testing.T) {
+	for _, noScript := range []bool{false, true} {
+		t.Run(fmt.Sprint(noScript), func(t *testing.T) {
 			t.Parallel()
+			options := browsertest.Options{NoScript: noScript, AllowStatus: []int{http.StatusConflict}}
 			h, base := harness.Listen(t)
 			h.NewSession(h.TestScope(), domain.NewSession{})
 			tab, look := browsertest.New(t, options), view
@@ -275,9 +266,9 @@ func reach(t testing.TB, tab *browsertest.Tab, selector string) {
 	t.Fatalf("no Tab leads to %s", selector)
 }
 
-// TestOwnerByKeyboard does without a mouse what owners do: signs in, gives a
+// TestBrowserOwnerByKeyboard does without a mouse what owners do: signs in, gives a
 // colleague another role and takes another out of the team.
-func TestOwnerByKeyboardInABrowser(t *testing.T) {
+func TestBrowserOwnerByKeyboard(t *testing.T) {
 	t.Parallel()
 	h, base := harness.Listen(t)
 	tab := browsertest.New(t, browsertest.Options{Device: browsertest.Desktop})
@@ -322,15 +313,15 @@ func TestOwnerByKeyboardInABrowser(t *testing.T) {
 	support.WantRedirect(support.Get("/dashboard/test/sessions"), "/dashboard/sign-in?then=%2Fdashboard%2Ftest%2Fsessions")
 }
 
-// TestOwnersTabsInABrowser ends another browser's session, which is out at
+// TestBrowserOwnersTabs ends another browser's session, which is out at
 // once, and takes what there is to download.
-func TestOwnersTabsInABrowser(t *testing.T) {
+func TestBrowserOwnersTabs(t *testing.T) {
 	t.Parallel()
 	h, base := harness.Listen(t)
 	done := h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Jo Public"})
 	h.Complete(done.ID)
 	h.StorePDF(done.ID, []byte("%PDF-1.7 of Jo"))
-	tab, other := browsertest.New(t, harness.Looks()[1]), browsertest.New(t, harness.Looks()[0])
+	tab, other := browsertest.New(t, browsertest.Options{Device: browsertest.Desktop}), browsertest.New(t, browsertest.Options{})
 	page := "/dashboard/test/sessions/" + done.ID.String()
 	signInTo(h, other, base, page)
 	signInTo(h, tab, base, "/dashboard/test/me")
@@ -378,66 +369,56 @@ func (oneLetter) Emails() ([]mail.Message, error) {
 	return []mail.Message{{SentAt: harness.StartTime, To: "jo@lender.example", Subject: "Choose a new password", Text: "Choose one here:\n\nhttps://candor.example/dashboard/reset/x\n"}}, nil
 }
 
-// TestProblemsInABrowser looks at the pages that say why there is nothing to
+// TestBrowserProblems looks at the pages that say why there is nothing to
 // see, and at the emails that development doesn't send.
-func TestProblemsInABrowser(t *testing.T) {
+func TestBrowserProblems(t *testing.T) {
 	t.Parallel()
-	for i, options := range harness.Looks() {
-		t.Run(fmt.Sprint(i), func(t *testing.T) {
-			t.Parallel()
-			h, base := harness.Listen(t, func(c *handlers.Config) { c.DevMail = oneLetter{} })
-			options.AllowStatus = []int{http.StatusForbidden, http.StatusNotFound, http.StatusInternalServerError}
-			tab := browsertest.New(t, options)
-			see := func(path, name string, texts ...string) {
-				tab.Open(base + path)
-				for _, text := range texts {
-					tab.WaitForText("main", text)
-				}
-				view(tab, name)
-			}
-			see("/dashboard/nothing/here", "404-door", "There is nothing here")
-			see("/dev/mail", "dev-mail", "Choose a new password")
-			signInTo(h, tab, base, "/dashboard/test")
-			see("/dashboard/test/sessions/sess_01m7yv7wbwf4bvt47z0y7qs8pk", "404", "There is nothing here")
-			exec := func(query string) {
-				_, err := h.DB.Raw().ExecContext(t.Context(), query)
-				h.OK(err)
-			}
-			exec(`ALTER TABLE webhook_endpoint RENAME TO elsewhere`)
-			see("/dashboard/test/webhooks", "500", "something went wrong", "Error reference: req_")
-			exec(`UPDATE staff_user SET role = 'support'`)
-			see("/dashboard/test/team", "403", "You can’t do this", "Your role, support, can’t open this page")
-		})
+	h, base := harness.Listen(t, func(c *handlers.Config) { c.DevMail = oneLetter{} })
+	tab := browsertest.New(t, browsertest.Options{AllowStatus: []int{http.StatusForbidden, http.StatusNotFound, http.StatusInternalServerError}})
+	see := func(path, name string, texts ...string) {
+		tab.Open(base + path)
+		for _, text := range texts {
+			tab.WaitForText("main", text)
+		}
+		view(tab, name)
 	}
+	see("/dashboard/nothing/here", "404-door", "There is nothing here")
+	see("/dev/mail", "dev-mail", "Choose a new password")
+	signInTo(h, tab, base, "/dashboard/test")
+	see("/dashboard/test/sessions/sess_01m7yv7wbwf4bvt47z0y7qs8pk", "404", "There is nothing here")
+	exec := func(query string) {
+		_, err := h.DB.Raw().ExecContext(t.Context(), query)
+		h.OK(err)
+	}
+	exec(`ALTER TABLE webhook_endpoint RENAME TO elsewhere`)
+	see("/dashboard/test/webhooks", "500", "something went wrong", "Error reference: req_")
+	exec(`UPDATE staff_user SET role = 'support'`)
+	see("/dashboard/test/team", "403", "You can’t do this", "Your role, support, can’t open this page")
 }
 
-// TestOwnerRequiresTwoStepInABrowser: an owner requires it of the team in three clicks
-// and with their password.
-func TestOwnerRequiresTwoStepInABrowser(t *testing.T) {
+// TestBrowserOwnerRequiresTwoStep: an owner requires it of the team on a phone in three
+// clicks and with their password.
+func TestBrowserOwnerRequiresTwoStep(t *testing.T) {
 	t.Parallel()
-	for _, options := range harness.Looks() {
-		h, base := harness.Listen(t)
-		tab, clicks := browsertest.New(t, options), 0
-		click := func(selector string) {
-			clicks++
-			tab.Click(selector)
-		}
-		signInTo(h, tab, base, "/dashboard/test")
-		_, err := h.DB.Raw().ExecContext(t.Context(), `UPDATE staff_user SET totp_secret = '\x', totp_since = created_at`)
-		h.OK(err)
-		h.Clock.Advance(domain.StaffConfirmed + time.Minute)
-		if options.Device == browsertest.Phone {
-			click(".dash-open-menu")
-		}
-		click(".dash-nav a[href$='/settings']")
-		tab.WaitForText("h1", "Settings")
-		click("#require-two-step button")
-		tab.WaitForText("h1", "Confirm it’s you")
-		tab.Type("#password", h.Account.Password)
-		tab.Press("\r")
-		tab.WaitForText("#announcement", "Everyone in the team now needs two-step sign-in")
-		if clicks > 3 {
-			t.Errorf("%d clicks", clicks)
-		}
+	h, base := harness.Listen(t)
+	tab, clicks := browsertest.New(t, browsertest.Options{}), 0
+	click := func(selector string) {
+		clicks++
+		tab.Click(selector)
+	}
+	signInTo(h, tab, base, "/dashboard/test")
+	_, err := h.DB.Raw().ExecContext(t.Context(), `UPDATE staff_user SET totp_secret = '\x', totp_since = created_at`)
+	h.OK(err)
+	h.Clock.Advance(domain.StaffConfirmed + time.Minute)
+	click(".dash-open-menu")
+	click(".dash-nav a[href$='/settings']")
+	tab.WaitForText("h1", "Settings")
+	click("#require-two-step button")
+	tab.WaitForText("h1", "Confirm it’s you")
+	tab.Type("#password", h.Account.Password)
+	tab.Press("\r")
+	tab.WaitForText("#announcement", "Everyone in the team now needs two-step sign-in")
+	if clicks > 3 {
+		t.Errorf("%d clicks", clicks)
 	}
 }

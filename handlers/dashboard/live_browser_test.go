@@ -13,9 +13,9 @@ import (
 	"candor/internal/testkit/harness"
 )
 
-// TestLivePagesInABrowser: a page changes by itself, and its reader keeps the focus,
+// TestBrowserLivePages: a page changes by itself, and its reader keeps the focus,
 // the text and the folds.
-func TestLivePagesInABrowser(t *testing.T) {
+func TestBrowserLivePages(t *testing.T) {
 	t.Parallel()
 	h, base := harness.Listen(t)
 	session := h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Jo Public", WebhookURL: "https://lender.example/hook"})
@@ -61,9 +61,9 @@ func TestLivePagesInABrowser(t *testing.T) {
 	one.WaitForText("#list", "4 sessions")
 }
 
-// TestLivePagesWithoutAStream: a hidden page has none, one that lost it gets another, and
+// TestBrowserLivePagesWithoutAStream: a hidden page has none, one that lost it gets another, and
 // one that can't have any looks by itself. Nothing is lost.
-func TestLivePagesWithoutAStreamInABrowser(t *testing.T) {
+func TestBrowserLivePagesWithoutAStream(t *testing.T) {
 	t.Parallel()
 	h, base := harness.Listen(t)
 	session := h.NewSession(h.TestScope(), domain.NewSession{})
@@ -99,10 +99,10 @@ func TestLivePagesWithoutAStreamInABrowser(t *testing.T) {
 	tab.WaitForText("h1", "Sign in")
 }
 
-// TestLivePagesLookByThemselves: where the stream is refused, or a proxy keeps all of it
+// TestBrowserLivePagesLookByThemselves: where the stream is refused, or a proxy keeps all of it
 // back, a page looks each half minute: here in a browser whose clock runs a hundred times
 // as fast.
-func TestLivePagesLookByThemselvesInABrowser(t *testing.T) {
+func TestBrowserLivePagesLookByThemselves(t *testing.T) {
 	t.Parallel()
 	const fast = `(() => {
 		const {setInterval, Date: {now}} = window, start = now();

@@ -325,7 +325,7 @@ func TestSetUpAsksForThePassword(t *testing.T) {
 	}
 }
 
-func TestBrowsers(t *testing.T) {
+func TestOwnSessions(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	browser, second, third := h.Owner(), h.Owner(), h.Owner()

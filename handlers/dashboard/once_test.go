@@ -87,9 +87,9 @@ func TestSignInFormsAreSentOnce(t *testing.T) {
 	sentOnce(h.HalfIn(), "/dashboard/sign-in/code", "/sign-in/code")
 }
 
-// TestStoppedFormIsSentAgain clicks twice, stops the request, corrects the form and
+// TestBrowserStoppedFormIsSentAgain clicks twice, stops the request, corrects the form and
 // presses its button again.
-func TestStoppedFormIsSentAgain(t *testing.T) {
+func TestBrowserStoppedFormIsSentAgain(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t, func(c *handlers.Config) { c.Development = true })
 	var posts atomic.Int32

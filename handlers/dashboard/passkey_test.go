@@ -1,7 +1,6 @@
 package dashboard_test
 
 import (
-	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -66,25 +65,12 @@ func serveNamed(t *testing.T, path string) (*harness.Harness, string, *posted) {
 	return h, base, kept
 }
 
-// TestPasskeysInABrowser makes a passkey, signs in with it in place of the
+// TestBrowserPasskeys makes a passkey, signs in with it in place of the
 // password and of the code, and removes it.
-func TestPasskeysInABrowser(t *testing.T) {
+func TestBrowserPasskeys(t *testing.T) {
 	t.Parallel()
-	for i, options := range harness.Looks() {
-		if i > 0 && !browsertest.Pictures() {
-			continue // it is the same in all of them
-		}
-		t.Run(fmt.Sprint(i), func(t *testing.T) {
-			t.Parallel()
-			usePasskeys(t, options)
-		})
-	}
-}
-
-func usePasskeys(t *testing.T, options browsertest.Options) {
-	t.Helper()
 	h, base, kept := serveNamed(t, "/dashboard/sign-in/passkey/answer")
-	tab := browsertest.New(t, options)
+	tab := browsertest.New(t, browsertest.Options{})
 	signOut := func() {
 		browsertest.Eval[bool](tab, `document.querySelector("form[action='/dashboard/sign-out']").requestSubmit(), true`)
 		tab.WaitForURL("/dashboard/sign-in")

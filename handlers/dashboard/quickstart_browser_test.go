@@ -46,64 +46,62 @@ func called(h *harness.Harness, account domain.AccountID, route string) {
 	}}))
 }
 
-// TestQuickstartInABrowser: the key is shown once, in the commands, and each step is
+// TestBrowserQuickstart: the key is shown once, in the commands, and each step is
 // ticked by itself.
-func TestQuickstartInABrowser(t *testing.T) {
+func TestBrowserQuickstart(t *testing.T) {
 	t.Parallel()
-	for _, options := range harness.Looks() {
-		h, base := harness.Listen(t)
-		tab := browsertest.New(t, options)
-		signInTo(h, tab, base, "/dashboard/test/quickstart")
-		if got := tab.Text("#command-key"); !strings.Contains(got, "candor_test_…") {
-			t.Errorf("without a key the command is %q", got)
-		}
-		view(tab, "quickstart")
-		tab.Click("form[action$='quickstart/key'] button")
-		tab.WaitForText("main", "This key is shown only now.")
-		view(tab, "quickstart-key")
-		key := keyIn(tab)
-		id := creates(h, base, key)
-		tab.WaitForText("#tick-create", "Done")
-		tab.WaitForText("#open-form", "Open the form")
-		h.Open(id)
-		tab.WaitForText("#tick-open", "Done")
-		called(h, h.Account.AccountID, "/v1/events")
-		tab.WaitForText("#tick-webhook", "Done")
-		called(h, h.Account.AccountID, "/v1/sessions/:id/data")
-		tab.WaitForText("#tick-data", "Done")
-		tab.WaitForText("#ticks", "5 of 5 done")
-		if keyIn(tab) != key {
-			t.Error("the key left the page with a tick")
-		}
-		view(tab, "quickstart-done")
-		browsertest.Eval[bool](tab, "navigator.clipboard.writeText = async () => {}, window.later = [], window.setTimeout = (f) => later.push(f), true")
-		for range 2 {
-			tab.Click("[data-copy=command-key]")
-			tab.WaitForText("[data-copy=command-key]", "Copied")
-		}
-		if got := browsertest.Eval[string](tab, "later.forEach((f) => f()), document.querySelector('[data-copy=command-key]').textContent"); got != "Copy" {
-			t.Errorf("after two clicks the button says %q", got)
-		}
-		tab.Open(base + "/dashboard/test/quickstart")
-		if strings.Contains(tab.Text("main"), key) {
-			t.Error("the key is shown again")
-		}
-		h.NewSession(domain.Scope{AccountID: h.Account.AccountID, Livemode: true}, domain.NewSession{}) // a real customer's
-		tab.Open(base + "/dashboard/live/quickstart")
-		tab.WaitForText("main", "Live sessions are billed.")
-		if strings.Contains(tab.Text("main"), "simulate") {
-			t.Error("live mode has commands of test mode")
-		}
-		if got := tab.Text("#open-form"); strings.Contains(got, "Open the form") || !strings.Contains(got, "session_url") {
-			t.Errorf("a customer's form can be opened: %q", got)
-		}
-		view(tab, "quickstart-live")
+	h, base := harness.Listen(t)
+	tab := browsertest.New(t, browsertest.Options{})
+	signInTo(h, tab, base, "/dashboard/test/quickstart")
+	if got := tab.Text("#command-key"); !strings.Contains(got, "candor_test_…") {
+		t.Errorf("without a key the command is %q", got)
 	}
+	view(tab, "quickstart")
+	tab.Click("form[action$='quickstart/key'] button")
+	tab.WaitForText("main", "This key is shown only now.")
+	view(tab, "quickstart-key")
+	key := keyIn(tab)
+	id := creates(h, base, key)
+	tab.WaitForText("#tick-create", "Done")
+	tab.WaitForText("#open-form", "Open the form")
+	h.Open(id)
+	tab.WaitForText("#tick-open", "Done")
+	called(h, h.Account.AccountID, "/v1/events")
+	tab.WaitForText("#tick-webhook", "Done")
+	called(h, h.Account.AccountID, "/v1/sessions/:id/data")
+	tab.WaitForText("#tick-data", "Done")
+	tab.WaitForText("#ticks", "5 of 5 done")
+	if keyIn(tab) != key {
+		t.Error("the key left the page with a tick")
+	}
+	view(tab, "quickstart-done")
+	browsertest.Eval[bool](tab, "navigator.clipboard.writeText = async () => {}, window.later = [], window.setTimeout = (f) => later.push(f), true")
+	for range 2 {
+		tab.Click("[data-copy=command-key]")
+		tab.WaitForText("[data-copy=command-key]", "Copied")
+	}
+	if got := browsertest.Eval[string](tab, "later.forEach((f) => f()), document.querySelector('[data-copy=command-key]').textContent"); got != "Copy" {
+		t.Errorf("after two clicks the button says %q", got)
+	}
+	tab.Open(base + "/dashboard/test/quickstart")
+	if strings.Contains(tab.Text("main"), key) {
+		t.Error("the key is shown again")
+	}
+	h.NewSession(domain.Scope{AccountID: h.Account.AccountID, Livemode: true}, domain.NewSession{}) // a real customer's
+	tab.Open(base + "/dashboard/live/quickstart")
+	tab.WaitForText("main", "Live sessions are billed.")
+	if strings.Contains(tab.Text("main"), "simulate") {
+		t.Error("live mode has commands of test mode")
+	}
+	if got := tab.Text("#open-form"); strings.Contains(got, "Open the form") || !strings.Contains(got, "session_url") {
+		t.Errorf("a customer's form can be opened: %q", got)
+	}
+	view(tab, "quickstart-live")
 }
 
-// TestDeveloperFromSignUpToAWebhookInABrowser: twelve clicks at most lead from sign-up to
+// TestBrowserFromSignUpToAWebhook: twelve clicks at most lead from sign-up to
 // a webhook whose signature the developer's server has verified.
-func TestDeveloperFromSignUpToAWebhookInABrowser(t *testing.T) {
+func TestBrowserFromSignUpToAWebhook(t *testing.T) {
 	t.Parallel()
 	type hook struct{ body, signature string }
 	hooks := make(chan hook, 10)

@@ -11,9 +11,9 @@ import (
 	"candor/internal/testkit/harness"
 )
 
-// TestMenuInABrowser: the menu and the account's part of it open on a phone and at
+// TestBrowserMenu: the menu and the account's part of it open on a phone and at
 // a desk, a chosen theme stays, and signing out is one of its lines.
-func TestMenuInABrowser(t *testing.T) {
+func TestBrowserMenu(t *testing.T) {
 	t.Parallel()
 	for i, options := range append(harness.Looks(), browsertest.Options{Device: browsertest.Desktop, NoScript: true}) {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
@@ -21,10 +21,7 @@ func TestMenuInABrowser(t *testing.T) {
 			h, base := harness.Listen(t)
 			h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Jo Public", ReferenceID: "loan-77"})
 			tab := browsertest.New(t, options)
-			tab.Open(base + "/dashboard/sign-in?then=%2Fdashboard%2Ftest%2Fsessions")
-			tab.Type("#email", h.Account.Email)
-			tab.Type("#password", h.Account.Password)
-			tab.Click("main .button-primary")
+			signInTo(h, tab, base, "/dashboard/test/sessions")
 			tab.WaitForText("h1", "Sessions")
 			open := ".dash-me-open"
 			if options.Device == browsertest.Phone {
@@ -56,50 +53,39 @@ func TestMenuInABrowser(t *testing.T) {
 	}
 }
 
-// TestSearchInABrowser: a slash leads to the field, what is found comes as it is typed
+// TestBrowserSearch: a slash leads to the field, what is found comes as it is typed
 // and is walked through by keyboard, Escape closes it.
-func TestSearchInABrowser(t *testing.T) {
+func TestBrowserSearch(t *testing.T) {
 	t.Parallel()
-	for i, options := range harness.Looks() {
-		t.Run(fmt.Sprint(i), func(t *testing.T) {
-			t.Parallel()
-			h, base := harness.Listen(t)
-			for n := range 12 {
-				h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Craig Number " + fmt.Sprint(n), CustomerEmail: fmt.Sprintf("craig%d@customer.example", n), ReferenceID: fmt.Sprintf("loan-%d", n)})
-			}
-			tab := browsertest.New(t, options)
-			tab.Open(base + "/dashboard/sign-in?then=%2Fdashboard%2Ftest%2Fkeys")
-			tab.Type("#email", h.Account.Email)
-			tab.Type("#password", h.Account.Password)
-			tab.Click("main .button-primary")
-			tab.WaitForText("h1", "API keys")
-			tab.WaitForTrue(`document.readyState === "complete"`) // the script has run
-			tab.Key('/')
-			tab.WaitForFocus("finder")
-			tab.Press("craig")
-			tab.WaitForText("#finder-status", "8 results")
-			tab.WaitForText("#finder-found", "Show all: 12 sessions")
-			tab.View("dashboard/search")
-			tab.Axe()
-			tab.FitsWidth()
-			tab.UniqueIDs()
-			tab.Press(kb.ArrowDown)
-			tab.Press(kb.ArrowDown)
-			tab.WaitForTrue(`document.activeElement.textContent.includes("craig10@customer.example")`)
-			tab.Press(kb.Escape)
-			tab.WaitForFocus("finder")
-			tab.WaitForTrue(`document.getElementById("finder-found").childElementCount === 0`)
-			tab.Press("LOAN-7")
-			tab.WaitForText("#finder-status", "1 result")
-			tab.Press(kb.ArrowDown)
-			tab.Press("\r")
-			tab.WaitForText("h1", "Craig Number 7")
-			tab.WaitForTrue(`document.readyState === "complete"`) // the script has run
-			tab.Key('/')
-			tab.Press("craig")
-			tab.Press("\r")
-			tab.WaitForText("h1", "Search")
-			view(tab, "search-page")
-		})
+	h, base := harness.Listen(t)
+	for n := range 12 {
+		h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Craig Number " + fmt.Sprint(n), CustomerEmail: fmt.Sprintf("craig%d@customer.example", n), ReferenceID: fmt.Sprintf("loan-%d", n)})
 	}
+	tab := browsertest.New(t, browsertest.Options{})
+	signInTo(h, tab, base, "/dashboard/test/keys")
+	tab.WaitForText("h1", "API keys")
+	tab.WaitForTrue(`document.readyState === "complete"`) // the script has run
+	tab.Key('/')
+	tab.WaitForFocus("finder")
+	tab.Press("craig")
+	tab.WaitForText("#finder-status", "8 results")
+	tab.WaitForText("#finder-found", "Show all: 12 sessions")
+	view(tab, "search")
+	tab.Press(kb.ArrowDown)
+	tab.Press(kb.ArrowDown)
+	tab.WaitForTrue(`document.activeElement.textContent.includes("craig10@customer.example")`)
+	tab.Press(kb.Escape)
+	tab.WaitForFocus("finder")
+	tab.WaitForTrue(`document.getElementById("finder-found").childElementCount === 0`)
+	tab.Press("LOAN-7")
+	tab.WaitForText("#finder-status", "1 result")
+	tab.Press(kb.ArrowDown)
+	tab.Press("\r")
+	tab.WaitForText("h1", "Craig Number 7")
+	tab.WaitForTrue(`document.readyState === "complete"`) // the script has run
+	tab.Key('/')
+	tab.Press("craig")
+	tab.Press("\r")
+	tab.WaitForText("h1", "Search")
+	view(tab, "search-page")
 }

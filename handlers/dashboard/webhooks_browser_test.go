@@ -26,42 +26,37 @@ func answered(h *harness.Harness, d *domain.Delivery) {
 	}, Cycle: 1, State: domain.DeliveryFailed}}, []db.EndpointHealth{{ID: d.EndpointID, At: h.Clock.Now(), Failures: 1, StatusCode: status, ErrorClass: class}}))
 }
 
-// TestWhyAWebhookFailedInABrowser: from the log to what the receiver answered in
+// TestBrowserWhyAWebhookFailed: from the log to what the receiver answered in
 // one click, and from there back to the retry of all that the filter shows; to the
 // event's payload; and to the emails about it. Open folds don't widen a phone's page.
-func TestWhyAWebhookFailedInABrowser(t *testing.T) {
+func TestBrowserWhyAWebhookFailed(t *testing.T) {
 	t.Parallel()
-	for i, options := range harness.Looks() {
-		t.Run(fmt.Sprint(i), func(t *testing.T) {
-			t.Parallel()
-			h, base := harness.Listen(t)
-			session := h.NewSession(h.TestScope(), domain.NewSession{WebhookURL: "https://api.lender.example/candor/hooks"})
-			h.RecordEvent(session, domain.PDFReadyPayload{SessionID: session.ID, PDFURL: "https://candor.example/v1/sessions/" + session.ID.String() + "/pdf"})
-			deliveries, err := h.DB.Deliveries(h.Context(), session.ID)
-			h.OK(err)
-			answered(h, &deliveries[0])
-			h.Clock.Advance(time.Hour)
-			tab := browsertest.New(t, options)
-			signInTo(h, tab, base, "/dashboard/test/webhooks")
-			tab.WaitForText("main", "1 endpoint failing")
-			view(tab, "webhooks-failing")
-			tab.Click("tbody .row-link[href*=deliveries]")
-			tab.WaitForText(".code-answer", "502 Bad Gateway")
-			for n := range browsertest.Eval[int](tab, "document.querySelectorAll('main details').length") {
-				tab.Click(fmt.Sprintf("main :nth-child(%d of details) > summary", n+1))
-			}
-			view(tab, "delivery-open")
-			tab.Open(base + "/dashboard/test/webhooks?state=failed&type=session.pdf_ready")
-			tab.Click("main [href*=redeliveries]")
-			tab.WaitForText("#preview", "1 delivery to retry")
-			view(tab, "retry-from-filter")
-			tab.Open(base + "/dashboard/test/events?q=" + session.ID.String())
-			view(tab, "events")
-			tab.Click("tbody .row-link")
-			tab.WaitForText("#payload", "session.pdf_ready")
-			view(tab, "event")
-			tab.Open(base + "/dashboard/test/me")
-			view(tab, "me-emails")
-		})
+	h, base := harness.Listen(t)
+	session := h.NewSession(h.TestScope(), domain.NewSession{WebhookURL: "https://api.lender.example/candor/hooks"})
+	h.RecordEvent(session, domain.PDFReadyPayload{SessionID: session.ID, PDFURL: "https://candor.example/v1/sessions/" + session.ID.String() + "/pdf"})
+	deliveries, err := h.DB.Deliveries(h.Context(), session.ID)
+	h.OK(err)
+	answered(h, &deliveries[0])
+	h.Clock.Advance(time.Hour)
+	tab := browsertest.New(t, browsertest.Options{})
+	signInTo(h, tab, base, "/dashboard/test/webhooks")
+	tab.WaitForText("main", "1 endpoint failing")
+	view(tab, "webhooks-failing")
+	tab.Click("tbody .row-link[href*=deliveries]")
+	tab.WaitForText(".code-answer", "502 Bad Gateway")
+	for n := range browsertest.Eval[int](tab, "document.querySelectorAll('main details').length") {
+		tab.Click(fmt.Sprintf("main :nth-child(%d of details) > summary", n+1))
 	}
+	view(tab, "delivery-open")
+	tab.Open(base + "/dashboard/test/webhooks?state=failed&type=session.pdf_ready")
+	tab.Click("main [href*=redeliveries]")
+	tab.WaitForText("#preview", "1 delivery to retry")
+	view(tab, "retry-from-filter")
+	tab.Open(base + "/dashboard/test/events?q=" + session.ID.String())
+	view(tab, "events")
+	tab.Click("tbody .row-link")
+	tab.WaitForText("#payload", "session.pdf_ready")
+	view(tab, "event")
+	tab.Open(base + "/dashboard/test/me")
+	view(tab, "me-emails")
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // axeRules are WCAG 2.2 A and AA and axe's best practices.
-const axeRules = `["wcag2a","wcag2aa","wcag21a","wcag21aa","wcag22aa","best-practice"]`
+var axeRules = []string{"wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"}
 
 type axeViolation struct {
 	ID      string `json:"id"`
@@ -26,30 +26,48 @@ type axeViolation struct {
 	} `json:"nodes"`
 }
 
+// LookRules are those of axe's rules whose result depends on the scheme or the width: a
+// page that was checked whole in one look is checked by them in another.
+var LookRules = []string{"color-contrast", "link-in-text-block", "scrollable-region-focusable", "target-size"}
+
 // Axe fails the test with a list of every accessibility violation axe-core
-// finds in the page as it stands, but for those of the rules without.
-func (tab *Tab) Axe(without ...string) {
+// finds in the page as it stands, by these of its rules, or by all.
+func (tab *Tab) Axe(rules ...string) {
 	tab.t.Helper()
-	for _, v := range tab.axeViolations(without) {
+	tab.report(tab.axeViolations(rules, nil))
+}
+
+// AxeWithout is Axe by all rules but these.
+func (tab *Tab) AxeWithout(rules ...string) {
+	tab.t.Helper()
+	tab.report(tab.axeViolations(nil, rules))
+}
+
+func (tab *Tab) report(violations []axeViolation) {
+	tab.t.Helper()
+	for _, v := range violations {
 		tab.t.Error(v.describe())
 	}
 }
 
-func (tab *Tab) axeViolations(without []string) []axeViolation {
+func (tab *Tab) axeViolations(rules, without []string) []axeViolation {
 	tab.t.Helper()
 	if tab.options.NoScript {
 		tab.t.Fatal("browsertest: axe needs script, which is off in this tab")
 	}
 	tab.loadAxe()
+	if len(rules) == 0 {
+		rules = axeRules
+	}
 	off := map[string]map[string]bool{}
 	for _, rule := range without {
 		off[rule] = map[string]bool{"enabled": false}
 	}
-	rules, err := json.Marshal(off)
+	options, err := json.Marshal(map[string]any{"runOnly": rules, "rules": off, "resultTypes": []string{"violations"}})
 	if err != nil {
 		tab.t.Fatalf("browsertest: %v", err)
 	}
-	return Eval[[]axeViolation](tab, "axe.run(document,{runOnly:"+axeRules+`,resultTypes:["violations"],rules:`+string(rules)+"}).then(r => r.violations)")
+	return Eval[[]axeViolation](tab, fmt.Sprintf("axe.run(document, %s).then((r) => r.violations)", options))
 }
 
 // axeSource is half a megabyte of script.
