@@ -52,25 +52,27 @@ QUICK := -vet=off -ldflags=-w
 # The packages of tests whose names begin so.
 PACKAGES_WITH = $$(grep -rl --include='*_test.go' --exclude-dir=node_modules '^func $(1)' . | xargs -n1 dirname | sort -u)
 
-# With the race detector a browser's test takes twice the time and a document ten times;
-# the same handlers and the drawing of several documents at once have tests that run with it.
+# With the race detector a browser's test takes twice the time, and one that computes in a
+# single goroutine up to ten times: those packages' tests that use several have it.
+SINGLE := candor/(doc|internal/demo|internal/form|internal/statement|views/pdf)
+
 .PHONY: test
 test: $(GENERATED) $(GENERATORS) ## Run every test but the drills, with Chromium and the race detector
 	$(SETUP) go node cc postgres chromium pdftools promtool python redis pgbouncer caddy nginx
-	PRISM=yes go test -race $(QUICK) -timeout 30m -skip '^Test(Browser|Drill)' $$(go list ./... | grep -v '/views/pdf$$')
+	PRISM=yes go test -race $(QUICK) -timeout 30m -skip '^Test(Browser|Drill)' $$(go list ./... | grep -vxE '$(SINGLE)')
 	go test -race $(QUICK) -run 'IsDeterministic$$' ./views/pdf
-	go test $(QUICK) ./views/pdf
-	go test $(QUICK) -timeout 30m -run '^TestBrowser' $(call PACKAGES_WITH,TestBrowser)
+	go test $(QUICK) $$(go list ./... | grep -xE '$(SINGLE)')
+	go test $(QUICK) -timeout 30m -parallel 4 -run '^TestBrowser' $(call PACKAGES_WITH,TestBrowser)
 
 .PHONY: drills
 drills: $(GENERATED) ## Kill, freeze, restore and fail over while the service is used
 	$(SETUP) go postgres redis
-	go test $(QUICK) -timeout 30m -run '^TestDrill' $(call PACKAGES_WITH,TestDrill)
+	go test $(QUICK) -timeout 30m -parallel 6 -run '^TestDrill' $(call PACKAGES_WITH,TestDrill)
 
 .PHONY: test-fast
 test-fast: $(GENERATED) ## Run the tests that need no browser, without the slow ones and the race detector
 	$(SETUP) go postgres pdftools
-	CGO_ENABLED=0 go test -short -ldflags '-s -w' ./...
+	CGO_ENABLED=0 go test -short -skip '^Test(Browser|Drill)' -ldflags '-s -w' ./...
 
 .PHONY: check
 check: check-format vet lint check-htmx test drills check-vulnerabilities ## Run everything that a change must pass
@@ -172,8 +174,7 @@ check-packages: $(GENERATED) ## Install, upgrade, run and remove the packages an
 .PHONY: screenshots
 screenshots: $(GENERATED) ## Take pictures of every page into artifacts/, and those of the README
 	$(SETUP) go postgres chromium pdftools
-	go test -count=1 -run 'InTheBrowser$$' ./views/form -pictures
-	go test -count=1 -run 'TestAPersonFillsInEverything|TestPagesOfLinksThatAreOver|TestWhatTheFormTakes|TestDemoPartner|InABrowser$$' ./handlers ./handlers/form ./handlers/dashboard ./handlers/docs -pictures
+	go test -count=1 -run '^Test(Browser|DemoPartner)' $(call PACKAGES_WITH,TestBrowser) ./handlers -pictures
 
 .PHONY: clean
 clean: ## Remove build results; .data, the development data, stays

@@ -292,10 +292,8 @@ func TestStatementCachePassesOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer stmt.Close()
 	if err := stmt.QueryRow(4).Scan(&sum); err != nil || sum != 4 {
 		t.Errorf("a statement of the caller's own: %d, %v", sum, err)
-	}
-	if err := stmt.Close(); err != nil {
-		t.Error(err)
 	}
 }

@@ -101,12 +101,12 @@ type Observer interface {
 // unobserved is the Observer of a Config without one.
 type unobserved struct{}
 
-func (unobserved) Repaired(string)     {}
-func (unobserved) UsageRecounted(int)  {}
-func (unobserved) Undrawn()            {}
+func (unobserved) Repaired(string)    {}
+func (unobserved) UsageRecounted(int) {}
+func (unobserved) Undrawn()           {}
 
 func (unobserved) LinkEmailed(domain.LinkEmailKind, domain.LinkEmailState) {}
-func (unobserved) Worked(string, bool) {}
+func (unobserved) Worked(string, bool)                                     {}
 
 // Worker runs the jobs.
 type Worker struct {

@@ -79,7 +79,7 @@ func TestPrefillRefuses(t *testing.T) {
 		`{"income": {"employment_income.bonuses": 5}}`:                                "income.employment_income.bonuses is not a member that the form knows",
 		`{"income": {"employment_income": {"bonuses": -5}}}`:                          "income.employment_income.bonuses must be $0 or more",
 		`{"income": {"employment_income": {"bonuses": 0.125}}}`:                       "income.employment_income.bonuses must be an amount such as 1250 or 1250.50, as a number or a string",
-		`{"income": {"employment_income": {"bonuses": 1e-3}}}`:                         "income.employment_income.bonuses must be an amount such as 1250 or 1250.50, as a number or a string",
+		`{"income": {"employment_income": {"bonuses": 1e-3}}}`:                        "income.employment_income.bonuses must be an amount such as 1250 or 1250.50, as a number or a string",
 		`{"income": {"employment_income": {"bonuses": "$1,250"}}}`:                    "income.employment_income.bonuses must be an amount such as 1250 or 1250.50, as a number or a string",
 		`{"income": {"employment_income": {"bonuses": "90 a week"}}}`:                 "income.employment_income.bonuses must be an amount such as 1250 or 1250.50, as a number or a string",
 		`{"income": {"employment_income": {"bonuses": true}}}`:                        "income.employment_income.bonuses must be an amount such as 1250 or 1250.50, as a number or a string",

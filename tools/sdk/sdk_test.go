@@ -27,8 +27,6 @@ import (
 	"candor/internal/webhook"
 )
 
-func TestMain(m *testing.M) { os.Exit(process.Main(m)) }
-
 // TestSDKs installs both SDKs from their packed files, and takes them from a session
 // to its PDF through a network that loses answers, and through the guide's samples
 // (D100).

@@ -92,7 +92,7 @@ func (s *SMTP) Send(ctx context.Context, m Message) error {
 	if err != nil {
 		return plainError(err)
 	}
-	defer conversation.Close() //nolint:errcheck // the email's fate is known by then
+	defer conversation.Close() // the email's fate is known by then
 	if err := hand(ctx, conversation, message, &m); err != nil {
 		return err
 	}

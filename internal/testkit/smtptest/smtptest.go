@@ -32,7 +32,7 @@ type Email struct {
 // that takes everything, and "-" ends the connection without an answer. nil is "" for all.
 func New(t testing.TB, reply func(command string) string) *Server {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
