@@ -218,10 +218,13 @@ func (d description) operation(r Route) (openapi.Operation, error) {
 			Schema: &form.Schema{Type: "string", MinLength: 1, MaxLength: 255, Pattern: "^[!-~]([ -~]*[!-~])?$"},
 		})
 	}
-	out.Parameters = append(out.Parameters, openapi.Parameter{
-		Name: headerStrict, In: "header", Description: "1 refuses the request if it has a field or query parameter that the address doesn’t know. Without it, those are ignored and named in Candor-Ignored.",
-		Schema: &form.Schema{Type: "string", Enum: []string{"1"}},
-	})
+	// Where there is nothing else to name, a parameter would only change the generated clients.
+	if slices.ContainsFunc(out.Parameters, func(p openapi.Parameter) bool { return p.In != "path" }) {
+		out.Parameters = append(out.Parameters, openapi.Parameter{
+			Name: headerStrict, In: "header", Description: "1 refuses the request if it has a field or query parameter that the address doesn’t know. Without it, those are ignored and named in Candor-Ignored.",
+			Schema: &form.Schema{Type: "string", Enum: []string{"1"}},
+		})
+	}
 	success := openapi.Response{Description: r.Endpoint.summary + ": done.", Headers: headerRefs(responseHeaders)}
 	var err error
 	if r.Endpoint.files == nil {

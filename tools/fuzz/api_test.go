@@ -68,9 +68,10 @@ func refused(answer *httptest.ResponseRecorder) bool {
 	return wrong && !stateCodes[codeOf(answer)] && !betweenFields.Match(answer.Body.Bytes())
 }
 
-// betweenFields finds rules between fields, which a document can't say: what is
-// given for the simulator is of the sections that it completes, and is complete.
-var betweenFields = regexp.MustCompile(`is a section after|\d+: (enter|select) `)
+// betweenFields finds rules between fields and about what is stored, which a document
+// can't say: what is given for the simulator is of the sections that it completes, and is
+// complete; the feed isn't read from after its last event.
+var betweenFields = regexp.MustCompile(`is a section after|\d+: (enter|select) |above the number of the last event`)
 
 // stateCodes are errors of 400 and 422 about what is stored, not about the request.
 var stateCodes = map[domain.Code]bool{domain.CodeSessionNotCompleted: true, domain.CodeIdempotencyKeyReused: true, domain.CodeInvalidDateRange: true}
