@@ -155,7 +155,7 @@ func TestBrowserFinance(t *testing.T) {
 	h.OK(h.Service.Billing.SetBuyer(h.Context(), h.Account.AccountID, harness.Operator, billing.BuyerParams{
 		Name: "Lender & Sons Pty Ltd", ABN: "51824753556", Address: "Level 2\n1 High St\nHobart TAS 7000", PurchaseOrder: "PO-7781",
 	}))
-	h.OK(h.Service.Billing.SetSpendLimits(h.Context(), h.Account.AccountID, harness.Operator, billing.SpendParams{Cap: "45", Alerts: [3]string{"20", "30", ""}}))
+	h.OK(h.Service.Billing.SetSpendLimits(h.Context(), h.Account.AccountID, harness.Operator, billing.SpendParams{Cap: "45", StopNow: true, Alerts: [3]string{"20", "30", ""}}))
 	tab := browsertest.New(t, browsertest.Options{Device: browsertest.Desktop})
 	role := func(role domain.Role) {
 		_, err := h.DB.Raw().ExecContext(t.Context(), `UPDATE staff_user SET role = $1`, role)
