@@ -3,6 +3,7 @@ package api_test
 import (
 	"bytes"
 	"crypto/rand"
+	"database/sql"
 	"net/http"
 	"strings"
 	"sync"
@@ -234,14 +235,21 @@ func TestIdempotencyRace(t *testing.T) {
 	replays(h.PostOnce("race", harness.ValidBody), first)
 }
 
+// lockSessions begins a transaction that holds the table of sessions in a mode.
+func lockSessions(h *harness.Harness, mode string) *sql.Tx {
+	h.Helper()
+	blocker, err := h.DB.Raw().BeginTx(h.Context(), nil)
+	h.OK(err)
+	_, err = blocker.ExecContext(h.Context(), "LOCK TABLE session IN "+mode+" MODE")
+	h.OK(err)
+	return blocker
+}
+
 // TestIdempotencyInProgress checks the answer while the first request runs.
 func TestIdempotencyInProgress(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
-	blocker, err := h.DB.Raw().BeginTxx(h.Context(), nil)
-	h.OK(err)
-	_, err = blocker.ExecContext(h.Context(), `LOCK TABLE session IN ACCESS EXCLUSIVE MODE`)
-	h.OK(err)
+	blocker := lockSessions(h, "ACCESS EXCLUSIVE")
 	done := make(chan harness.Answer)
 	go func() { done <- h.PostOnce("slow", harness.ValidBody) }()
 	h.WaitForLock()

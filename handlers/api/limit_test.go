@@ -257,10 +257,7 @@ func TestSessionsThatShareAStatementHoldNoPlace(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t, func(c *handlers.Config) { c.PlacesEach = 1 })
 	id := h.NewSession(h.TestScope(), domain.NewSession{}).ID
-	blocker, err := h.DB.Raw().BeginTxx(h.Context(), nil)
-	h.OK(err)
-	_, err = blocker.ExecContext(h.Context(), `LOCK TABLE session IN SHARE MODE`) // for reading it is free
-	h.OK(err)
+	blocker := lockSessions(h, "SHARE") // for reading it is free
 	var posts sync.WaitGroup
 	for range 3 {
 		posts.Go(func() { h.Post("/sessions", harness.ValidBody).WantStatus(http.StatusCreated) })

@@ -139,14 +139,11 @@ func TestSameJSONIsTheSameRequest(t *testing.T) {
 func TestListIsOfOneMoment(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
-	blocker, err := h.DB.Raw().BeginTxx(h.Context(), nil)
-	h.OK(err)
-	_, err = blocker.ExecContext(h.Context(), `LOCK TABLE session IN ACCESS EXCLUSIVE MODE`)
-	h.OK(err)
+	blocker := lockSessions(h, "ACCESS EXCLUSIVE")
 	listed := make(chan harness.Answer)
 	go func() { listed <- h.Get("/sessions") }()
 	h.WaitForLock()
-	_, err = blocker.ExecContext(h.Context(), `
+	_, err := blocker.ExecContext(h.Context(), `
 		INSERT INTO session (id, account_id, livemode, status, form_type, customer_email, metadata, created_at, expires_at)
 		VALUES (gen_random_uuid(), $1, false, 'pending', 'financial_statement', 'jo@customer.example', '{}', $2, $2::timestamptz + interval '1 day')`, h.Account.AccountID, harness.StartTime)
 	h.OK(err)

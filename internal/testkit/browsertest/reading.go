@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 )
@@ -13,7 +14,11 @@ func (tab *Tab) Resize(device Device) {
 	tab.t.Helper()
 	tab.options.Device = device
 	width, height := device.size()
-	tab.do("resize", chromedp.EmulateViewport(width, height))
+	size := emulation.SetDeviceMetricsOverrideParams{Width: width, Height: height, DeviceScaleFactor: 1}
+	tab.do("resize", chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+		_, err := chromedp.Call(ctx, emulation.SetDeviceMetricsOverride, size)
+		return err
+	}))
 }
 
 // Dark says whether the visitor prefers a dark colour scheme.
