@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -245,10 +244,7 @@ func (w *linkEmailWorker) message(ctx context.Context, session *domain.Session, 
 		if err != nil {
 			return nil, err // replaced just now: the next run has the other one
 		}
-		message.Picture = &mail.Attachment{Name: email.LogoID, ContentType: "image/png", Content: logo}
-		if strings.HasSuffix(*account.LogoName, ".jpg") {
-			message.Picture.ContentType = "image/jpeg"
-		}
+		message.Picture = &mail.Attachment{Name: email.LogoID, ContentType: domain.LogoType(*account.LogoName), Content: logo}
 	}
 	return message, nil
 }

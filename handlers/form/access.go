@@ -37,13 +37,18 @@ func formURL(id domain.SessionID) string { return "/f/" + id.String() }
 // alike.
 var errNoForm = domain.Errorf(domain.CodeNotFound, "Open the form by its link.")
 
+// countWrongLink counts a link that opens nothing for its network, and refuses one too many.
+func (s *Server) countWrongLink(c echo.Context) error {
+	return web.TooMany(s.NetworkLimiter.Take("wrong link "+domain.Network(c.RealIP()), s.Clock.Now()))
+}
+
 // OpenLink checks the link, gives the browser its cookie and takes the token
 // out of the address (D5). It isn't the first opening yet: the page is (D14).
 func (s *Server) OpenLink(c echo.Context) error {
 	ctx := c.Request().Context()
 	id, link, ok := s.Forms.CheckLink(c.Param("session"), c.Param("token"))
 	if !ok {
-		if err := web.TooMany(s.NetworkLimiter.Take("wrong link "+domain.Network(c.RealIP()), s.Clock.Now())); err != nil {
+		if err := s.countWrongLink(c); err != nil {
 			return err
 		}
 		return s.wrongLink(c, id, domain.LinkWrong)

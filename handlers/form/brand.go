@@ -8,6 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"candor/handlers/web"
+	"candor/internal/domain"
 	"candor/views/ui"
 )
 
@@ -25,23 +26,20 @@ func (s *Server) BrandSheet(c echo.Context) error {
 	return c.Blob(http.StatusOK, "text/css; charset=utf-8", []byte(sheet))
 }
 
-// logoTypes are the content types of logos by extension.
-var logoTypes = map[string]string{".png": "image/png", ".jpg": "image/jpeg"}
-
-var logoName = regexp.MustCompile(`^[0-9a-f]{32}(\.png|\.jpg)$`)
+var logoName = regexp.MustCompile(`^[0-9a-f]{32}\.(png|jpg)$`)
 
 // Logo is a partner's logo. Its name is a hash of its content.
 func (s *Server) Logo(c echo.Context) error {
-	parts := logoName.FindStringSubmatch(c.Param("file"))
-	if parts == nil {
+	name := c.Param("file")
+	if !logoName.MatchString(name) {
 		return echo.ErrNotFound
 	}
-	content, err := s.Accounts.Logo(c.Request().Context(), parts[0])
+	content, err := s.Accounts.Logo(c.Request().Context(), name)
 	if err != nil {
 		return err
 	}
 	h := c.Response().Header()
 	h.Set("Cache-Control", keepForGood)
 	h.Set("Content-Security-Policy", web.DataPolicy)
-	return c.Blob(http.StatusOK, logoTypes[parts[1]], content)
+	return c.Blob(http.StatusOK, domain.LogoType(name), content)
 }

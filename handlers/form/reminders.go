@@ -26,7 +26,7 @@ func (s *Server) reminders(c echo.Context, stop bool) error {
 	ctx := c.Request().Context()
 	id, err := domain.ParseSessionID(c.Param("session"))
 	if err != nil || !s.Forms.CheckReminders(id, c.Param("token")) {
-		if err := web.TooMany(s.NetworkLimiter.Take("wrong link "+domain.Network(c.RealIP()), s.Clock.Now())); err != nil {
+		if err := s.countWrongLink(c); err != nil {
 			return err
 		}
 		return errNoForm

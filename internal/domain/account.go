@@ -1,6 +1,9 @@
 package domain
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // An Account is a partner (D3).
 type Account struct {
@@ -65,6 +68,14 @@ const (
 	MaxLogoWidth  = 480 // pixels, two for each shown pixel
 	MaxLogoHeight = 96
 )
+
+// LogoType is the content type of a logo by its name.
+func LogoType(name string) string {
+	if strings.HasSuffix(name, ".jpg") {
+		return "image/jpeg"
+	}
+	return "image/png"
+}
 
 // A Logo is an account's picture on its customers' forms and PDFs.
 type Logo struct {

@@ -35,14 +35,13 @@ const DayFormat = "2 Jan 2006"
 // How dates and times of day are written.
 const (
 	longDay     = "2 January 2006"
-	dayFormat   = DayFormat
 	timeFormat  = "3:04 pm"
 	exactFormat = "3:04:05 pm"
 )
 
 // When is a moment as people read it, in the context's zone.
 func When(ctx context.Context, t time.Time) string {
-	return local(ctx, t, dayFormat+", "+timeFormat)
+	return local(ctx, t, DayFormat+", "+timeFormat)
 }
 
 // Day is a date as people read it, in the context's zone.
@@ -50,7 +49,7 @@ func Day(ctx context.Context, t time.Time) string { return zoned(ctx, t).Format(
 
 // whenExactly is a moment to the second.
 func whenExactly(ctx context.Context, t time.Time) string {
-	return local(ctx, t, dayFormat+", "+exactFormat)
+	return local(ctx, t, DayFormat+", "+exactFormat)
 }
 
 // local formats a time in the context's zone. The zone's name is part of it only
@@ -73,7 +72,7 @@ func inFull(ctx context.Context, t time.Time) string {
 }
 
 // utcWhen is a moment of the billing period, which is in UTC everywhere (D62).
-func utcWhen(t time.Time) string { return t.UTC().Format(dayFormat+", 15:04") + " UTC" }
+func utcWhen(t time.Time) string { return t.UTC().Format(DayFormat+", 15:04") + " UTC" }
 
 // utcDay is a date of the billing period.
 func utcDay(t time.Time) string { return utcDate(t) + " UTC" }

@@ -118,6 +118,21 @@ func New(source Source) *Metrics {
 	m.expiry = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "candor_pdf_certificate_expiry_timestamp_seconds", Help: "When the certificate that signs PDFs expires, in Unix seconds. Absent if none is configured.",
 	}, nil)
+	m.showZeros()
+	build := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "candor_build_info", Help: "1, with the version.", ConstLabels: prometheus.Labels{"version": source.Version},
+	})
+	build.Set(1)
+	m.registry.MustRegister(
+		m.events, m.attempts, m.duration, m.first, m.delivered, m.repairs, m.drifts, m.undrawn, m.emailed, m.worked, m.requests, m.unlogged, m.signIns, m.forbidden, m.shared, m.alone, m.expiry, build,
+		newBacklog(source), newPool(source),
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	)
+	return m
+}
+
+// showZeros makes the counters whose labels are known show 0 until something is counted.
+func (m *Metrics) showZeros() {
 	for _, outcome := range domain.AttemptOutcomes {
 		m.signIns.WithLabelValues(string(outcome))
 	}
@@ -133,16 +148,6 @@ func New(source Source) *Metrics {
 	for _, why := range []string{domain.UnloggedFull, domain.UnloggedFailed, domain.UnloggedLimited} {
 		m.unlogged.WithLabelValues(why)
 	}
-	build := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "candor_build_info", Help: "1, with the version.", ConstLabels: prometheus.Labels{"version": source.Version},
-	})
-	build.Set(1)
-	m.registry.MustRegister(
-		m.events, m.attempts, m.duration, m.first, m.delivered, m.repairs, m.drifts, m.undrawn, m.emailed, m.worked, m.requests, m.unlogged, m.signIns, m.forbidden, m.shared, m.alone, m.expiry, build,
-		newBacklog(source), newPool(source),
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-	)
-	return m
 }
 
 // Handler answers a scrape.

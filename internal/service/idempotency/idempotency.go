@@ -130,12 +130,12 @@ func (k *Key[T]) keep(ctx context.Context, s *Store, tx *db.Tx, scope domain.Sco
 type request struct {
 	db.IdempotencyKey
 	fingerprint []byte // of its body
-	canonical   []byte // its body as canonical writes it
+	body        []byte
 }
 
 func (k *Key[T]) request(scope domain.Scope) request {
 	sum := sha256.Sum256(k.Body)
-	return request{db.IdempotencyKey{Scope: scope, Path: k.Path, Key: k.Text}, sum[:], canonical(k.Body)}
+	return request{db.IdempotencyKey{Scope: scope, Path: k.Path, Key: k.Text}, sum[:], k.Body}
 }
 
 // canonical is the form that all bodies of the same JSON have: members in order, no spaces
@@ -160,7 +160,7 @@ func canonical(body []byte) []byte {
 // meaning is the hash of what the body means, bound to the fingerprint of a stored request:
 // one that the previous release stored in its place has another.
 func (r request) meaning(fingerprint []byte) []byte {
-	sum := sha256.Sum256(slices.Concat(fingerprint, r.canonical))
+	sum := sha256.Sum256(slices.Concat(fingerprint, canonical(r.body)))
 	return sum[:]
 }
 
