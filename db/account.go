@@ -71,7 +71,8 @@ func (tx *Tx) UpdateAccount(ctx context.Context, a *domain.Account) error {
 	result, err := tx.exec(ctx, `
 		UPDATE account SET name = $2, help_email = $3, help_phone = $4, brand_colour = $5,
 			default_expires_in_days = $6, retention_days = $7, form_languages = $8,
-			unsubmitted_days = $9, answer_days = $10, two_step_required = $11, money_help = $12, money_help_url = $13, time_zone = $14, next_steps = $15, receipt_email = $16
+			unsubmitted_days = $9, answer_days = $10, two_step_required = $11, money_help = $12, money_help_url = $13, time_zone = $14,
+				next_steps = $15, receipt_email = $16
 		WHERE id = $1`,
 		a.ID, a.Name, a.HelpEmail, a.HelpPhone, a.BrandColour, a.DefaultExpiresInDays, a.RetentionDays, languages,
 		a.UnsubmittedDays, a.AnswerDays, a.TwoStepRequired, a.MoneyHelp, a.MoneyHelpURL, a.TimeZone, a.NextSteps, a.ReceiptEmail)

@@ -39,7 +39,8 @@ func TestStaffEmailIsTakenInAnyCase(t *testing.T) {
 	s := newStore(t)
 	insert := func(email string) error {
 		return s.InTx(s.ctx, func(tx *db.Tx) error {
-			return tx.InsertStaff(s.ctx, &domain.Staff{ID: domain.NewStaffID(), AccountID: s.scope.AccountID, Email: email, Role: domain.RoleOwner, CreatedAt: start}, "x")
+			return tx.InsertStaff(s.ctx, &domain.Staff{ID: domain.NewStaffID(), AccountID: s.scope.AccountID, Email: email,
+				Role: domain.RoleOwner, CreatedAt: start}, "x")
 		})
 	}
 	s.ok(insert("jo@lender.example"))
@@ -59,7 +60,8 @@ func TestPrincipal(t *testing.T) {
 		hash := sha256.Sum256([]byte(text))
 		got, err := s.Principal(s.ctx, hash[:], start)
 		s.ok(err)
-		if got.Ended || got.Scope != s.scope || got.KeyID != key.ID || (got.Permissions == nil) != (permissions == nil) || len(got.Permissions) != len(permissions) {
+		if got.Ended || got.Scope != s.scope || got.KeyID != key.ID || (got.Permissions == nil) != (permissions == nil) ||
+			len(got.Permissions) != len(permissions) {
 			t.Errorf("key with %#v stands for %+v", permissions, got)
 		}
 		got, err = s.Principal(s.ctx, hash[:], expires)
@@ -100,13 +102,16 @@ func TestSubscription(t *testing.T) {
 		got.Status != domain.SubscriptionActive || !got.StartedAt.Equal(start) || got.EffectiveAt != nil {
 		t.Errorf("subscription is %+v", got)
 	}
-	if err := s.InTx(s.ctx, func(tx *db.Tx) error { return tx.InsertSubscription(s.ctx, s.subscribed("enterprise", start)) }); !db.ConstraintViolated(err, "subscription_current_key") {
+	if err := s.InTx(s.ctx, func(tx *db.Tx) error {
+		return tx.InsertSubscription(s.ctx, s.subscribed("enterprise", start))
+	}); !db.ConstraintViolated(err, "subscription_current_key") {
 		t.Errorf("a second current subscription: %v", err)
 	}
 	effective := start.Add(time.Hour)
 	_, err = s.Raw().ExecContext(s.ctx, "UPDATE subscription SET status = 'cancelled', effective_at = $1", effective)
 	s.ok(err)
-	if got, err := s.Subscription(s.ctx, account, effective.Add(-1*time.Millisecond)); err != nil || got.Status != domain.SubscriptionCancelled {
+	if got, err := s.Subscription(s.ctx, account, effective.Add(-1*time.Millisecond)); err != nil ||
+		got.Status != domain.SubscriptionCancelled {
 		t.Errorf("before the effective date: %v, %v", got, err)
 	}
 	_, err = s.Subscription(s.ctx, account, effective)
@@ -191,7 +196,8 @@ func TestIdempotencyKeys(t *testing.T) {
 			_, err := tx.StoredResponse(s.ctx, other, start.Add(-time.Millisecond))
 			s.missing("another key", err)
 		}
-		return tx.StoreResponse(s.ctx, key, &db.StoredResponse{Fingerprint: []byte("g"), Status: 422, Response: []byte("r")}, start.Add(time.Hour))
+		return tx.StoreResponse(s.ctx, key, &db.StoredResponse{Fingerprint: []byte("g"), Status: 422, Response: []byte("r")},
+			start.Add(time.Hour))
 	})
 	if n, err := s.DeleteStoredResponses(s.ctx, start.Add(time.Hour-1*time.Millisecond), 10); err != nil || n != 0 {
 		t.Errorf("deleted %d, %v before its time", n, err)

@@ -45,7 +45,9 @@ func Address(dsn string) (string, error) {
 		case "":
 			dsn = withParameter(dsn, "target_session_attrs", failoverAttrs)
 		default:
-			return "", fmt.Errorf("has several hosts and target_session_attrs=%s, but Candor writes: leave it out, or set it to read-write", cfg.TargetSessionAttrs)
+			return "", fmt.Errorf(
+				"has several hosts and target_session_attrs=%s, but Candor writes: leave it out, or set it to read-write",
+				cfg.TargetSessionAttrs)
 		}
 		if cfg.ConnectTimeout == 0 {
 			dsn = withParameter(dsn, "connect_timeout", failoverTimeout)
@@ -127,9 +129,11 @@ func readAlike(dsn string) error {
 	}
 	switch {
 	case ours.User != theirs.User || ours.Password != "" && ours.Password != theirs.Password || ours.Database != theirs.Database:
-		return errors.New("is ambiguous: it can be read with different users, passwords or databases; write special characters of the password as % and two digits, such as %40 for @")
+		return errors.New(
+			"is ambiguous: it can be read with different users, passwords or databases; write special characters of the password as % and two digits, such as %40 for @")
 	case !slices.Equal(hostsOf(ours), slices.Compact(list)): // pgx lists a host twice to try it with and without TLS
-		return fmt.Errorf("is ambiguous: web processes would connect to %s, workers to %s; name the hosts as ?host=h1,h2&port=5432,5432",
+		return fmt.Errorf(
+			"is ambiguous: web processes would connect to %s, workers to %s; name the hosts as ?host=h1,h2&port=5432,5432",
 			strings.Join(hostsOf(ours), " and "), strings.Join(slices.Compact(list), " and "))
 	}
 	return nil

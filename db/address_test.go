@@ -41,7 +41,8 @@ func TestAddress(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		if strings.Trim(ours.Host, "[]") != theirs.Host || ours.Port != theirs.Port || ours.User != theirs.User || len(ours.Multi) != len(theirs.Fallbacks) {
+		if strings.Trim(ours.Host, "[]") != theirs.Host || ours.Port != theirs.Port || ours.User != theirs.User ||
+			len(ours.Multi) != len(theirs.Fallbacks) {
 			t.Errorf("%q is read as %s:%d and %s:%d", got, ours.Host, ours.Port, theirs.Host, theirs.Port)
 		}
 	}

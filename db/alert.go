@@ -35,7 +35,8 @@ var endpointAlerts = []endpointAlert{
 	{domain.AlertEndpointFailing, `alerted = 0 AND failing_since <= $1::timestamptz - interval '1 hour' AND failing_since > $1::timestamptz - interval '3 days'
 		AND (alerted_at IS NULL OR alerted_at <= $1::timestamptz - interval '1 day')`, 1},
 	{domain.AlertEndpointFailingLong, `alerted IN (0, 1) AND failing_since <= $1::timestamptz - interval '3 days'`, 2},
-	{domain.AlertEndpointRecovered, `alerted > 0 AND failing_since IS NULL AND last_failure_at <= $1::timestamptz - interval '10 minutes'`, 0},
+	{domain.AlertEndpointRecovered,
+		`alerted > 0 AND failing_since IS NULL AND last_failure_at <= $1::timestamptz - interval '10 minutes'`, 0},
 }
 
 // DueAlerts returns up to limit scopes that have something to report and have had
@@ -61,7 +62,8 @@ func (q *Queries) DueAlerts(ctx context.Context, now time.Time, limit int) ([]Du
 // TakeAlerted marks what the scope is to be told by the kind of alert as
 // reported, and returns it. Of two transactions that take the same, the second
 // gets none.
-func (tx *Tx) TakeAlerted(ctx context.Context, scope domain.Scope, kind domain.AlertKind, now time.Time) ([]domain.AlertSubject, error) {
+func (tx *Tx) TakeAlerted(ctx context.Context, scope domain.Scope, kind domain.AlertKind, now time.Time) ([]domain.AlertSubject,
+	error) {
 	for _, a := range endpointAlerts {
 		if a.kind == kind {
 			return tx.takeAlertedEndpoints(ctx, scope, a, now)
@@ -72,7 +74,8 @@ func (tx *Tx) TakeAlerted(ctx context.Context, scope domain.Scope, kind domain.A
 
 // takeAlertedEndpoints marks the scope's endpoints that are due for the alert as
 // reported, and returns them, longest first.
-func (tx *Tx) takeAlertedEndpoints(ctx context.Context, scope domain.Scope, a endpointAlert, now time.Time) ([]domain.AlertSubject, error) {
+func (tx *Tx) takeAlertedEndpoints(ctx context.Context, scope domain.Scope, a endpointAlert,
+	now time.Time) ([]domain.AlertSubject, error) {
 	var rows []struct {
 		ID     domain.EndpointID `db:"id"`
 		Origin string            `db:"origin"`
@@ -158,6 +161,7 @@ func (tx *Tx) SetAlertEmails(ctx context.Context, id domain.StaffID, e domain.Al
 // how many.
 func (q *Queries) DeleteAlerts(ctx context.Context, before time.Time, limit int) (int, error) {
 	result, err := q.exec(ctx, `
-		DELETE FROM alert WHERE id IN (SELECT id FROM alert WHERE created_at <= $1 ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED)`, before, limit)
+		DELETE FROM alert WHERE id IN (SELECT id FROM alert WHERE created_at <= $1 ORDER BY created_at
+			LIMIT $2 FOR UPDATE SKIP LOCKED)`, before, limit)
 	return affected(result, err, "delete alerts")
 }

@@ -38,8 +38,10 @@ func (r *apiKeyRow) key() (domain.APIKey, error) {
 		meant = r.MeantExpiry
 	}
 	return domain.APIKey{
-		ID: r.ID, AccountID: r.AccountID, Livemode: r.Livemode, Name: r.Name, Last4: r.Last4, Permissions: permissions(r.Permissions), Networks: networks,
-		CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt, ReplacedAt: r.ReplacedAt, MeantExpiry: meant, LastUsedAt: r.LastUsedAt, LastUsedFrom: r.LastUsedFrom,
+		ID: r.ID, AccountID: r.AccountID, Livemode: r.Livemode, Name: r.Name, Last4: r.Last4, Permissions: permissions(r.Permissions),
+		Networks:  networks,
+		CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt, ReplacedAt: r.ReplacedAt, MeantExpiry: meant,
+		LastUsedAt: r.LastUsedAt, LastUsedFrom: r.LastUsedFrom,
 		DeletedAt: r.DeletedAt,
 	}, err
 }
@@ -128,7 +130,8 @@ func (tx *Tx) RenameAPIKey(ctx context.Context, id domain.KeyID, name string) er
 // ReplaceAPIKey has a key that another was made for, at now, end at that time.
 func (tx *Tx) ReplaceAPIKey(ctx context.Context, id domain.KeyID, now, end time.Time) error {
 	result, err := tx.exec(ctx, `
-		UPDATE api_key SET expires_at = $3, replaced_at = $2, meant_expires_at = CASE WHEN replaced_at IS NULL THEN expires_at ELSE meant_expires_at END
+		UPDATE api_key SET expires_at = $3, replaced_at = $2, meant_expires_at = CASE WHEN replaced_at IS NULL THEN expires_at
+			ELSE meant_expires_at END
 		WHERE id = $1`, id, now, end)
 	return changedOne(result, err, "replace API key")
 }
@@ -156,7 +159,8 @@ func (q *Queries) ForgetAPIKeys(ctx context.Context, deletedBefore time.Time, li
 // UseAPIKey notes that a key was used then and from where.
 func (q *Queries) UseAPIKey(ctx context.Context, id domain.KeyID, at time.Time, from string) error {
 	_, err := q.exec(ctx, `
-		UPDATE api_key SET last_used_at = $2, last_used_from = $3 WHERE id = $1 AND (last_used_at IS NULL OR last_used_at < $2)`, id, at, from)
+		UPDATE api_key SET last_used_at = $2, last_used_from = $3 WHERE id = $1 AND (last_used_at IS NULL
+			OR last_used_at < $2)`, id, at, from)
 	return wrap(err, "note the use of an API key")
 }
 
@@ -227,7 +231,8 @@ func (q *Queries) principals(ctx context.Context, hashes [][]byte) ([]*principal
 
 // PrincipalAndSession is Principal and Session in one statement, which also answers those
 // who ask at the same time. ErrNotFound says that one of them isn't there.
-func (d *DB) PrincipalAndSession(ctx context.Context, hash []byte, now time.Time, id domain.SessionID) (FoundKey, *domain.Session, error) {
+func (d *DB) PrincipalAndSession(ctx context.Context, hash []byte, now time.Time, id domain.SessionID) (FoundKey,
+	*domain.Session, error) {
 	r, err := share(ctx, d.batches.keysAndSessions, keyAndSession{hash, id})
 	if err != nil {
 		return FoundKey{}, nil, wrap(err, "find API key and session")

@@ -57,7 +57,8 @@ func (q *Queries) CountAttempt(ctx context.Context, now time.Time, counters ...C
 		WITH wanted AS (
 			SELECT * FROM unnest($1::bytea[], $2::int[], $3::bool[], $4::timestamptz[]) AS w (subject, free, paced, until)
 		), refused AS (
-			SELECT max(a.next_at) AS next, array_agg(a.subject) AS refused_by FROM attempt_count a JOIN wanted w ON w.subject = a.subject WHERE a.next_at > $5
+			SELECT max(a.next_at) AS next, array_agg(a.subject) AS refused_by FROM attempt_count a JOIN wanted w ON w.subject = a.subject
+				WHERE a.next_at > $5
 		), counted AS (
 			INSERT INTO attempt_count AS a (subject, n, until, next_at)
 			SELECT subject, 1, until, CASE WHEN free <= 1 THEN CASE WHEN paced THEN $5::timestamptz + interval '5 s' ELSE until END END

@@ -47,7 +47,8 @@ func auditValues(e *domain.AuditEntry) []any {
 		after = &text
 	}
 	return []any{
-		e.ID, e.AccountID, e.Livemode, e.At, e.ActorKind, e.ActorID, e.ActorName, e.Action, e.TargetID, e.TargetName, e.Address, before, after,
+		e.ID, e.AccountID, e.Livemode, e.At, e.ActorKind, e.ActorID, e.ActorName, e.Action, e.TargetID, e.TargetName, e.Address,
+		before, after,
 		max(1, e.Times), e.Until,
 	}
 }
@@ -63,7 +64,8 @@ func (q *Queries) AuditOf(ctx context.Context, account domain.AccountID, target 
 
 // AuditPage returns up to limit lines of the account's audit log that match
 // the filter, newest first: from the newest on, or those after the given one.
-func (q *Queries) AuditPage(ctx context.Context, account domain.AccountID, f domain.AuditFilter, last *domain.AuditEntry, limit int) ([]domain.AuditEntry, error) {
+func (q *Queries) AuditPage(ctx context.Context, account domain.AccountID, f domain.AuditFilter, last *domain.AuditEntry,
+	limit int) ([]domain.AuditEntry, error) {
 	l := list{columns: auditColumns, order: "at DESC, id DESC"}
 	l.add("account_id =", account)
 	filter(&l.conditions, domain.AuditFilters, &f)

@@ -24,7 +24,8 @@ func (q *Queries) DeliveryBacklog(ctx context.Context, now time.Time) (DeliveryB
 		WITH RECURSIVE waiting AS (
 			(SELECT endpoint_id FROM delivery WHERE next_attempt_at IS NOT NULL ORDER BY endpoint_id LIMIT 1)
 			UNION ALL
-			SELECT (SELECT endpoint_id FROM delivery WHERE next_attempt_at IS NOT NULL AND endpoint_id > w.endpoint_id ORDER BY endpoint_id LIMIT 1)
+			SELECT (SELECT endpoint_id FROM delivery WHERE next_attempt_at IS NOT NULL AND endpoint_id > w.endpoint_id
+				ORDER BY endpoint_id LIMIT 1)
 			FROM waiting w WHERE w.endpoint_id IS NOT NULL
 		), due AS (
 			SELECT (
@@ -51,7 +52,8 @@ func (q *Queries) DeliveryBacklog(ctx context.Context, now time.Time) (DeliveryB
 		)
 		SELECT
 			(SELECT count(*) FROM (
-				SELECT FROM delivery WHERE next_attempt_at IS NOT NULL ORDER BY endpoint_id, next_attempt_at, sequence LIMIT $2) p) AS pending,
+				SELECT FROM delivery WHERE next_attempt_at IS NOT NULL ORDER BY endpoint_id, next_attempt_at, sequence
+					LIMIT $2) p) AS pending,
 			(SELECT min(made_at) FROM oldest) AS oldest_pending,
 			(SELECT min(since) FROM due) AS oldest_due,
 			(SELECT count(since) FROM due) AS due_endpoints`,

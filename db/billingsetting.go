@@ -86,7 +86,8 @@ func (q *Queries) SpendingAccounts(ctx context.Context, now time.Time) (map[doma
 	err := q.all(ctx, &rows, `
 		SELECT b.account_id, b.spend_cap_cents, b.alert_cents
 		FROM billing_setting b
-		JOIN subscription s ON s.account_id = b.account_id AND s.closes_at IS NOT NULL AND (s.effective_at IS NULL OR s.effective_at > $1)
+		JOIN subscription s ON s.account_id = b.account_id AND s.closes_at IS NOT NULL AND (s.effective_at IS NULL
+			OR s.effective_at > $1)
 		JOIN plan p ON p.id = s.plan_id AND p.sessions_included IS NOT NULL
 		WHERE (b.spend_cap_cents IS NOT NULL OR b.alert_cents <> '{}')
 			AND ((SELECT coalesce(sum(sessions), 0) + CASE WHEN s.billed_to = s.started_at THEN s.carried_sessions ELSE 0 END
@@ -100,10 +101,12 @@ func (q *Queries) SpendingAccounts(ctx context.Context, now time.Time) (map[doma
 }
 
 // SpendNotices returns the spend notices that an account got in a period.
-func (q *Queries) SpendNotices(ctx context.Context, account domain.AccountID, periodStart time.Time) ([]domain.SpendNotice, error) {
+func (q *Queries) SpendNotices(ctx context.Context, account domain.AccountID, periodStart time.Time) ([]domain.SpendNotice,
+	error) {
 	var out []domain.SpendNotice
 	err := q.all(ctx, &out, `
-		SELECT account_id, period_start, cap, cents FROM spend_notice WHERE account_id = $1 AND period_start = $2`, account, periodStart)
+		SELECT account_id, period_start, cap, cents FROM spend_notice WHERE account_id = $1
+			AND period_start = $2`, account, periodStart)
 	return out, wrap(err, "list spend notices")
 }
 
@@ -120,7 +123,8 @@ func (tx *Tx) InsertSpendNotice(ctx context.Context, n domain.SpendNotice, now t
 // BilledSessions returns up to limit of the account's live sessions that were
 // created in a period, oldest first, from the one after last on; nil for the
 // oldest.
-func (q *Queries) BilledSessions(ctx context.Context, account domain.AccountID, p domain.Period, last *domain.BilledSession, limit int) ([]domain.BilledSession, error) {
+func (q *Queries) BilledSessions(ctx context.Context, account domain.AccountID, p domain.Period, last *domain.BilledSession,
+	limit int) ([]domain.BilledSession, error) {
 	var out []domain.BilledSession
 	if last == nil {
 		err := q.all(ctx, &out, `

@@ -100,7 +100,8 @@ func TestCountersUnderConcurrency(t *testing.T) {
 		}
 	}
 	var rows, unfolded int
-	s.ok(s.Raw().QueryRowContext(s.ctx, "SELECT count(*), count(*) FILTER (WHERE shard > 0) FROM session_count").Scan(&rows, &unfolded))
+	s.ok(s.Raw().QueryRowContext(s.ctx, "SELECT count(*), count(*) FILTER (WHERE shard > 0) FROM session_count").Scan(&rows,
+		&unfolded))
 	if unfolded != 0 || rows == 0 {
 		t.Errorf("%d of %d rows are not folded", unfolded, rows)
 	}

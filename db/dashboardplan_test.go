@@ -52,7 +52,8 @@ func TestDashboardReadsFewOfWhatWentWrong(t *testing.T) {
 				return err
 			})
 		}
-		for name, f := range map[string]domain.SessionFilter{"by customer": {CustomerEmail: "many@customer.example"}, "by reference": {ReferenceID: "MANY"}} {
+		for name, f := range map[string]domain.SessionFilter{"by customer": {CustomerEmail: "many@customer.example"},
+			"by reference": {ReferenceID: "MANY"}} {
 			measured.expectFew("count "+name, func() error {
 				n, err := measured.CountSessions(s.ctx, s.scope, f, start, 100)
 				if n != 100 {
@@ -95,9 +96,12 @@ func (s *store) manyErrors(n int) []domain.Code {
 func (s *store) manyOfOneCustomer(n int) {
 	s.Helper()
 	_, err := s.Raw().ExecContext(s.ctx, `
-		INSERT INTO session (id, account_id, livemode, status, form_type, customer_email, reference_id, metadata, created_at, expires_at)
-		SELECT gen_random_uuid(), $1, livemode, status, 'financial_statement', of || '@customer.example', upper(of), '{}', $2::timestamptz - i * interval '1 minute', $2
-		FROM generate_series(1, $3::int) i, LATERAL (VALUES ('many', 'expired', false), ('other' || i, 'cancelled', false), ('live', 'expired', true)) o (of, status, livemode)`, s.scope.AccountID, start, n)
+		INSERT INTO session (id, account_id, livemode, status, form_type, customer_email, reference_id, metadata, created_at,
+			expires_at)
+		SELECT gen_random_uuid(), $1, livemode, status, 'financial_statement', of || '@customer.example', upper(of), '{}',
+			$2::timestamptz - i * interval '1 minute', $2
+		FROM generate_series(1, $3::int) i, LATERAL (VALUES ('many', 'expired', false), ('other' || i, 'cancelled', false), ('live',
+			'expired', true)) o (of, status, livemode)`, s.scope.AccountID, start, n)
 	s.ok(err)
 }
 
@@ -105,7 +109,8 @@ func (s *store) expectFewFailed(rare domain.EndpointID) {
 	s.Helper()
 	since := start.AddDate(0, 0, -1)
 	for name, f := range map[string]domain.DeliveryFilter{
-		"cancelled": {State: domain.DeliveryCancelled}, "of no class": {Status: "tls"}, "of no status": {Status: "4xx"}, "failed of no type": {State: domain.DeliveryFailed, Type: domain.BillingInvoicePaid},
+		"cancelled": {State: domain.DeliveryCancelled}, "of no class": {Status: "tls"}, "of no status": {Status: "4xx"},
+		"failed of no type":                    {State: domain.DeliveryFailed, Type: domain.BillingInvoicePaid},
 		"failed at an endpoint where none did": {State: domain.DeliveryFailed, Endpoint: &rare},
 	} {
 		s.expectFew("deliveries "+name, func() error { _, err := s.DeliveryPage(s.ctx, s.scope, f, 0, 25); return err })

@@ -167,7 +167,8 @@ func openPool(connector driver.Connector, maxOpen int) *sql.DB {
 
 // errDSN has no part of the string: lib/pq and net/url quote what they stumble over,
 // which is the start of a password that has a slash or a space.
-var errDSN = errors.New("db: the database's connection string is not valid: it must be as postgres://user:password@host:5432/database, with special characters of the password percent-encoded")
+var errDSN = errors.New(
+	"db: the database's connection string is not valid: it must be as postgres://user:password@host:5432/database, with special characters of the password percent-encoded")
 
 // parseDSN reads a connection string. Its error doesn't contain the password.
 func parseDSN(dsn string) (pq.Config, error) {

@@ -48,7 +48,8 @@ func TestTimesAreUTC(t *testing.T) {
 func counter(t *testing.T) *db.DB {
 	t.Helper()
 	d := dbtest.New(t)
-	if _, err := d.Raw().Exec("CREATE TABLE counter (id int PRIMARY KEY, n int NOT NULL CONSTRAINT counter_n_check CHECK (n < 100))"); err != nil {
+	if _, err := d.Raw().
+		Exec("CREATE TABLE counter (id int PRIMARY KEY, n int NOT NULL CONSTRAINT counter_n_check CHECK (n < 100))"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := d.Raw().Exec("INSERT INTO counter VALUES (1, 0), (2, 0)"); err != nil {
@@ -103,7 +104,8 @@ func TestInTxReturnsTheCommitsError(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	d := counter(t)
-	if _, err := d.Raw().Exec("ALTER TABLE counter ADD CONSTRAINT counter_n_key UNIQUE (n) DEFERRABLE INITIALLY DEFERRED"); err == nil {
+	if _, err := d.Raw().
+		Exec("ALTER TABLE counter ADD CONSTRAINT counter_n_key UNIQUE (n) DEFERRABLE INITIALLY DEFERRED"); err == nil {
 		t.Fatal("two zeros are not unique")
 	}
 	if _, err := d.Raw().Exec("CREATE TABLE late (n int CONSTRAINT late_n_key UNIQUE DEFERRABLE INITIALLY DEFERRED)"); err != nil {

@@ -17,9 +17,11 @@ const attemptListColumns = `delivery_id, number, started_at, duration_ms, status
 // InsertDelivery stores a delivery.
 func (tx *Tx) InsertDelivery(ctx context.Context, d *domain.Delivery) error {
 	_, err := tx.exec(ctx, `
-		INSERT INTO delivery (id, account_id, livemode, event_id, type, endpoint_id, session_id, sequence, url, state, next_attempt_at, created_at)
+		INSERT INTO delivery (id, account_id, livemode, event_id, type, endpoint_id, session_id, sequence, url, state, next_attempt_at,
+			created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-		d.ID, d.AccountID, d.Livemode, d.EventID, d.EventType, d.EndpointID, d.SessionID, d.Sequence, d.URL, d.State, d.NextAttemptAt, d.CreatedAt)
+		d.ID, d.AccountID, d.Livemode, d.EventID, d.EventType, d.EndpointID, d.SessionID, d.Sequence, d.URL, d.State, d.NextAttemptAt,
+		d.CreatedAt)
 	tx.Announce(domain.Scope{AccountID: d.AccountID, Livemode: d.Livemode}, domain.DeliveryChanged, d.SessionID)
 	return wrap(err, "insert delivery")
 }
@@ -40,7 +42,8 @@ type ClaimedDelivery struct {
 //
 // Statistics know nothing of a burst, so the text leaves the planner one index
 // for each step, and an array's ids are sought one by one.
-func (d *DB) ClaimDeliveries(ctx context.Context, endpoint domain.EndpointID, now time.Time, lease time.Duration, limit int) ([]ClaimedDelivery, error) {
+func (d *DB) ClaimDeliveries(ctx context.Context, endpoint domain.EndpointID, now time.Time, lease time.Duration,
+	limit int) ([]ClaimedDelivery, error) {
 	var out []ClaimedDelivery
 	err := d.all(ctx, &out, `
 		WITH due AS MATERIALIZED (
@@ -55,10 +58,12 @@ func (d *DB) ClaimDeliveries(ctx context.Context, endpoint domain.EndpointID, no
 			LIMIT $4
 			FOR UPDATE SKIP LOCKED
 		), claimed AS (
-			UPDATE delivery d SET lease_until = now() + $3 * interval '1 microsecond' WHERE d.id = ANY (ARRAY(SELECT id FROM due)) RETURNING d.*
+			UPDATE delivery d SET lease_until = now() + $3 * interval '1 microsecond' WHERE d.id = ANY (ARRAY(SELECT id FROM due))
+				RETURNING d.*
 		)
 		SELECT c.id, c.account_id, c.livemode, c.event_id, c.type, c.endpoint_id, c.session_id, c.sequence, c.url, c.state,
-			c.cycle, c.attempts, c.attempts_total, c.first_attempt_at, c.next_attempt_at, c.finished_at, c.last_status_code, c.last_error_class, c.created_at,
+			c.cycle, c.attempts, c.attempts_total, c.first_attempt_at, c.next_attempt_at, c.finished_at, c.last_status_code,
+				c.last_error_class, c.created_at,
 			c.lease_until, e.body
 		FROM claimed c JOIN event e ON e.id = c.event_id
 		ORDER BY c.next_attempt_at, c.sequence`,
@@ -92,7 +97,8 @@ func (q *Queries) StillClaimed(ctx context.Context, claimed []ClaimedDelivery) (
 	var cycles []int64
 	var leases []time.Time
 	for i := range claimed {
-		ids, cycles, leases = append(ids, claimed[i].ID.UUID.String()), append(cycles, int64(claimed[i].Cycle)), append(leases, claimed[i].LeaseUntil)
+		ids, cycles, leases = append(ids, claimed[i].ID.UUID.String()), append(cycles, int64(claimed[i].Cycle)), append(leases,
+			claimed[i].LeaseUntil)
 	}
 	var out []domain.DeliveryID
 	err := q.all(ctx, &out, `
@@ -144,7 +150,8 @@ func (d *DB) RecordAttempts(ctx context.Context, outcomes []AttemptOutcome, heal
 					AND CASE d.state WHEN 'pending' THEN true WHEN 'cancelled' THEN d.cycle = m.cycle ELSE false END
 				RETURNING d.id
 			)
-			INSERT INTO delivery_attempt (delivery_id, number, started_at, duration_ms, status_code, error_class, error, request_headers, response)
+			INSERT INTO delivery_attempt (delivery_id, number, started_at, duration_ms, status_code, error_class, error, request_headers,
+				response)
 			SELECT m.id, m.number, m.started_at, m.duration_ms, m.code, m.class, m.error, m.headers::jsonb, m.response
 			FROM made m JOIN advanced a ON a.id = m.id`,
 			pq.Array(c.ids), pq.Array(c.numbers), pq.Array(c.states), pq.Array(c.nexts), pq.Array(c.started), pq.Array(c.durations),

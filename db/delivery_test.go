@@ -71,17 +71,21 @@ func TestDeliveriesAndAttempts(t *testing.T) {
 	s.record(delivery, 3, domain.DeliveryPending, &next) // nothing follows a delivery
 	all, err := s.Deliveries(s.ctx, session.ID)
 	s.ok(err)
-	if len(all) != 1 || all[0].State != domain.DeliveryDelivered || all[0].Attempts != 2 || all[0].AttemptsTotal != 2 || all[0].NextAttemptAt != nil ||
-		!all[0].FinishedAt.Equal(start.Add(2007*time.Millisecond)) || !all[0].FirstAttemptAt.Equal(start.Add(time.Second)) || *all[0].LastStatusCode != 500 {
+	if len(all) != 1 || all[0].State != domain.DeliveryDelivered || all[0].Attempts != 2 || all[0].AttemptsTotal != 2 ||
+		all[0].NextAttemptAt != nil ||
+		!all[0].FinishedAt.Equal(start.Add(2007*time.Millisecond)) || !all[0].FirstAttemptAt.Equal(start.Add(time.Second)) ||
+		*all[0].LastStatusCode != 500 {
 		t.Errorf("deliveries %+v", all)
 	}
 	attempts, err := s.Attempts(s.ctx, delivery.ID)
 	s.ok(err)
-	if len(attempts) != 2 || attempts[0].Number != 1 || *attempts[1].StatusCode != 500 || *attempts[1].Response != "body" || string(attempts[1].RequestHeaders) != `{"A": ["b"]}` {
+	if len(attempts) != 2 || attempts[0].Number != 1 || *attempts[1].StatusCode != 500 || *attempts[1].Response != "body" ||
+		string(attempts[1].RequestHeaders) != `{"A": ["b"]}` {
 		t.Errorf("attempts %+v", attempts)
 	}
 	events, err := s.Events(s.ctx, session.ID)
-	if err != nil || len(events) != 1 || events[0].ID != event.ID || string(events[0].Body) != string(event.Body) || *events[0].SessionID != session.ID || events[0].Sequence != 1 {
+	if err != nil || len(events) != 1 || events[0].ID != event.ID || string(events[0].Body) != string(event.Body) ||
+		*events[0].SessionID != session.ID || events[0].Sequence != 1 {
 		t.Errorf("events %+v, %v", events, err)
 	}
 }
@@ -181,21 +185,25 @@ func TestEndpointHealth(t *testing.T) {
 		return e
 	}
 	e := health(db.EndpointHealth{Failures: 2, At: start, ErrorClass: "timeout"})
-	if e.ConsecutiveFailures != 2 || !e.FailingSince.Equal(start) || e.LastStatusCode != nil || *e.LastErrorClass != "timeout" || e.Gone || e.Origin != "https://example.com" {
+	if e.ConsecutiveFailures != 2 || !e.FailingSince.Equal(start) || e.LastStatusCode != nil || *e.LastErrorClass != "timeout" ||
+		e.Gone || e.Origin != "https://example.com" {
 		t.Errorf("after two timeouts: %+v", e)
 	}
 	e = health(db.EndpointHealth{Failures: 1, At: start.Add(time.Minute), StatusCode: 410, ErrorClass: "status"})
-	if e.ConsecutiveFailures != 3 || !e.FailingSince.Equal(start) || !e.LastFailureAt.Equal(start.Add(time.Minute)) || *e.LastStatusCode != 410 || !e.Gone {
+	if e.ConsecutiveFailures != 3 || !e.FailingSince.Equal(start) || !e.LastFailureAt.Equal(start.Add(time.Minute)) ||
+		*e.LastStatusCode != 410 || !e.Gone {
 		t.Errorf("after 410: %+v", e)
 	}
 	between := start.Add(2 * time.Minute)
-	e = health(db.EndpointHealth{Failures: 1, SuccessAt: &between, At: start.Add(3 * time.Minute), StatusCode: 500, ErrorClass: "status"})
+	e = health(db.EndpointHealth{Failures: 1, SuccessAt: &between, At: start.Add(3 * time.Minute), StatusCode: 500,
+		ErrorClass: "status"})
 	if e.ConsecutiveFailures != 1 || !e.FailingSince.Equal(start.Add(3*time.Minute)) || !e.LastSuccessAt.Equal(between) || e.Gone {
 		t.Errorf("after a success and a failure at once: %+v", e)
 	}
 	hour := start.Add(time.Hour)
 	e = health(db.EndpointHealth{SuccessAt: &hour, At: hour, StatusCode: 200})
-	if e.ConsecutiveFailures != 0 || e.FailingSince != nil || !e.LastSuccessAt.Equal(start.Add(time.Hour)) || e.LastErrorClass != nil || e.Gone {
+	if e.ConsecutiveFailures != 0 || e.FailingSince != nil || !e.LastSuccessAt.Equal(start.Add(time.Hour)) ||
+		e.LastErrorClass != nil || e.Gone {
 		t.Errorf("after a success: %+v", e)
 	}
 	if all, err := s.Endpoints(s.ctx, s.scope); err != nil || len(all) != 1 || all[0].ID != d.EndpointID {

@@ -13,7 +13,8 @@ import (
 // filter, newest event first: from the newest on, or, where before isn't 0,
 // those of events numbered below it. Every filter is led by an index, and a
 // page further on costs no more than the first.
-func (q *Queries) DeliveryPage(ctx context.Context, scope domain.Scope, f domain.DeliveryFilter, before int64, limit int) ([]domain.ListedDelivery, error) {
+func (q *Queries) DeliveryPage(ctx context.Context, scope domain.Scope, f domain.DeliveryFilter, before int64,
+	limit int) ([]domain.ListedDelivery, error) {
 	c := deliveryConditions(scope, f)
 	if before > 0 {
 		c.add("sequence <", before)
@@ -149,11 +150,13 @@ func (q *Queries) sequenceAt(ctx context.Context, scope domain.Scope, at time.Ti
 	var first int64
 	err := q.get(ctx, &first, `
 		WITH RECURSIVE halving AS (
-			SELECT coalesce(min(sequence), 1) AS first, coalesce(max(sequence), 0) + 1 AS next FROM event WHERE account_id = $1 AND livemode = $2
+			SELECT coalesce(min(sequence), 1) AS first, coalesce(max(sequence), 0) + 1 AS next FROM event WHERE account_id = $1
+				AND livemode = $2
 			UNION ALL
 			SELECT CASE WHEN before THEN middle + 1 ELSE first END, CASE WHEN before THEN next ELSE middle END
 			FROM halving CROSS JOIN LATERAL (SELECT first + (next - first) / 2 AS middle) m CROSS JOIN LATERAL (
-				SELECT created_at < $3 AS before FROM event WHERE account_id = $1 AND livemode = $2 AND sequence >= middle ORDER BY sequence LIMIT 1
+				SELECT created_at < $3 AS before FROM event WHERE account_id = $1 AND livemode = $2 AND sequence >= middle ORDER BY sequence
+					LIMIT 1
 			) e
 			WHERE first < next
 		)

@@ -25,9 +25,11 @@ type outcome struct {
 func outcomes() []outcome {
 	code, class := func(n int) *int { return &n }, func(c string) *string { return &c }
 	return []outcome{
-		{domain.DeliveryPending, nil, nil}, {domain.DeliveryPending, code(503), class("status")}, {domain.DeliveryPending, nil, class("timeout")},
+		{domain.DeliveryPending, nil, nil}, {domain.DeliveryPending, code(503), class("status")},
+		{domain.DeliveryPending, nil, class("timeout")},
 		{domain.DeliveryDelivered, code(200), nil}, {domain.DeliveryDelivered, code(204), nil},
-		{domain.DeliveryFailed, code(500), class("status")}, {domain.DeliveryFailed, code(404), class("status")}, {domain.DeliveryFailed, nil, class("dns")},
+		{domain.DeliveryFailed, code(500), class("status")}, {domain.DeliveryFailed, code(404), class("status")},
+		{domain.DeliveryFailed, nil, class("dns")},
 		{domain.DeliveryCancelled, nil, nil}, {domain.DeliveryCancelled, code(410), class("status")},
 	}
 }
@@ -51,7 +53,8 @@ func (s *store) history(scope domain.Scope, n int, random *rand.Rand, urls ...st
 			s.ok(err)
 			number, err := tx.NextSequence(s.ctx, scope)
 			s.ok(err)
-			event, err := domain.NewEvent(scope, &sessions[random.IntN(len(sessions))].ID, number, payloads[random.IntN(len(payloads))], at)
+			event, err := domain.NewEvent(scope, &sessions[random.IntN(len(sessions))].ID, number, payloads[random.IntN(len(payloads))],
+				at)
 			s.ok(err)
 			event.URL, event.EndpointID = &url, &endpoint
 			s.ok(tx.InsertEvent(s.ctx, event))
@@ -60,7 +63,9 @@ func (s *store) history(scope domain.Scope, n int, random *rand.Rand, urls ...st
 			is := outcomes()[random.IntN(len(outcomes()))]
 			delivery.State, delivery.LastStatusCode, delivery.LastErrorClass = is.state, is.status, is.class
 			_, err = tx.Raw().ExecContext(s.ctx, `
-				UPDATE delivery SET state = $2, last_status_code = $3, last_error_class = $4, attempts = ($4::text IS NOT NULL)::int, next_attempt_at = CASE WHEN $2 = 'pending' THEN next_attempt_at END, finished_at = CASE WHEN $2 <> 'pending' THEN created_at END
+				UPDATE delivery SET state = $2, last_status_code = $3, last_error_class = $4, attempts = ($4::text IS NOT NULL)::int,
+					next_attempt_at = CASE WHEN $2 = 'pending' THEN next_attempt_at END, finished_at = CASE
+						WHEN $2 <> 'pending' THEN created_at END
 				WHERE id = $1`, delivery.ID, is.state, is.status, is.class)
 			s.ok(err)
 			out = append(out, *delivery)
@@ -84,8 +89,10 @@ func (since failingSince) matches(f domain.DeliveryFilter, d *domain.Delivery) b
 		return false
 	}
 	switch {
-	case f.State != "" && d.State != f.State, f.Endpoint != nil && d.EndpointID != *f.Endpoint, f.Type != "" && d.EventType != f.Type,
-		f.Session != nil && *d.SessionID != *f.Session, f.Since != nil && d.CreatedAt.Before(*f.Since), f.Until != nil && !d.CreatedAt.Before(*f.Until):
+	case f.State != "" && d.State != f.State, f.Endpoint != nil && d.EndpointID != *f.Endpoint, f.Type != "" &&
+		d.EventType != f.Type,
+		f.Session != nil && *d.SessionID != *f.Session, f.Since != nil && d.CreatedAt.Before(*f.Since), f.Until != nil &&
+			!d.CreatedAt.Before(*f.Until):
 		return false
 	}
 	class, isStatus := strings.CutSuffix(f.Status, "xx")
@@ -109,14 +116,17 @@ func TestDeliveriesAgainstNaiveFilter(t *testing.T) {
 	all := s.history(s.scope, 200, random, urls...)
 	early, late := start.Add(40*time.Minute), start.Add(150*time.Minute)
 	since := failingSince{all[0].EndpointID: start.Add(100 * time.Minute)}
-	s.ok(second(s.Raw().ExecContext(s.ctx, `UPDATE webhook_endpoint SET failing_since = $2 WHERE id = $1`, all[0].EndpointID, since[all[0].EndpointID])))
+	s.ok(second(s.Raw().ExecContext(s.ctx, `UPDATE webhook_endpoint SET failing_since = $2 WHERE id = $1`, all[0].EndpointID,
+		since[all[0].EndpointID])))
 	seen := 0
 	for range 400 {
 		f := domain.DeliveryFilter{
-			State: pick(random, append(slices.Clone(domain.DeliveryStates), "", "", "")), Type: pick(random, []domain.EventType{"", "", domain.SessionPDFReady, domain.SessionAccessed, domain.BillingInvoicePaid}),
+			State:    pick(random, append(slices.Clone(domain.DeliveryStates), "", "", "")),
+			Type:     pick(random, []domain.EventType{"", "", domain.SessionPDFReady, domain.SessionAccessed, domain.BillingInvoicePaid}),
 			Status:   pick(random, []string{"", "", "", "2xx", "4xx", "5xx", "status", "dns", "timeout"}),
-			Endpoint: pick(random, []*domain.EndpointID{nil, nil, &all[0].EndpointID, &all[7].EndpointID}), Session: pick(random, []*domain.SessionID{nil, nil, nil, all[3].SessionID}),
-			Since: pick(random, []*time.Time{nil, nil, &early}), Until: pick(random, []*time.Time{nil, nil, &late}),
+			Endpoint: pick(random, []*domain.EndpointID{nil, nil, &all[0].EndpointID, &all[7].EndpointID}),
+			Session:  pick(random, []*domain.SessionID{nil, nil, nil, all[3].SessionID}),
+			Since:    pick(random, []*time.Time{nil, nil, &early}), Until: pick(random, []*time.Time{nil, nil, &late}),
 			Failing: pick(random, []bool{false, false, true}),
 		}
 		var want []domain.Delivery
@@ -228,22 +238,32 @@ func (s *store) expectFewDeliveries(delivery *domain.Delivery, rare domain.Endpo
 	s.Helper()
 	middle := start.Add(25_000 * time.Second)
 	filters := map[string]domain.DeliveryFilter{
-		"all": {}, "of a rare type": {Type: domain.SessionSectionCompleted}, "of no type": {Type: domain.BillingInvoicePaid}, "at a rare endpoint": {Endpoint: &rare},
-		"of a session": {Session: delivery.SessionID}, "until long ago": {Until: &middle}, "since": {Since: &middle}, "delivered": {State: domain.DeliveryDelivered},
-		"failed": {State: domain.DeliveryFailed}, "pending": {State: domain.DeliveryPending}, "cancelled": {State: domain.DeliveryCancelled}, "by class": {Status: "dns"},
-		"failed until": {State: domain.DeliveryFailed, Until: &middle}, "failing": {Failing: true, Endpoint: &rare}, "failing in all": {Failing: true},
+		"all": {}, "of a rare type": {Type: domain.SessionSectionCompleted}, "of no type": {Type: domain.BillingInvoicePaid},
+		"at a rare endpoint": {Endpoint: &rare},
+		"of a session":       {Session: delivery.SessionID}, "until long ago": {Until: &middle}, "since": {Since: &middle},
+		"delivered": {State: domain.DeliveryDelivered},
+		"failed":    {State: domain.DeliveryFailed}, "pending": {State: domain.DeliveryPending},
+		"cancelled": {State: domain.DeliveryCancelled}, "by class": {Status: "dns"},
+		"failed until": {State: domain.DeliveryFailed, Until: &middle}, "failing": {Failing: true, Endpoint: &rare},
+		"failing in all":       {Failing: true},
 		"failing of a session": {Failing: true, Session: delivery.SessionID},
 	}
 	for name, f := range filters {
 		s.expectFew("deliveries "+name, func() error { _, err := s.DeliveryPage(s.ctx, s.scope, f, 0, 25); return err })
-		s.expectFew("deliveries "+name+", further on", func() error { _, err := s.DeliveryPage(s.ctx, s.scope, f, 25_000, 25); return err })
+		s.expectFew("deliveries "+name+", further on", func() error {
+			_, err := s.DeliveryPage(s.ctx, s.scope, f, 25_000, 25)
+			return err
+		})
 	}
 	since := start.Add(49_000 * time.Second)
 	s.expectFew("failed since", func() error {
 		_, err := s.CountFailed(s.ctx, s.scope, domain.DeliveryFilter{Since: &since}, 10_000)
 		return err
 	})
-	s.expectFew("outcome of a redelivery", func() error { _, err := s.RedeliveryOutcome(s.ctx, domain.NewRedeliveryID(), 1000); return err })
+	s.expectFew("outcome of a redelivery", func() error {
+		_, err := s.RedeliveryOutcome(s.ctx, domain.NewRedeliveryID(), 1000)
+		return err
+	})
 	s.expectFew("redeliveries", func() error { _, err := s.Redeliveries(s.ctx, s.scope, 100); return err })
 	s.expectFew("backlog", func() error { _, err := s.DeliveryBacklog(s.ctx, start); return err })
 }
@@ -254,13 +274,16 @@ func (s *store) expectFewEvents(delivery *domain.Delivery) {
 	_, last, err := s.EventRange(s.ctx, s.scope)
 	s.ok(err)
 	for name, f := range map[string]domain.EventFilter{
-		"all": {}, "after": {After: 40_000}, "of a rare type": {Type: domain.SessionSectionCompleted}, "of no type": {Type: domain.BillingInvoicePaid}, "of a session": {Session: delivery.SessionID},
+		"all": {}, "after": {After: 40_000}, "of a rare type": {Type: domain.SessionSectionCompleted},
+		"of no type": {Type: domain.BillingInvoicePaid}, "of a session": {Session: delivery.SessionID},
 	} {
 		s.expectFew("events "+name, func() error { _, err := s.EventFeed(s.ctx, s.scope, f, last, 101); return err })
 	}
 	for name, search := range map[string]domain.EventSearch{
-		"newest": {}, "from the middle on": {Before: 25_000}, "of a rare type": {Type: domain.SessionSectionCompleted}, "of no type": {Type: domain.BillingInvoicePaid},
-		"of a session": {Session: delivery.SessionID}, "by id": {Event: &delivery.EventID}, "by delivery": {Delivery: &delivery.ID}, "by number": {Sequence: 7},
+		"newest": {}, "from the middle on": {Before: 25_000}, "of a rare type": {Type: domain.SessionSectionCompleted},
+		"of no type":   {Type: domain.BillingInvoicePaid},
+		"of a session": {Session: delivery.SessionID}, "by id": {Event: &delivery.EventID}, "by delivery": {Delivery: &delivery.ID},
+		"by number": {Sequence: 7},
 	} {
 		s.expectFew("events "+name, func() error { _, err := s.EventPage(s.ctx, s.scope, search, 25); return err })
 	}

@@ -76,7 +76,9 @@ func (s *store) vacuum(tables ...string) {
 		_, err := s.Raw().ExecContext(s.ctx, "VACUUM "+strings.Join(tables, ", "))
 		s.ok(err)
 		var behind int
-		s.ok(s.Raw().GetContext(s.ctx, &behind, `SELECT count(*) FROM pg_class WHERE relname = ANY ($1) AND relkind = 'r' AND relpages - relallvisible > 1 + relpages / 100`, pq.Array(tables)))
+		s.ok(s.Raw().GetContext(s.ctx, &behind,
+			`SELECT count(*) FROM pg_class WHERE relname = ANY ($1) AND relkind = 'r' AND relpages - relallvisible > 1 + relpages / 100`,
+			pq.Array(tables)))
 		if behind == 0 {
 			return
 		}
@@ -93,11 +95,13 @@ func (s *store) multiply(fill *db.DB, like *domain.Delivery, n int, state string
 	for _, statement := range []string{
 		`WITH s AS (SELECT array_agg(gen_random_uuid()) AS ids FROM generate_series(1, $1 / 10))
 		INSERT INTO event (id, account_id, livemode, session_id, sequence, type, body, created_at)
-		SELECT gen_random_uuid(), account_id, livemode, s.ids[1 + i % cardinality(s.ids)], (SELECT max(sequence) FROM event) + i, type, body, created_at
+		SELECT gen_random_uuid(), account_id, livemode, s.ids[1 + i % cardinality(s.ids)], (SELECT max(sequence)
+			FROM event) + i, type, body, created_at
 		FROM event, s, generate_series(1, $1) i WHERE id = $2 AND $3 <> ''`,
 		`INSERT INTO delivery (id, account_id, livemode, type, event_id, endpoint_id, session_id, sequence, url, state, next_attempt_at, finished_at, attempts_total, created_at)
 		SELECT gen_random_uuid(), e.account_id, e.livemode, e.type, e.id, d.endpoint_id, e.session_id, e.sequence, d.url, $3,
-			CASE WHEN $3 = 'pending' THEN e.created_at END, CASE WHEN $3 <> 'pending' THEN e.created_at END, ($3 <> 'pending')::int, e.created_at
+			CASE WHEN $3 = 'pending' THEN e.created_at END, CASE WHEN $3 <> 'pending' THEN e.created_at END, ($3 <> 'pending')::int,
+				e.created_at
 		FROM event e, delivery d WHERE d.event_id = $2 AND e.sequence > (SELECT max(sequence) - $1 FROM event)`,
 	} {
 		_, err := fill.Raw().ExecContext(s.ctx, statement, n, like.EventID, state)
@@ -122,7 +126,8 @@ func (s *store) expectFewInBurst(endpoint domain.EndpointID) {
 	outcomes := make([]db.AttemptOutcome, claimed-1)
 	for i, d := range batch[1:] {
 		outcomes[i] = db.AttemptOutcome{
-			DeliveryAttempt: domain.DeliveryAttempt{DeliveryID: d.ID, Number: 1, StartedAt: start, RequestHeaders: []byte("{}")}, Cycle: d.Cycle, State: domain.DeliveryDelivered,
+			DeliveryAttempt: domain.DeliveryAttempt{DeliveryID: d.ID, Number: 1, StartedAt: start, RequestHeaders: []byte("{}")},
+			Cycle:           d.Cycle, State: domain.DeliveryDelivered,
 		}
 	}
 	s.expectRows("a record", func() { s.ok(s.RecordAttempts(s.ctx, outcomes, nil)) })

@@ -32,7 +32,8 @@ func TestVanishedServersAreNoticed(t *testing.T) {
 	}
 	err = raw.Control(func(fd uintptr) {
 		for name, c := range map[string]struct{ option, want int }{
-			"TCP_USER_TIMEOUT": {0x12, 10_000}, "TCP_KEEPIDLE": {syscall.TCP_KEEPIDLE, 5}, "TCP_KEEPINTVL": {syscall.TCP_KEEPINTVL, 2}, "TCP_KEEPCNT": {syscall.TCP_KEEPCNT, 3},
+			"TCP_USER_TIMEOUT": {0x12, 10_000}, "TCP_KEEPIDLE": {syscall.TCP_KEEPIDLE, 5}, "TCP_KEEPINTVL": {syscall.TCP_KEEPINTVL, 2},
+			"TCP_KEEPCNT": {syscall.TCP_KEEPCNT, 3},
 		} {
 			if got, err := syscall.GetsockoptInt(int(fd), syscall.IPPROTO_TCP, c.option); err != nil || got != c.want {
 				t.Errorf("%s is %d, %v, want %d", name, got, err, c.want)

@@ -81,7 +81,8 @@ func (q *Queries) Document(ctx context.Context, session domain.SessionID, id dom
 
 // SessionOfDocument returns the scope's session to which a document belongs, or
 // ErrNotFound.
-func (q *Queries) SessionOfDocument(ctx context.Context, scope domain.Scope, id domain.DocumentID) (session domain.SessionID, err error) {
+func (q *Queries) SessionOfDocument(ctx context.Context, scope domain.Scope, id domain.DocumentID) (session domain.SessionID,
+	err error) {
 	err = q.get(ctx, &session, `
 		SELECT s.id FROM document d JOIN session s ON s.id = d.session_id
 		WHERE d.id = $1 AND s.account_id = $2 AND s.livemode = $3`, id, scope.AccountID, scope.Livemode)
@@ -124,7 +125,8 @@ func (q *Queries) ForgetBlob(ctx context.Context, id domain.DocumentID) error {
 // InsertPDF stores a session's PDF, whose content package vault sealed, and reports
 // whether it is the first: a session has one, however often a worker makes it.
 // digest and size, in bytes, are those of the clear PDF.
-func (tx *Tx) InsertPDF(ctx context.Context, session domain.SessionID, pdf domain.PDF, digest []byte, size int64, now time.Time) (first bool, err error) {
+func (tx *Tx) InsertPDF(ctx context.Context, session domain.SessionID, pdf domain.PDF, digest []byte, size int64,
+	now time.Time) (first bool, err error) {
 	result, err := tx.exec(ctx, `
 		WITH marked AS (
 			UPDATE session SET pdf_ready_at = $5, pdf_sha256 = $6, pdf_signer = NULLIF($7, ''), pdf_signer_issuer = NULLIF($8, '')

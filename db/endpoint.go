@@ -77,7 +77,8 @@ func (q *Queries) DueEndpoints(ctx context.Context, now time.Time) ([]domain.End
 		WITH RECURSIVE pending AS (
 			(SELECT endpoint_id FROM delivery WHERE next_attempt_at IS NOT NULL ORDER BY endpoint_id LIMIT 1)
 			UNION ALL
-			SELECT (SELECT endpoint_id FROM delivery WHERE next_attempt_at IS NOT NULL AND endpoint_id > p.endpoint_id ORDER BY endpoint_id LIMIT 1)
+			SELECT (SELECT endpoint_id FROM delivery WHERE next_attempt_at IS NOT NULL AND endpoint_id > p.endpoint_id
+				ORDER BY endpoint_id LIMIT 1)
 			FROM pending p WHERE p.endpoint_id IS NOT NULL
 		)
 		SELECT p.endpoint_id FROM pending p
@@ -126,7 +127,8 @@ func (tx *Tx) CountAttempts(ctx context.Context, health []EndpointHealth) error 
 			last_success_at = coalesce(h.success, e.last_success_at),
 			last_failure_at = CASE WHEN h.failures = 0 THEN e.last_failure_at ELSE h.at END,
 			last_status_code = nullif(h.code, 0), last_error_class = nullif(h.class, ''), gone = h.code = 410
-		FROM unnest($1::uuid[], $2::int[], $3::timestamptz[], $4::int[], $5::text[], $6::timestamptz[], $7::timestamptz[]) AS h (id, failures, at, code, class, success, failing)
+		FROM unnest($1::uuid[], $2::int[], $3::timestamptz[], $4::int[], $5::text[], $6::timestamptz[], $7::timestamptz[]) AS h (id,
+			failures, at, code, class, success, failing)
 		WHERE e.id = h.id`,
 		pq.Array(ids), pq.Array(failures), pq.Array(ats), pq.Array(codes), pq.Array(classes), pq.Array(successes), pq.Array(failing))
 	if err != nil {
@@ -138,7 +140,8 @@ func (tx *Tx) CountAttempts(ctx context.Context, health []EndpointHealth) error 
 		FROM unnest($1::uuid[], $2::timestamptz[], $3::bigint[], $4::bigint[], $5::text[]) AS h (id, at, attempts, delivered, times)
 		ON CONFLICT (endpoint_id, day) DO UPDATE SET
 			attempts = e.attempts + excluded.attempts, delivered = e.delivered + excluded.delivered,
-			times = ARRAY(SELECT coalesce(a, 0) + coalesce(b, 0) FROM unnest(e.times, excluded.times) WITH ORDINALITY AS t (a, b, n) ORDER BY n)`,
+			times = ARRAY(SELECT coalesce(a, 0) + coalesce(b, 0) FROM unnest(e.times, excluded.times) WITH ORDINALITY AS t (a, b, n)
+				ORDER BY n)`,
 		pq.Array(ids), pq.Array(ats), pq.Array(attempts), pq.Array(delivered), pq.Array(times))
 	return wrap(err, "count attempts of endpoints")
 }
@@ -146,7 +149,8 @@ func (tx *Tx) CountAttempts(ctx context.Context, health []EndpointHealth) error 
 // EndpointMonths returns the attempts at the endpoints within
 // domain.EndpointDays, today included. An endpoint without attempts is left
 // out.
-func (q *Queries) EndpointMonths(ctx context.Context, endpoints []domain.EndpointID, now time.Time) (map[domain.EndpointID]*domain.EndpointMonth, error) {
+func (q *Queries) EndpointMonths(ctx context.Context, endpoints []domain.EndpointID,
+	now time.Time) (map[domain.EndpointID]*domain.EndpointMonth, error) {
 	ids := make([]string, len(endpoints))
 	for i, id := range endpoints {
 		ids[i] = id.UUID.String()
@@ -175,6 +179,7 @@ func (q *Queries) EndpointMonths(ctx context.Context, endpoints []domain.Endpoin
 func (q *Queries) DeleteEndpointDays(ctx context.Context, before time.Time, limit int) (int, error) {
 	result, err := q.exec(ctx, `
 		DELETE FROM endpoint_day WHERE (endpoint_id, day) IN (
-			SELECT endpoint_id, day FROM endpoint_day WHERE day < $1::date ORDER BY day LIMIT $2 FOR UPDATE SKIP LOCKED)`, day(before), limit)
+			SELECT endpoint_id, day FROM endpoint_day WHERE day < $1::date ORDER BY day
+				LIMIT $2 FOR UPDATE SKIP LOCKED)`, day(before), limit)
 	return affected(result, err, "delete days of endpoints")
 }

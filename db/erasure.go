@@ -29,7 +29,8 @@ func (tx *Tx) LockSession(ctx context.Context, scope domain.Scope, id domain.Ses
 func (tx *Tx) EraseSession(ctx context.Context, session *domain.Session, e *domain.Erasure) ([]domain.DocumentID, error) {
 	_, err := tx.exec(ctx, `
 		UPDATE session SET status = $3, cancelled_at = $4, customer_email = $5, customer_name = NULL, reference_id = NULL,
-			webhook_url = NULL, return_url = NULL, metadata = '{}', customer_erased_at = $2, pdf_sha256 = NULL, pdf_signer = NULL, pdf_signer_issuer = NULL,
+			webhook_url = NULL, return_url = NULL, metadata = '{}', customer_erased_at = $2, pdf_sha256 = NULL, pdf_signer = NULL,
+				pdf_signer_issuer = NULL,
 			data_erased_at = coalesce(data_erased_at, $2), erased_at = coalesce(erased_at, $2)
 		WHERE id = $1`, session.ID, e.At, session.Status, session.CancelledAt, domain.ErasedEmail)
 	if err != nil {
@@ -53,10 +54,12 @@ func (tx *Tx) EraseSession(ctx context.Context, session *domain.Session, e *doma
 			emails AS (DELETE FROM link_email WHERE session_id = $1),
 			emailed AS (DELETE FROM link_delivery WHERE session_id = $1),
 			unsealed AS (DELETE FROM unsealed_session WHERE session_id = $1),
-			sections AS (DELETE FROM section WHERE session_id = $1 RETURNING answers IS NOT NULL OR draft IS NOT NULL OR prefill IS NOT NULL AS filled),
+			sections AS (DELETE FROM section WHERE session_id = $1 RETURNING answers IS NOT NULL OR draft IS NOT NULL
+				OR prefill IS NOT NULL AS filled),
 			pdfs AS (DELETE FROM statement_pdf WHERE session_id = $1 RETURNING 1),
 			deliveries AS (DELETE FROM delivery WHERE event_id IN (SELECT id FROM event WHERE session_id = $1) RETURNING 1)
-		SELECT (SELECT count(*) FROM sections WHERE filled) AS sections, (SELECT count(*) FROM pdfs) AS pdfs, (SELECT count(*) FROM deliveries) AS deliveries`,
+		SELECT (SELECT count(*) FROM sections WHERE filled) AS sections, (SELECT count(*) FROM pdfs) AS pdfs, (SELECT count(*)
+			FROM deliveries) AS deliveries`,
 		session.ID)
 	return documents, wrap(err, "erase answers, PDF and webhooks")
 }
@@ -71,15 +74,18 @@ func (tx *Tx) LockEvents(ctx context.Context, session domain.SessionID) ([]domai
 
 // ReplaceEvent replaces an event's body and destination.
 func (tx *Tx) ReplaceEvent(ctx context.Context, e *domain.Event) error {
-	result, err := tx.exec(ctx, `UPDATE event SET body = $2, url = $3, endpoint_id = $4 WHERE id = $1`, e.ID, e.Body, e.URL, e.EndpointID)
+	result, err := tx.exec(ctx, `UPDATE event SET body = $2, url = $3, endpoint_id = $4 WHERE id = $1`, e.ID, e.Body, e.URL,
+		e.EndpointID)
 	return changedOne(result, err, "replace event")
 }
 
 // InsertErasure stores a receipt.
 func (tx *Tx) InsertErasure(ctx context.Context, e *domain.Erasure) error {
 	_, err := tx.execNamed(ctx, `
-		INSERT INTO erasure (id, account_id, livemode, session_id, at, by_kind, by_name, former_status, sections, documents, pdfs, events, deliveries)
-		VALUES (:id, :account_id, :livemode, :session_id, :at, :by_kind, :by_name, :former_status, :sections, :documents, :pdfs, :events, :deliveries)`, e)
+		INSERT INTO erasure (id, account_id, livemode, session_id, at, by_kind, by_name, former_status, sections, documents, pdfs,
+			events, deliveries)
+		VALUES (:id, :account_id, :livemode, :session_id, :at, :by_kind, :by_name, :former_status, :sections, :documents, :pdfs,
+			:events, :deliveries)`, e)
 	return wrap(err, "insert erasure")
 }
 

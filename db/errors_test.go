@@ -39,9 +39,10 @@ func TestUnavailable(t *testing.T) {
 		"a full disk":                     {&pq.Error{Code: "53100"}, true},
 		"a server that takes no writes":   {&pq.Error{Code: CodeReadOnlyTransaction}, true},
 		"a lost connection":               {&net.OpError{Op: "read", Err: io.EOF}, true},
-		"a lost commit":                   {fmt.Errorf("%w (%w)", domain.ErrOutcomeUnknown, &net.OpError{Op: "read", Err: io.EOF}), false},
-		"data that are refused":           {&pq.Error{Code: "23505"}, false},
-		"a mistake of ours":               {&pq.Error{Code: "42P01"}, false},
+		"a lost commit": {fmt.Errorf("%w (%w)", domain.ErrOutcomeUnknown, &net.OpError{Op: "read", Err: io.EOF}),
+			false},
+		"data that are refused": {&pq.Error{Code: "23505"}, false},
+		"a mistake of ours":     {&pq.Error{Code: "42P01"}, false},
 	} {
 		if got := errors.Is(wrap(of.err, "test"), domain.ErrUnavailable); got != of.want {
 			t.Errorf("%s, %v: unavailable %t, want %t", name, of.err, got, of.want)

@@ -51,7 +51,8 @@ func (q *Queries) Events(ctx context.Context, session domain.SessionID) ([]domai
 // FindEvent returns one of the scope's events, or ErrNotFound.
 func (q *Queries) FindEvent(ctx context.Context, scope domain.Scope, id domain.EventID) (*domain.Event, error) {
 	var e domain.Event
-	err := q.get(ctx, &e, `SELECT `+eventColumns+` FROM event WHERE id = $1 AND account_id = $2 AND livemode = $3`, id, scope.AccountID, scope.Livemode)
+	err := q.get(ctx, &e, `SELECT `+eventColumns+` FROM event WHERE id = $1 AND account_id = $2 AND livemode = $3`, id,
+		scope.AccountID, scope.Livemode)
 	return &e, wrap(err, "find event")
 }
 
@@ -82,7 +83,8 @@ func (d *DB) DeleteEvents(ctx context.Context, before time.Time, limit int) (n i
 }
 
 // InsertTestEvent stores the result of a test event, as JSON.
-func (q *Queries) InsertTestEvent(ctx context.Context, id domain.DeliveryID, account domain.AccountID, content []byte, now time.Time) error {
+func (q *Queries) InsertTestEvent(ctx context.Context, id domain.DeliveryID, account domain.AccountID, content []byte,
+	now time.Time) error {
 	_, err := q.exec(ctx, `
 		INSERT INTO test_event (id, account_id, content, created_at) VALUES ($1, $2, $3, $4)`, id, account, string(content), now)
 	return wrap(err, "insert test event")
@@ -90,7 +92,8 @@ func (q *Queries) InsertTestEvent(ctx context.Context, id domain.DeliveryID, acc
 
 // TestEvent returns the result of an account's test event that was sent after
 // since, or ErrNotFound.
-func (q *Queries) TestEvent(ctx context.Context, id domain.DeliveryID, account domain.AccountID, since time.Time) (content []byte, err error) {
+func (q *Queries) TestEvent(ctx context.Context, id domain.DeliveryID, account domain.AccountID, since time.Time) (content []byte,
+	err error) {
 	err = q.get(ctx, &content, `
 		SELECT content FROM test_event WHERE id = $1 AND account_id = $2 AND created_at > $3`, id, account, since)
 	return content, wrap(err, "get test event")

@@ -23,7 +23,8 @@ func (q *Queries) EventRange(ctx context.Context, scope domain.Scope) (first, la
 
 // EventFeed returns up to limit of the scope's events with numbers above after
 // and up to last, in their order; of one type and one session, where given.
-func (q *Queries) EventFeed(ctx context.Context, scope domain.Scope, f domain.EventFilter, last int64, limit int) ([]domain.FeedEvent, error) {
+func (q *Queries) EventFeed(ctx context.Context, scope domain.Scope, f domain.EventFilter, last int64,
+	limit int) ([]domain.FeedEvent, error) {
 	l := list{columns: "*", order: "sequence"}
 	l.scope(scope)
 	filter(&l.conditions, domain.EventFilters, &f)
@@ -48,7 +49,8 @@ func (q *Queries) EventFeed(ctx context.Context, scope domain.Scope, f domain.Ev
 
 // EventPage returns up to limit of the scope's events that match the search,
 // newest first, with the states of their deliveries. Their bodies are left out.
-func (q *Queries) EventPage(ctx context.Context, scope domain.Scope, f domain.EventSearch, limit int) ([]domain.FeedEvent, error) {
+func (q *Queries) EventPage(ctx context.Context, scope domain.Scope, f domain.EventSearch,
+	limit int) ([]domain.FeedEvent, error) {
 	l := list{columns: "id, session_id, sequence, type, created_at", order: "sequence DESC"}
 	l.scope(scope)
 	if f.Before > 0 {

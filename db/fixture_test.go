@@ -121,7 +121,8 @@ func (s *store) counted() []dayCount {
 	s.Helper()
 	var out []dayCount
 	s.ok(s.Raw().SelectContext(s.ctx, &out, `
-		SELECT account_id, livemode, day, day + ahead AS local, sum(created)::bigint AS created, sum(pending)::bigint AS pending, sum(in_progress)::bigint AS in_progress,
+		SELECT account_id, livemode, day, day + ahead AS local, sum(created)::bigint AS created, sum(pending)::bigint AS pending,
+			sum(in_progress)::bigint AS in_progress,
 			sum(completed)::bigint AS completed, sum(expired)::bigint AS expired, sum(cancelled)::bigint AS cancelled,
 			trim_scale(sum(completion_seconds))::text AS seconds, sum(completed_that_day)::bigint AS that_day
 		FROM session_count GROUP BY 1, 2, 3, 4
@@ -138,7 +139,8 @@ func (s *store) recounted() []dayCount {
 			count(*) FILTER (WHERE status = 'expired') AS expired, count(*) FILTER (WHERE status = 'cancelled') AS cancelled,
 			trim_scale(coalesce(sum(seconds), 0))::text AS seconds, sum(that_day) AS that_day
 		FROM (
-			SELECT account_id, livemode, s.created_at::date AS day, (s.created_at AT TIME ZONE time_zone)::date AS local, status, extract(epoch FROM completed_at - s.created_at) AS seconds, 0 AS that_day
+			SELECT account_id, livemode, s.created_at::date AS day, (s.created_at AT TIME ZONE time_zone)::date AS local, status,
+				extract(epoch FROM completed_at - s.created_at) AS seconds, 0 AS that_day
 			FROM session s JOIN account a ON a.id = account_id
 			UNION ALL
 			SELECT account_id, livemode, completed_at::date, (completed_at AT TIME ZONE time_zone)::date, NULL, 0, 1

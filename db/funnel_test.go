@@ -49,7 +49,8 @@ func (s *store) formRecounts() []string {
 			UNION ALL SELECT account_id, livemode, day, name, 'problem', unnest(problems), 0 FROM seen
 			UNION ALL SELECT account_id, livemode, day, '', 'reached', '', 0 FROM whole WHERE accessed_at IS NOT NULL
 			UNION ALL SELECT account_id, livemode, day, '', 'completed', '', 0 FROM whole WHERE completed_at IS NOT NULL
-			UNION ALL SELECT account_id, livemode, day, '', 'time ' || time_step(seconds), '', seconds FROM whole WHERE completed_at IS NOT NULL
+			UNION ALL SELECT account_id, livemode, day, '', 'time ' || time_step(seconds), '', seconds FROM whole
+				WHERE completed_at IS NOT NULL
 		)
 		SELECT concat_ws('|', account_id, livemode, day, name, figure, problem, count(*), sum(seconds))
 		FROM figures
@@ -167,7 +168,8 @@ func (s *store) checkFunnel(scope domain.Scope) {
 	s.ok(err)
 	counted := func(query string) (n int) {
 		s.Helper()
-		s.ok(s.Raw().GetContext(s.ctx, &n, query+` AND account_id = $1 AND livemode = $2 AND s.created_at >= $3::timestamptz - interval '12 hours'`,
+		s.ok(s.Raw().GetContext(s.ctx, &n,
+			query+` AND account_id = $1 AND livemode = $2 AND s.created_at >= $3::timestamptz - interval '12 hours'`,
 			scope.AccountID, scope.Livemode, first))
 		return n
 	}

@@ -37,7 +37,8 @@ func TestGrantIsAllOrNothing(t *testing.T) {
 	})
 	may := func(privilege string) (may bool) {
 		t.Helper()
-		if err := d.Raw().GetContext(t.Context(), &may, "SELECT has_table_privilege($1, 'audit_log', $2)", role, privilege); err != nil {
+		if err := d.Raw().GetContext(t.Context(), &may, "SELECT has_table_privilege($1, 'audit_log', $2)", role,
+			privilege); err != nil {
 			t.Fatal(err)
 		}
 		return may

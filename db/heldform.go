@@ -9,14 +9,16 @@ import (
 
 // HoldForm stores a sealed form until expires. The session keeps the newest
 // most forms. Returns ErrNotFound if the session has ended.
-func (tx *Tx) HoldForm(ctx context.Context, id domain.HeldFormID, session domain.StaffSessionID, sealed []byte, expires time.Time, most int) error {
+func (tx *Tx) HoldForm(ctx context.Context, id domain.HeldFormID, session domain.StaffSessionID, sealed []byte, expires time.Time,
+	most int) error {
 	// The lock makes forms of one session count each other.
 	result, err := tx.exec(ctx, `SELECT FROM staff_session WHERE id = $1 FOR NO KEY UPDATE`, session)
 	if err := changedOne(result, err, "lock staff session"); err != nil {
 		return err
 	}
 	if _, err := tx.exec(ctx, `
-		INSERT INTO held_form (id, staff_session_id, sealed, expires_at) VALUES ($1, $2, $3, $4)`, id, session, sealed, expires); err != nil {
+		INSERT INTO held_form (id, staff_session_id, sealed, expires_at)
+			VALUES ($1, $2, $3, $4)`, id, session, sealed, expires); err != nil {
 		return wrap(err, "hold form")
 	}
 	_, err = tx.exec(ctx, `
@@ -27,7 +29,8 @@ func (tx *Tx) HoldForm(ctx context.Context, id domain.HeldFormID, session domain
 
 // HeldForm returns a form that the session holds at now, nil if it was carried
 // out, and when it expires. Returns ErrNotFound if there is none.
-func (q *Queries) HeldForm(ctx context.Context, id domain.HeldFormID, session domain.StaffSessionID, now time.Time) (sealed []byte, expires time.Time, err error) {
+func (q *Queries) HeldForm(ctx context.Context, id domain.HeldFormID, session domain.StaffSessionID,
+	now time.Time) (sealed []byte, expires time.Time, err error) {
 	var row struct {
 		Sealed    []byte    `db:"sealed"`
 		ExpiresAt time.Time `db:"expires_at"`
@@ -39,7 +42,8 @@ func (q *Queries) HeldForm(ctx context.Context, id domain.HeldFormID, session do
 
 // TakeHeldForm returns the form and marks it as carried out. Returns
 // ErrNotFound if HeldForm has none, or if it was taken before.
-func (q *Queries) TakeHeldForm(ctx context.Context, id domain.HeldFormID, session domain.StaffSessionID, now time.Time) (sealed []byte, err error) {
+func (q *Queries) TakeHeldForm(ctx context.Context, id domain.HeldFormID, session domain.StaffSessionID,
+	now time.Time) (sealed []byte, err error) {
 	err = q.get(ctx, &sealed, `
 		UPDATE held_form SET sealed = NULL
 		FROM (SELECT id, sealed FROM held_form

@@ -31,7 +31,8 @@ func (tx *Tx) InsertDeliveries(ctx context.Context, deliveries []*domain.Deliver
 	err := tx.copyRows(ctx, "COPY delivery ("+deliveryColumns+") FROM STDIN", len(deliveries), func(i int) []any {
 		d := deliveries[i]
 		return []any{d.ID, d.AccountID, d.Livemode, d.EventID, d.EventType, d.EndpointID, d.SessionID, d.Sequence, d.URL, d.State,
-			d.Cycle, d.Attempts, d.AttemptsTotal, d.FirstAttemptAt, d.NextAttemptAt, d.FinishedAt, d.LastStatusCode, d.LastErrorClass, d.CreatedAt}
+			d.Cycle, d.Attempts, d.AttemptsTotal, d.FirstAttemptAt, d.NextAttemptAt, d.FinishedAt, d.LastStatusCode, d.LastErrorClass,
+			d.CreatedAt}
 	})
 	return wrap(err, "insert deliveries")
 }
@@ -40,7 +41,8 @@ func (tx *Tx) InsertDeliveries(ctx context.Context, deliveries []*domain.Deliver
 func (tx *Tx) InsertAttempts(ctx context.Context, attempts []domain.DeliveryAttempt) error {
 	err := tx.copyRows(ctx, "COPY delivery_attempt ("+attemptListColumns+") FROM STDIN", len(attempts), func(i int) []any {
 		a := &attempts[i]
-		return []any{a.DeliveryID, a.Number, a.StartedAt, a.DurationMS, a.StatusCode, a.ErrorClass, a.Error, string(a.RequestHeaders), a.Response}
+		return []any{a.DeliveryID, a.Number, a.StartedAt, a.DurationMS, a.StatusCode, a.ErrorClass, a.Error, string(a.RequestHeaders),
+			a.Response}
 	})
 	return wrap(err, "insert attempts")
 }

@@ -36,9 +36,10 @@ func (k IdempotencyKey) Hidden() IdempotencyKey {
 type StoredResponse struct {
 	Key         string `db:"key"`         // under which it is stored: the request's, or that one hidden
 	Fingerprint []byte `db:"fingerprint"` // SHA-256 of the request body; empty once its customer is erased
-	Meaning     []byte `db:"meaning"`     // a hash of what the body means; nil of requests to the previous release, and once its customer is erased
-	Status      int    `db:"status"`
-	Response    []byte `db:"response"` // sealed
+	// a hash of what the body means; nil of requests to the previous release, and once its customer is erased
+	Meaning  []byte `db:"meaning"`
+	Status   int    `db:"status"`
+	Response []byte `db:"response"` // sealed
 }
 
 // LockIdempotencyKey reports whether this transaction is the only one that
@@ -81,7 +82,8 @@ func (tx *Tx) StoreResponse(ctx context.Context, k IdempotencyKey, r *StoredResp
 		INSERT INTO idempotency_key (account_id, livemode, path, key, fingerprint, meaning, status, response, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 		ON CONFLICT (account_id, livemode, path, key) DO UPDATE SET
-			fingerprint = excluded.fingerprint, meaning = excluded.meaning, status = excluded.status, response = excluded.response, created_at = excluded.created_at`,
+			fingerprint = excluded.fingerprint, meaning = excluded.meaning, status = excluded.status, response = excluded.response,
+				created_at = excluded.created_at`,
 		k.AccountID, k.Livemode, k.Path, k.Key, r.Fingerprint, r.Meaning, r.Status, r.Response, now)
 	return wrap(err, "store response")
 }
@@ -135,7 +137,8 @@ func (tx *Tx) HideStoredResponse(ctx context.Context, k IdempotencyKey, response
 		return err
 	}
 	_, err := tx.exec(ctx, `
-		UPDATE idempotency_key SET key = $5, fingerprint = '', meaning = NULL, response = $6 WHERE account_id = $1 AND livemode = $2 AND path = $3 AND key = $4`,
+		UPDATE idempotency_key SET key = $5, fingerprint = '', meaning = NULL, response = $6 WHERE account_id = $1 AND livemode = $2
+			AND path = $3 AND key = $4`,
 		k.AccountID, k.Livemode, k.Path, k.Key, k.Hidden().Key, response)
 	return wrap(err, "hide stored response")
 }

@@ -8,7 +8,8 @@ import (
 )
 
 const invitationQuery = `
-	SELECT i.id, i.account_id, a.name AS account_name, i.email, i.role, i.may_download, i.invited_by, i.sender_id, i.created_at, i.expires_at
+	SELECT i.id, i.account_id, a.name AS account_name, i.email, i.role, i.may_download, i.invited_by, i.sender_id, i.created_at,
+		i.expires_at
 	FROM invitation i JOIN account a ON a.id = i.account_id`
 
 // PutInvitation stores an invitation. One to the same address of the account
@@ -57,11 +58,13 @@ func (q *Queries) SetInvitationToken(ctx context.Context, id domain.InvitationID
 
 // DeleteInvitation deletes an invitation of the account, accepted or revoked,
 // and returns it; ErrNotFound where there is none.
-func (tx *Tx) DeleteInvitation(ctx context.Context, account domain.AccountID, id domain.InvitationID) (*domain.Invitation, error) {
+func (tx *Tx) DeleteInvitation(ctx context.Context, account domain.AccountID, id domain.InvitationID) (*domain.Invitation,
+	error) {
 	var i domain.Invitation
 	err := tx.get(ctx, &i, `
 		DELETE FROM invitation i USING account a WHERE i.id = $1 AND i.account_id = $2 AND a.id = i.account_id
-		RETURNING i.id, i.account_id, a.name AS account_name, i.email, i.role, i.may_download, i.invited_by, i.sender_id, i.created_at, i.expires_at`, id, account)
+		RETURNING i.id, i.account_id, a.name AS account_name, i.email, i.role, i.may_download, i.invited_by, i.sender_id, i.created_at,
+			i.expires_at`, id, account)
 	return &i, wrap(err, "delete invitation")
 }
 

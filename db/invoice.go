@@ -109,7 +109,8 @@ func (q *Queries) InvoiceByNumber(ctx context.Context, number int64) (domain.Inv
 // UpdatePayment stores how the payment of a locked invoice stands.
 func (tx *Tx) UpdatePayment(ctx context.Context, i *domain.Invoice) error {
 	result, err := tx.execNamed(ctx, `
-		UPDATE invoice SET status = :status, failures = :failures, early_failures = :early_failures, failure_reason = :failure_reason, next_attempt_at = :next_attempt_at,
+		UPDATE invoice SET status = :status, failures = :failures, early_failures = :early_failures, failure_reason = :failure_reason,
+			next_attempt_at = :next_attempt_at,
 			settled_at = :settled_at, reference = :reference
 		WHERE id = :id`, i)
 	tx.announceInvoice(i)
@@ -138,7 +139,8 @@ func (tx *Tx) NoteReminders(ctx context.Context, now time.Time) ([]domain.Invoic
 	err := tx.all(ctx, &ids, `
 		WITH due AS MATERIALIZED (
 			SELECT id AS due_id FROM invoice
-			WHERE settled_at IS NULL AND reminded_at IS NULL AND due_at > $1 AND due_at <= $2 AND due_at - issued_at >= $3 * interval '1 second'
+			WHERE settled_at IS NULL AND reminded_at IS NULL AND due_at > $1 AND due_at <= $2
+				AND due_at - issued_at >= $3 * interval '1 second'
 			ORDER BY number LIMIT 100 FOR UPDATE SKIP LOCKED)
 		UPDATE invoice SET reminded_at = $1 FROM due WHERE id = due_id
 		RETURNING id`, now, now.Add(domain.ReminderBefore), int64(domain.ReminderTerms/time.Second))
@@ -151,7 +153,8 @@ func (tx *Tx) NoteReminders(ctx context.Context, now time.Time) ([]domain.Invoic
 func (tx *Tx) HasFailedInvoice(ctx context.Context, account domain.AccountID) (bool, error) {
 	var has bool
 	err := tx.get(ctx, &has, `
-		SELECT EXISTS (SELECT 1 FROM invoice WHERE account_id = $1 AND status = 'failed' AND failures - early_failures > $2)`, account, domain.PaymentRetries)
+		SELECT EXISTS (SELECT 1 FROM invoice WHERE account_id = $1 AND status = 'failed'
+			AND failures - early_failures > $2)`, account, domain.PaymentRetries)
 	return has, wrap(err, "look for failed invoices")
 }
 
@@ -177,7 +180,8 @@ type PaymentMethod struct {
 func (q *Queries) PaymentMethod(ctx context.Context, account domain.AccountID, provider string) (*PaymentMethod, error) {
 	var m PaymentMethod
 	err := q.get(ctx, &m, `
-		SELECT account_id, provider, customer_id, method_id, label FROM payment_method WHERE account_id = $1 AND provider = $2`, account, provider)
+		SELECT account_id, provider, customer_id, method_id, label FROM payment_method WHERE account_id = $1
+			AND provider = $2`, account, provider)
 	return &m, wrap(err, "get payment method")
 }
 
@@ -186,7 +190,8 @@ func (q *Queries) PaymentMethod(ctx context.Context, account domain.AccountID, p
 func (q *Queries) SetCustomer(ctx context.Context, m *PaymentMethod, former string) error {
 	_, err := q.exec(ctx, `
 		INSERT INTO payment_method AS m (account_id, provider, customer_id) VALUES ($1, $2, $3)
-		ON CONFLICT (account_id) DO UPDATE SET provider = excluded.provider, customer_id = excluded.customer_id, method_id = NULL, label = NULL
+		ON CONFLICT (account_id) DO UPDATE SET provider = excluded.provider, customer_id = excluded.customer_id, method_id = NULL,
+			label = NULL
 			WHERE m.provider <> excluded.provider OR m.customer_id = $4`, m.AccountID, m.Provider, m.CustomerID, former)
 	return wrap(err, "set customer")
 }
@@ -194,7 +199,8 @@ func (q *Queries) SetCustomer(ctx context.Context, m *PaymentMethod, former stri
 // SetPaymentMethod stores how the account with that customer at the provider
 // pays, and returns the account. ErrNotFound where there is none, or where it
 // pays by this method or a newer one already; at is when the method was made.
-func (tx *Tx) SetPaymentMethod(ctx context.Context, provider, customer, method, label string, at time.Time) (domain.AccountID, error) {
+func (tx *Tx) SetPaymentMethod(ctx context.Context, provider, customer, method, label string,
+	at time.Time) (domain.AccountID, error) {
 	var id domain.AccountID
 	err := tx.get(ctx, &id, `
 		UPDATE payment_method SET method_id = $3, label = $4, method_at = $5
@@ -206,7 +212,8 @@ func (tx *Tx) SetPaymentMethod(ctx context.Context, provider, customer, method, 
 // DropPaymentMethod forgets a method of payment that is no longer stored at the
 // provider, and returns its account and its label. Returns
 // ErrNotFound if no account has it.
-func (tx *Tx) DropPaymentMethod(ctx context.Context, provider, method string) (account domain.AccountID, label string, err error) {
+func (tx *Tx) DropPaymentMethod(ctx context.Context, provider, method string) (account domain.AccountID, label string,
+	err error) {
 	err = tx.row(ctx, `
 		UPDATE payment_method m SET method_id = NULL, label = NULL
 		FROM (SELECT account_id, label FROM payment_method WHERE provider = $1 AND method_id = $2 FOR UPDATE) was
@@ -265,14 +272,16 @@ type HeavyUse struct {
 func (q *Queries) HeavyUses(ctx context.Context, now time.Time) ([]HeavyUse, error) {
 	var out []HeavyUse
 	err := q.all(ctx, &out, `
-		SELECT s.account_id, s.billed_to AS period_start, s.plan_id, u.used, p.sessions_included AS included, coalesce(n.told, 0) AS told
+		SELECT s.account_id, s.billed_to AS period_start, s.plan_id, u.used, p.sessions_included AS included, coalesce(n.told,
+			0) AS told
 		FROM subscription s
 		JOIN plan p ON p.id = s.plan_id AND p.sessions_included IS NOT NULL
 		CROSS JOIN LATERAL (
 			SELECT coalesce(sum(sessions), 0) + CASE WHEN s.billed_to = s.started_at THEN s.carried_sessions ELSE 0 END AS used
 			FROM subscription_usage u WHERE u.account_id = s.account_id AND u.period_start = s.billed_to) u
 		CROSS JOIN LATERAL (
-			SELECT max(percent) AS told FROM usage_notice n WHERE n.account_id = s.account_id AND n.period_start = s.billed_to AND n.plan_id = s.plan_id) n
+			SELECT max(percent) AS told FROM usage_notice n WHERE n.account_id = s.account_id AND n.period_start = s.billed_to
+				AND n.plan_id = s.plan_id) n
 		WHERE s.closes_at IS NOT NULL AND (s.effective_at IS NULL OR s.effective_at > $2)
 			AND u.used * 100 >= p.sessions_included * $1`, domain.FirstUsageThreshold, now)
 	return out, wrap(err, "list heavy users")

@@ -87,7 +87,8 @@ func (q *Queries) KeyNetworks(ctx context.Context, scope domain.Scope, id domain
 
 // NewKeyNetworks returns the networks from which keys of the scope were first used
 // after since, if that was reported; the latest first.
-func (q *Queries) NewKeyNetworks(ctx context.Context, scope domain.Scope, since time.Time, limit int) ([]domain.KeyNetwork, error) {
+func (q *Queries) NewKeyNetworks(ctx context.Context, scope domain.Scope, since time.Time, limit int) ([]domain.KeyNetwork,
+	error) {
 	var out []domain.KeyNetwork
 	err := q.all(ctx, &out, `
 		SELECT n.key_id, n.network, n.address, n.first_at, n.last_at, n.requests, true AS new

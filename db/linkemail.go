@@ -74,7 +74,8 @@ func (q *Queries) ClaimLinkEmail(ctx context.Context, id domain.SessionID, kind 
 // Of a session that was erased nothing is stored.
 func (tx *Tx) SaveLinkEmail(ctx context.Context, session *domain.Session, e *domain.LinkEmail, lookAt *time.Time) error {
 	_, err := tx.exec(ctx, `
-		INSERT INTO link_email AS e (session_id, kind, state, tries, first_tried_at, ended_at, problem) VALUES ($1, $2, $3, $4, $5, $6, $7)
+		INSERT INTO link_email AS e (session_id, kind, state, tries, first_tried_at, ended_at, problem) VALUES ($1, $2, $3, $4, $5, $6,
+			$7)
 		ON CONFLICT (session_id, kind) DO UPDATE
 		SET state = $3, tries = $4, first_tried_at = $5, ended_at = $6, problem = $7
 		WHERE e.state IN ('queued', 'sending', 'unknown')`,

@@ -35,7 +35,8 @@ func (q *Queries) NoteLinkUse(ctx context.Context, id domain.SessionID, u domain
 		INSERT INTO link_use AS u (session_id, kind, user_agent, address, first_at, last_at)
 		SELECT id, $2, $3, $4, $5::timestamptz, $5::timestamptz FROM session
 		WHERE id = $1
-			AND NOT EXISTS (SELECT 1 FROM link_use WHERE session_id = $1 AND kind = $2 AND user_agent = $3 AND address = $4 AND (last_at > $7 OR times >= $8))
+			AND NOT EXISTS (SELECT 1 FROM link_use WHERE session_id = $1 AND kind = $2 AND user_agent = $3 AND address = $4
+				AND (last_at > $7 OR times >= $8))
 			AND (EXISTS (SELECT 1 FROM link_use WHERE session_id = $1 AND kind = $2 AND user_agent = $3 AND address = $4)
 				OR (SELECT count(*) FROM link_use WHERE session_id = $1) < $6 + 2)
 		ON CONFLICT (session_id, kind, user_agent, address) DO UPDATE SET times = u.times + 1, last_at = excluded.last_at
@@ -66,6 +67,7 @@ func (q *Queries) RefusedRules(ctx context.Context, id domain.SessionID) ([]doma
 // returns how many.
 func (q *Queries) DeleteLinkUses(ctx context.Context, before time.Time, limit int) (int, error) {
 	result, err := q.exec(ctx, `
-		DELETE FROM link_use WHERE ctid = ANY (ARRAY(SELECT ctid FROM link_use WHERE last_at < $1 ORDER BY last_at LIMIT $2))`, before, limit)
+		DELETE FROM link_use WHERE ctid = ANY (ARRAY(SELECT ctid FROM link_use WHERE last_at < $1 ORDER BY last_at
+			LIMIT $2))`, before, limit)
 	return affected(result, err, "delete link uses")
 }

@@ -34,7 +34,8 @@ func checkFilters[F any](s *store, filters []domain.Filter[F], tables ...string)
 		}
 		var columns int
 		s.ok(s.Raw().GetContext(s.ctx, &columns, `
-			SELECT count(*) FROM information_schema.columns WHERE table_schema = 'public' AND table_name = ANY (string_to_array($1, ' ')) AND column_name = $2`,
+			SELECT count(*) FROM information_schema.columns WHERE table_schema = 'public' AND table_name = ANY (string_to_array($1, ' '))
+				AND column_name = $2`,
 			strings.Join(tables, " "), one.Column))
 		if one.Column != "" && columns == 0 {
 			s.Errorf("%s: filter %s compares %s, which is no column", tables[0], one.Name, one.Column)

@@ -141,7 +141,8 @@ func TestMigrateWaitsForATableAlone(t *testing.T) {
 			t.Fatalf("migrated although the table is in use: %v", err)
 		default:
 		}
-		if err := d.Raw().Get(&waits, "SELECT EXISTS (SELECT FROM pg_locks JOIN pg_database d ON d.oid = database WHERE NOT granted AND relation = 'session'::regclass AND datname = current_database())"); err != nil {
+		if err := d.Raw().Get(&waits,
+			"SELECT EXISTS (SELECT FROM pg_locks JOIN pg_database d ON d.oid = database WHERE NOT granted AND relation = 'session'::regclass AND datname = current_database())"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -215,7 +216,8 @@ func TestMigrateNeedsExtensions(t *testing.T) {
 		t.Fatal(err)
 	}
 	u.User = url.User(role)
-	if err := db.Migrate(t.Context(), u.String()); err == nil || !strings.Contains(err.Error(), "permission denied to create extension") {
+	if err := db.Migrate(t.Context(), u.String()); err == nil || !strings.Contains(err.Error(),
+		"permission denied to create extension") {
 		t.Fatalf("migrating without the right to create extensions: %v", err)
 	}
 	run("CREATE EXTENSION pg_trgm")

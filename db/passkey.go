@@ -34,7 +34,8 @@ func (q *Queries) Passkeys(ctx context.Context, staff domain.StaffID) ([]domain.
 
 // UsePasskey notes that a passkey has signed in, and its new counter, and
 // returns its id; ErrNotFound if it was removed.
-func (tx *Tx) UsePasskey(ctx context.Context, staff domain.StaffID, credentialID, credential []byte, now time.Time) (id domain.PasskeyID, err error) {
+func (tx *Tx) UsePasskey(ctx context.Context, staff domain.StaffID, credentialID, credential []byte,
+	now time.Time) (id domain.PasskeyID, err error) {
 	err = tx.get(ctx, &id, `
 		UPDATE staff_passkey SET credential = $3, used_at = $4 WHERE credential_id = $2 AND staff_id = $1 RETURNING id`,
 		staff, credentialID, string(credential), now)
@@ -50,7 +51,8 @@ func (tx *Tx) DeletePasskey(ctx context.Context, staff domain.StaffID, id domain
 
 // InsertPasskeyChallenge stores what a passkey is asked to sign: for making one
 // by a staff user, or for signing in with a nil staff.
-func (q *Queries) InsertPasskeyChallenge(ctx context.Context, tokenHash []byte, staff *domain.StaffID, data []byte, expires time.Time) error {
+func (q *Queries) InsertPasskeyChallenge(ctx context.Context, tokenHash []byte, staff *domain.StaffID, data []byte,
+	expires time.Time) error {
 	_, err := q.exec(ctx, `
 		INSERT INTO passkey_challenge (token_hash, staff_id, data, expires_at) VALUES ($1, $2, $3, $4)`,
 		tokenHash, staff, string(data), expires)
@@ -59,7 +61,8 @@ func (q *Queries) InsertPasskeyChallenge(ctx context.Context, tokenHash []byte, 
 
 // TakePasskeyChallenge returns what was asked, once; ErrNotFound where it
 // wasn't, or not of this user, or too long ago.
-func (q *Queries) TakePasskeyChallenge(ctx context.Context, tokenHash []byte, staff *domain.StaffID, now time.Time) (data []byte, err error) {
+func (q *Queries) TakePasskeyChallenge(ctx context.Context, tokenHash []byte, staff *domain.StaffID, now time.Time) (data []byte,
+	err error) {
 	err = q.get(ctx, &data, `
 		DELETE FROM passkey_challenge WHERE token_hash = $1 AND staff_id IS NOT DISTINCT FROM $2::uuid AND expires_at > $3
 		RETURNING data`, tokenHash, staff, now)
@@ -71,6 +74,7 @@ func (q *Queries) TakePasskeyChallenge(ctx context.Context, tokenHash []byte, st
 func (q *Queries) DeletePasskeyChallenges(ctx context.Context, now time.Time, limit int) (int, error) {
 	result, err := q.exec(ctx, `
 		DELETE FROM passkey_challenge WHERE token_hash IN (
-			SELECT token_hash FROM passkey_challenge WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED)`, now, limit)
+			SELECT token_hash FROM passkey_challenge WHERE expires_at <= $1 ORDER BY expires_at
+				LIMIT $2 FOR UPDATE SKIP LOCKED)`, now, limit)
 	return affected(result, err, "delete passkey challenges")
 }

@@ -56,7 +56,8 @@ func TestRowsTouchedDontGrow(t *testing.T) {
 					}
 					return err
 				})
-				if all, err := measured.CountSessions(measured.ctx, measured.scope, f, start, 0); err != nil || found.Total > all || found.Total < all && !found.OrMore {
+				if all, err := measured.CountSessions(measured.ctx, measured.scope, f, start, 0); err != nil || found.Total > all ||
+					found.Total < all && !found.OrMore {
 					t.Errorf("search for %s: %d found, more: %t; there are %d, %v", name, found.Total, found.OrMore, all, err)
 				}
 			}
@@ -84,12 +85,15 @@ func fill(s *store) {
 	build := s.dropIndexes("session", "session_search", "session_count")
 	for scope, n := range map[domain.Scope]int{s.scope: manySessions, neighbour: manySessions / 10} {
 		_, err := s.Raw().ExecContext(s.ctx, `
-			INSERT INTO session (id, account_id, livemode, status, form_type, customer_email, reference_id, metadata, created_at, expires_at, completed_at, erased_at)
+			INSERT INTO session (id, account_id, livemode, status, form_type, customer_email, reference_id, metadata, created_at,
+				expires_at, completed_at, erased_at)
 			SELECT gen_random_uuid(), $1, false, status, 'financial_statement', 'customer' || n || '@example.com',
 				CASE WHEN n % 3 > 0 THEN 'REF ' || n END, '{}', created, CASE WHEN n <= $4 THEN $3 ELSE $3 + interval '30 days' END,
-				CASE WHEN status = 'completed' THEN created + interval '1 hour' END, CASE WHEN status = 'completed' AND created < $3 - interval '80 days' THEN $3 END
+				CASE WHEN status = 'completed' THEN created + interval '1 hour' END, CASE WHEN status = 'completed'
+					AND created < $3 - interval '80 days' THEN $3 END
 			FROM (SELECT n, $3::timestamptz - interval '2 years' * n / $2 AS created,
-				CASE WHEN n <= $4 THEN 'in_progress' WHEN n % 20 < 12 THEN 'completed' WHEN n % 20 < 16 THEN 'expired' WHEN n % 20 < 17 THEN 'cancelled'
+				CASE WHEN n <= $4 THEN 'in_progress' WHEN n % 20 < 12 THEN 'completed' WHEN n % 20 < 16 THEN 'expired'
+					WHEN n % 20 < 17 THEN 'cancelled'
 					WHEN n % 20 < 19 THEN 'in_progress' ELSE 'pending' END AS status
 				FROM generate_series(1, $2::int) n) s`,
 			scope.AccountID, n, start, manyOverdue)
@@ -98,12 +102,14 @@ func fill(s *store) {
 	build()
 	_, err := s.Raw().ExecContext(s.ctx, `
 		WITH kept AS (SELECT id, completed_at FROM session WHERE status = 'completed' AND erased_at IS NULL),
-			pdf AS (INSERT INTO statement_pdf (session_id, content, size_bytes, page_count, created_at) SELECT id, 'pdf', 3, 4, completed_at FROM kept)
+			pdf AS (INSERT INTO statement_pdf (session_id, content, size_bytes, page_count, created_at) SELECT id, 'pdf', 3, 4,
+				completed_at FROM kept)
 		INSERT INTO document (id, session_id, category, file_name, content_type, size_bytes, sha256, uploaded_at)
 		SELECT gen_random_uuid(), id, 'other', 'file', 'application/pdf', 3, sha256('x'), completed_at FROM kept`)
 	s.ok(err)
 	hasty := s.newScope("Hasty") // keeps files for 30 days, beside others who keep them for 90
-	_, err = s.Raw().ExecContext(s.ctx, "UPDATE account SET answer_days = 90, retention_days = CASE id WHEN $1 THEN 30 ELSE 90 END", hasty.AccountID)
+	_, err = s.Raw().ExecContext(s.ctx, "UPDATE account SET answer_days = 90, retention_days = CASE id WHEN $1 THEN 30 ELSE 90 END",
+		hasty.AccountID)
 	s.ok(err)
 	_, err = s.Raw().ExecContext(s.ctx, "ANALYZE")
 	s.ok(err)
@@ -140,11 +146,12 @@ func requests(s *store) map[string]func() error {
 	s.ok(s.Raw().GetContext(s.ctx, &id, "SELECT id FROM session WHERE account_id = $1 LIMIT 1", s.scope.AccountID))
 	after, before, soon := start.AddDate(0, -3, 0), start.AddDate(0, -1, 0), start.AddDate(0, 0, 60)
 	out := map[string]func() error{
-		"list":                    list(domain.SessionFilter{}),
-		"list by reference":       list(domain.SessionFilter{ReferenceID: "REF 100"}),
-		"list by no reference":    list(domain.SessionFilter{ReferenceID: "none"}),
-		"list by email":           list(domain.SessionFilter{CustomerEmail: "Customer7@example.com"}),
-		"list by all":             list(domain.SessionFilter{ReferenceID: "REF 100", CustomerEmail: "Customer7@example.com", Status: domain.Expired, CreatedAfter: &after, CreatedBefore: &before}),
+		"list":                 list(domain.SessionFilter{}),
+		"list by reference":    list(domain.SessionFilter{ReferenceID: "REF 100"}),
+		"list by no reference": list(domain.SessionFilter{ReferenceID: "none"}),
+		"list by email":        list(domain.SessionFilter{CustomerEmail: "Customer7@example.com"}),
+		"list by all": list(domain.SessionFilter{ReferenceID: "REF 100", CustomerEmail: "Customer7@example.com",
+			Status: domain.Expired, CreatedAfter: &after, CreatedBefore: &before}),
 		"list expiring":           list(domain.SessionFilter{ExpiresBefore: &soon}),
 		"list after":              list(domain.SessionFilter{CreatedAfter: &after}),
 		"list before":             list(domain.SessionFilter{CreatedBefore: &before}),
@@ -227,8 +234,10 @@ func requests(s *store) map[string]func() error {
 // searches are what staff look for: what hardly any session has, and what all have.
 func searches() map[string]domain.SessionFilter {
 	return map[string]domain.SessionFilter{
-		"a part of an address": {Search: "USTOMER19999@"}, "two parts": {Search: "ref customer19999"}, "a rare state": {Search: "customer19", Status: domain.Pending},
-		"what all have": {Search: "example.com"}, "a short word": {Search: "re"}, "nothing": {Search: "none"}, "a reference of one state": {Search: "ref 100", Status: domain.Expired},
+		"a part of an address": {Search: "USTOMER19999@"}, "two parts": {Search: "ref customer19999"},
+		"a rare state":  {Search: "customer19", Status: domain.Pending},
+		"what all have": {Search: "example.com"}, "a short word": {Search: "re"}, "nothing": {Search: "none"},
+		"a reference of one state": {Search: "ref 100", Status: domain.Expired},
 	}
 }
 

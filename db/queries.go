@@ -55,7 +55,8 @@ func (p patientPool) ExecContext(ctx context.Context, query string, args ...any)
 
 // inTime says so if err is the end of a request's patience.
 func inTime(ctx, patient context.Context, err error) error {
-	if err == nil || ctx.Err() != nil || !errors.Is(patient.Err(), context.DeadlineExceeded) || errors.Is(err, domain.ErrOutcomeUnknown) {
+	if err == nil || ctx.Err() != nil || !errors.Is(patient.Err(), context.DeadlineExceeded) ||
+		errors.Is(err, domain.ErrOutcomeUnknown) {
 		return err
 	}
 	return fmt.Errorf("%w: %w in time: %w", domain.ErrUnavailable, errNoAnswer, err)

@@ -28,7 +28,8 @@ const terminalState = `
 // FinishedSessions returns up to limit sessions that finished in that status
 // after the given session's place, until to, in the order of their finish. It
 // reads no more than it returns.
-func (q *Queries) FinishedSessions(ctx context.Context, status domain.Status, after FinishedSession, to time.Time, limit int) ([]FinishedSession, error) {
+func (q *Queries) FinishedSessions(ctx context.Context, status domain.Status, after FinishedSession, to time.Time,
+	limit int) ([]FinishedSession, error) {
 	column, own, err := finishColumn(status)
 	if err != nil {
 		return nil, err

@@ -16,7 +16,8 @@ func (tx *Tx) Redeliver(ctx context.Context, scope domain.Scope, id domain.Deliv
 	// Its event mustn't be deleted under it.
 	var event domain.EventID
 	err := tx.get(ctx, &event, `
-		SELECT id FROM event WHERE id = (SELECT event_id FROM delivery WHERE id = $1 AND account_id = $2 AND livemode = $3) FOR KEY SHARE`,
+		SELECT id FROM event WHERE id = (SELECT event_id FROM delivery WHERE id = $1 AND account_id = $2
+			AND livemode = $3) FOR KEY SHARE`,
 		id, scope.AccountID, scope.Livemode)
 	if err != nil {
 		return nil, wrap(err, "redeliver")
@@ -24,7 +25,8 @@ func (tx *Tx) Redeliver(ctx context.Context, scope domain.Scope, id domain.Deliv
 	var out domain.Delivery
 	err = tx.get(ctx, &out, `
 		UPDATE delivery SET next_attempt_at = $4, state = 'pending', finished_at = NULL,
-			cycle = cycle + (state <> 'pending' OR coalesce(lease_until > now(), false))::int, attempts = CASE WHEN state = 'pending' THEN attempts ELSE 0 END,
+			cycle = cycle + (state <> 'pending' OR coalesce(lease_until > now(), false))::int, attempts = CASE
+				WHEN state = 'pending' THEN attempts ELSE 0 END,
 			redelivery_id = CASE WHEN state = 'pending' THEN redelivery_id END
 		WHERE id = $1 AND account_id = $2 AND livemode = $3
 		RETURNING `+deliveryColumns, id, scope.AccountID, scope.Livemode, now)
@@ -34,7 +36,8 @@ func (tx *Tx) Redeliver(ctx context.Context, scope domain.Scope, id domain.Deliv
 
 // CancelDelivery cancels a pending delivery of the scope at now. Returns ErrState
 // if it isn't pending.
-func (tx *Tx) CancelDelivery(ctx context.Context, scope domain.Scope, id domain.DeliveryID, now time.Time) (*domain.Delivery, error) {
+func (tx *Tx) CancelDelivery(ctx context.Context, scope domain.Scope, id domain.DeliveryID,
+	now time.Time) (*domain.Delivery, error) {
 	var out domain.Delivery
 	err := tx.get(ctx, &out, `
 		UPDATE delivery SET state = 'cancelled', next_attempt_at = NULL, finished_at = $4
@@ -57,7 +60,8 @@ func redelivered(f domain.DeliveryFilter) []deliverySource {
 // CountFailed returns how many deliveries of the scope a redelivery with the filter,
 // started now, would be about, to each endpoint, most first. Only the first are
 // counted, up to limit, 0 for all.
-func (q *Queries) CountFailed(ctx context.Context, scope domain.Scope, f domain.DeliveryFilter, limit int) ([]domain.FailedAt, error) {
+func (q *Queries) CountFailed(ctx context.Context, scope domain.Scope, f domain.DeliveryFilter,
+	limit int) ([]domain.FailedAt, error) {
 	c := deliveryConditions(scope, f)
 	if err := q.boundSequence(ctx, scope, f, c); err != nil {
 		return nil, err
@@ -111,7 +115,8 @@ const redeliveryColumns = `id, account_id, livemode, since, until, endpoint_id, 
 // and sets how many they are.
 func (tx *Tx) InsertRedelivery(ctx context.Context, r *domain.Redelivery, f domain.DeliveryFilter) error {
 	_, err := tx.exec(ctx, `
-		INSERT INTO redelivery (id, account_id, livemode, since, until, endpoint_id, type, status, rate, state, matched, paced_until, created_by, created_at)
+		INSERT INTO redelivery (id, account_id, livemode, since, until, endpoint_id, type, status, rate, state, matched, paced_until,
+			created_by, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, clock_timestamp(), $11, $12)`,
 		r.ID, r.AccountID, r.Livemode, r.Since, r.Until, r.EndpointID, r.EventType, r.Status, r.Rate, r.State, r.CreatedBy, r.CreatedAt)
 	if err != nil {
@@ -161,10 +166,12 @@ func (q *Queries) Redeliveries(ctx context.Context, scope domain.Scope, limit in
 // StopRedelivery stops a running redelivery of the scope at now and returns it.
 // After the commit it makes no delivery pending. Call ForgetRedeliveryItems to
 // delete the items that are left. Returns ErrState if it doesn't run.
-func (tx *Tx) StopRedelivery(ctx context.Context, scope domain.Scope, id domain.RedeliveryID, now time.Time) (*domain.Redelivery, error) {
+func (tx *Tx) StopRedelivery(ctx context.Context, scope domain.Scope, id domain.RedeliveryID,
+	now time.Time) (*domain.Redelivery, error) {
 	var r domain.Redelivery
 	err := tx.get(ctx, &r, `
-		UPDATE redelivery SET state = 'stopped', finished_at = $4 WHERE id = $1 AND account_id = $2 AND livemode = $3 AND state = 'running'
+		UPDATE redelivery SET state = 'stopped', finished_at = $4 WHERE id = $1 AND account_id = $2 AND livemode = $3
+			AND state = 'running'
 		RETURNING `+redeliveryColumns, id, scope.AccountID, scope.Livemode, now)
 	tx.Announce(scope, domain.DeliveryChanged, nil)
 	return &r, wrapChange(err, "stop redelivery")
@@ -174,7 +181,8 @@ func (tx *Tx) StopRedelivery(ctx context.Context, scope domain.Scope, id domain.
 // stopped: on its own, so that many items don't hold up the stop.
 func (q *Queries) ForgetRedeliveryItems(ctx context.Context, id domain.RedeliveryID) error {
 	_, err := q.exec(ctx, `
-		DELETE FROM redelivery_item WHERE redelivery_id = $1 AND EXISTS (SELECT 1 FROM redelivery WHERE id = $1 AND state <> 'running')`, id)
+		DELETE FROM redelivery_item WHERE redelivery_id = $1 AND EXISTS (SELECT 1 FROM redelivery WHERE id = $1
+			AND state <> 'running')`, id)
 	return wrap(err, "delete redelivery items")
 }
 

@@ -50,7 +50,8 @@ func TestRedeliverRestartsTheSchedule(t *testing.T) {
 	later := start.Add(time.Hour)
 	again, err := s.redeliver(d.ID, later)
 	s.ok(err)
-	if again.ID != d.ID || again.State != domain.DeliveryPending || again.Cycle != 2 || again.Attempts != 0 || again.AttemptsTotal != 1 || !again.NextAttemptAt.Equal(later) || again.FinishedAt != nil {
+	if again.ID != d.ID || again.State != domain.DeliveryPending || again.Cycle != 2 || again.Attempts != 0 ||
+		again.AttemptsTotal != 1 || !again.NextAttemptAt.Equal(later) || again.FinishedAt != nil {
 		t.Errorf("a failed one again: %+v", again)
 	}
 	next := later.Add(time.Minute)
@@ -184,7 +185,8 @@ func TestRetentionMeetsRedelivery(t *testing.T) {
 	}()
 	for waiting := false; !waiting; {
 		s.ok(s.Raw().GetContext(ctx, &waiting, `
-			SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%FOR KEY SHARE%')`))
+			SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+				AND query LIKE '%FOR KEY SHARE%')`))
 	}
 	s.ok(deleting.Commit())
 	s.missing("a delivery that retention was deleting", <-again)

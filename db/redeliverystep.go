@@ -110,10 +110,12 @@ func (tx *Tx) requeue(ctx context.Context, id domain.RedeliveryID, limit int, no
 			FOR KEY SHARE OF e SKIP LOCKED
 		), locked AS MATERIALIZED (
 			SELECT d.id FROM delivery d JOIN kept ON kept.delivery_id = d.id
-			WHERE CASE d.state WHEN 'failed' THEN true WHEN 'pending' THEN d.attempts > 0 AND (d.lease_until IS NULL OR d.lease_until <= now()) ELSE false END
+			WHERE CASE d.state WHEN 'failed' THEN true WHEN 'pending' THEN d.attempts > 0 AND (d.lease_until IS NULL
+				OR d.lease_until <= now()) ELSE false END
 			ORDER BY d.id FOR UPDATE OF d
 		), requeued AS (
-			UPDATE delivery d SET state = 'pending', cycle = cycle + 1, attempts = 0, next_attempt_at = $3, finished_at = NULL, redelivery_id = $1
+			UPDATE delivery d SET state = 'pending', cycle = cycle + 1, attempts = 0, next_attempt_at = $3, finished_at = NULL,
+				redelivery_id = $1
 			FROM locked WHERE d.id = locked.id
 			RETURNING d.endpoint_id
 		), dealt AS (

@@ -32,7 +32,8 @@ func (s *store) step(r *domain.Redelivery) db.RedeliveryStep {
 // pass lets so much time pass for a redelivery's rate.
 func (s *store) pass(r *domain.Redelivery, d time.Duration) {
 	s.Helper()
-	s.ok(second(s.Raw().ExecContext(s.ctx, `UPDATE redelivery SET paced_until = clock_timestamp() - $2 * interval '1 microsecond' WHERE id = $1`, r.ID, d.Microseconds())))
+	s.ok(second(s.Raw().ExecContext(s.ctx,
+		`UPDATE redelivery SET paced_until = clock_timestamp() - $2 * interval '1 microsecond' WHERE id = $1`, r.ID, d.Microseconds())))
 }
 
 func (s *store) progress(r *domain.Redelivery) *domain.Redelivery {
@@ -71,7 +72,8 @@ func (s *store) outcome(r *domain.Redelivery, most int) string {
 	s.Helper()
 	got, err := s.RedeliveryOutcome(s.ctx, r.ID, most)
 	s.ok(err)
-	return fmt.Sprintf("%d pending, %d delivered, %d failed, %d cancelled", got[domain.DeliveryPending], got[domain.DeliveryDelivered], got[domain.DeliveryFailed], got[domain.DeliveryCancelled])
+	return fmt.Sprintf("%d pending, %d delivered, %d failed, %d cancelled", got[domain.DeliveryPending],
+		got[domain.DeliveryDelivered], got[domain.DeliveryFailed], got[domain.DeliveryCancelled])
 }
 
 func TestRedeliveryOutcome(t *testing.T) {
@@ -121,7 +123,8 @@ func TestRedeliveryIsPaced(t *testing.T) {
 	}
 	s.pass(r, 500*time.Millisecond)
 	step := s.step(r)
-	if got := s.progress(r); got.Requeued < 2 || got.Requeued > 4 || step.Ended || len(step.Endpoints) != 1 || step.Endpoints[0] != failed[0].EndpointID {
+	if got := s.progress(r); got.Requeued < 2 || got.Requeued > 4 || step.Ended || len(step.Endpoints) != 1 ||
+		step.Endpoints[0] != failed[0].EndpointID {
 		t.Errorf("after half a second at 5 a second: %+v, %+v", got, step)
 	}
 	if first := s.get(failed[0].ID); first.State != domain.DeliveryPending || first.Cycle != 2 {
@@ -194,7 +197,8 @@ func TestRedeliveryIsStopped(t *testing.T) {
 	s.ok(s.stop(s.scope, r.ID))
 	s.refused("stopping twice", s.stop(s.scope, r.ID))
 	s.pass(r, 2*time.Second)
-	if step := s.step(r); !step.Ended || s.get(failed[0].ID).State != domain.DeliveryFailed || s.progress(r).State != domain.RedeliveryStopped {
+	if step := s.step(r); !step.Ended || s.get(failed[0].ID).State != domain.DeliveryFailed || s.progress(r).
+		State != domain.RedeliveryStopped {
 		t.Errorf("a step after the stop: %+v", step)
 	}
 }
@@ -282,7 +286,8 @@ func TestStepIsCutOff(t *testing.T) {
 		t.Error("a step that was cut off says nothing")
 	}
 	s.ok(blocker.Rollback())
-	if got := s.progress(r); got.Requeued != 0 || got.State != domain.RedeliveryRunning || s.get(failed[0].ID).State != domain.DeliveryFailed {
+	if got := s.progress(r); got.Requeued != 0 || got.State != domain.RedeliveryRunning || s.get(failed[0].ID).
+		State != domain.DeliveryFailed {
 		t.Errorf("after a step that was cut off: %+v", got)
 	}
 	if step := s.step(r); !step.Ended || s.progress(r).Requeued != 3 {
@@ -320,7 +325,8 @@ func TestWaitingAreSentAgain(t *testing.T) {
 	for _, d := range []*domain.Delivery{waiting, claimed} {
 		s.record(d, 1, domain.DeliveryPending, &next)
 	}
-	s.ok(second(s.Raw().ExecContext(s.ctx, `UPDATE delivery SET lease_until = now() + interval '1 minute' WHERE id = $1`, claimed.ID)))
+	s.ok(second(s.Raw().ExecContext(s.ctx, `UPDATE delivery SET lease_until = now() + interval '1 minute' WHERE id = $1`,
+		claimed.ID)))
 	since := start.Add(-time.Hour)
 	f := domain.DeliveryFilter{Since: &since, Failing: true}
 	if n := s.countFailed(f); n != 2 {

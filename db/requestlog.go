@@ -35,14 +35,16 @@ const requestReach sqlText = "5000"
 // filter, newest first: those before the given one, nil for the newest. Where
 // it gave up after RequestReach lines that hardly match, reached is the last
 // it looked at.
-func (q *Queries) APIRequests(ctx context.Context, scope domain.Scope, f domain.RequestFilter, before *domain.RequestID, limit int) (out []domain.APIRequest, reached *domain.RequestID, err error) {
+func (q *Queries) APIRequests(ctx context.Context, scope domain.Scope, f domain.RequestFilter, before *domain.RequestID,
+	limit int) (out []domain.APIRequest, reached *domain.RequestID, err error) {
 	if f.Codes != nil && len(f.Codes) == 0 {
 		return nil, nil, nil
 	}
 	l, rest := newRequestList(scope, &f, before)
 	known := len(l.args)
 	if len(rest) == 0 {
-		err := q.all(ctx, &out, "SELECT * FROM ("+l.looked(apiRequestColumns)+") looked ORDER BY id DESC LIMIT "+l.arg(limit), l.args...)
+		err := q.all(ctx, &out, "SELECT * FROM ("+l.looked(apiRequestColumns)+") looked ORDER BY id DESC LIMIT "+l.arg(limit),
+			l.args...)
 		return out, nil, wrap(err, "list API requests")
 	}
 	columns, clauses := sqlText("id"), []sqlText(nil)
@@ -63,7 +65,8 @@ func (q *Queries) APIRequests(ctx context.Context, scope domain.Scope, f domain.
 	}
 	var last []domain.RequestID
 	l.args = l.args[:known]
-	err = q.all(ctx, &last, "SELECT id FROM ("+l.looked("id")+") looked ORDER BY id DESC LIMIT 1 OFFSET "+l.arg(domain.RequestReach-1), l.args...)
+	err = q.all(ctx, &last, "SELECT id FROM ("+l.looked("id")+") looked ORDER BY id DESC LIMIT 1 OFFSET "+
+		l.arg(domain.RequestReach-1), l.args...)
 	if len(last) > 0 {
 		reached = &last[0]
 	}
@@ -91,7 +94,8 @@ func newRequestList(scope domain.Scope, f *domain.RequestFilter, before *domain.
 	if f.Key != nil && f.Codes == nil {
 		// All lines of a key are of its scope. The scope is checked nevertheless.
 		l.add("key_id =", *f.Key)
-		rest = append(rest, apiRequestClause{"account_id", "account_id =", scope.AccountID}, apiRequestClause{"livemode", "livemode =", scope.Livemode})
+		rest = append(rest, apiRequestClause{"account_id", "account_id =", scope.AccountID}, apiRequestClause{"livemode", "livemode =",
+			scope.Livemode})
 	} else {
 		l.scope(scope)
 	}
@@ -144,7 +148,8 @@ func (q *Queries) DeleteAPIRequests(ctx context.Context, before time.Time, limit
 		WITH RECURSIVE caller AS (
 			(SELECT key_id FROM api_request ORDER BY key_id LIMIT 1)
 			UNION ALL
-			SELECT (SELECT key_id FROM api_request r WHERE r.key_id > c.key_id ORDER BY key_id LIMIT 1) FROM caller c WHERE c.key_id IS NOT NULL
+			SELECT (SELECT key_id FROM api_request r WHERE r.key_id > c.key_id ORDER BY key_id LIMIT 1) FROM caller c
+				WHERE c.key_id IS NOT NULL
 		)
 		DELETE FROM api_request WHERE ctid = ANY (ARRAY (
 			SELECT old.line FROM caller c CROSS JOIN LATERAL (
@@ -164,7 +169,8 @@ func (q *Queries) CalledRoutes(ctx context.Context, scope domain.Scope) ([]strin
 	var out []string
 	err := q.all(ctx, &out, `
 		SELECT DISTINCT method || ' ' || route FROM (
-			SELECT method, route, status FROM api_request WHERE account_id = $1 AND livemode = $2 ORDER BY id DESC LIMIT `+calledReach+`) latest
+			SELECT method, route, status FROM api_request WHERE account_id = $1 AND livemode = $2 ORDER BY id DESC
+				LIMIT `+calledReach+`) latest
 		WHERE status < 300`, scope.AccountID, scope.Livemode)
 	return out, wrap(err, "list called routes")
 }

@@ -43,7 +43,8 @@ func TestAPIRequests(t *testing.T) {
 			r.SessionID, r.DocumentID = &session, &document
 		}
 	})
-	other := domain.APIRequest{ID: domain.NewRequestID(start), AccountID: s.scope.AccountID, Livemode: !s.scope.Livemode, KeyID: key, Status: 200}
+	other := domain.APIRequest{ID: domain.NewRequestID(start), AccountID: s.scope.AccountID, Livemode: !s.scope.Livemode, KeyID: key,
+		Status: 200}
 	s.ok(s.InsertAPIRequests(s.ctx, []domain.APIRequest{other}))
 
 	from, to := start.Add(2*time.Second), start.Add(5*time.Second)
@@ -90,7 +91,8 @@ func TestAPIRequests(t *testing.T) {
 	}
 	got, err := s.APIRequest(s.ctx, s.scope, lines[3].ID)
 	s.ok(err)
-	if fmt.Sprint(*got.SessionID, *got.DocumentID) != fmt.Sprint(session, document) || !got.Replayed || got.DurationUS != 1500 || !got.At().Equal(start.Add(3*time.Second).Truncate(time.Millisecond)) {
+	if fmt.Sprint(*got.SessionID, *got.DocumentID) != fmt.Sprint(session, document) || !got.Replayed || got.DurationUS != 1500 ||
+		!got.At().Equal(start.Add(3*time.Second).Truncate(time.Millisecond)) {
 		t.Errorf("read back: %+v", got)
 	}
 	_, err = s.APIRequest(s.ctx, s.scope, other.ID)
@@ -118,7 +120,8 @@ func TestAPIRequestsGiveUp(t *testing.T) {
 	if len(page) != 1 || page[0].ID != lines[2].ID || reached != nil {
 		t.Errorf("further back: %d found, given up at %v; want line 2", len(page), reached)
 	}
-	if page, reached, err = s.APIRequests(s.ctx, s.scope, domain.RequestFilter{Method: "GET"}, nil, 10); err != nil || len(page) != 10 || reached != nil {
+	if page, reached, err = s.APIRequests(s.ctx, s.scope, domain.RequestFilter{Method: "GET"}, nil, 10); err != nil ||
+		len(page) != 10 || reached != nil {
 		t.Errorf("what matches often: %d, given up at %v, %v", len(page), reached, err)
 	}
 }

@@ -12,9 +12,10 @@ import (
 // time, of which the first is spelled differently (ADR 23): else that of all accounts'
 // ends is chosen, which leads through what others keep for longer.
 var retained = map[domain.RetentionKind]struct{ sessions, end, days sqlText }{
-	domain.FileRetention:        {`status COLLATE "C" = 'completed' AND erased_at IS NULL`, "completed_at", "a.retention_days"},
-	domain.UnsubmittedRetention: {"status IN ('expired', 'cancelled') AND data_erased_at IS NULL", "coalesce(cancelled_at, expires_at)", "a.unsubmitted_days"},
-	domain.AnswerRetention:      {"status = 'completed' AND data_erased_at IS NULL", "completed_at", "nullif(a.answer_days, 0)"},
+	domain.FileRetention: {`status COLLATE "C" = 'completed' AND erased_at IS NULL`, "completed_at", "a.retention_days"},
+	domain.UnsubmittedRetention: {"status IN ('expired', 'cancelled') AND data_erased_at IS NULL",
+		"coalesce(cancelled_at, expires_at)", "a.unsubmitted_days"},
+	domain.AnswerRetention: {"status = 'completed' AND data_erased_at IS NULL", "completed_at", "nullif(a.answer_days, 0)"},
 }
 
 // due is a statement's part that finds and locks the sessions for which a
@@ -97,7 +98,8 @@ func (tx *Tx) RetireData(ctx context.Context, kind domain.RetentionKind, now tim
 
 // CountRetained counts an account's sessions of both modes that ended then or
 // before and of which something of the kind is still kept, at most limit.
-func (q *Queries) CountRetained(ctx context.Context, account domain.AccountID, kind domain.RetentionKind, endedBy time.Time, limit int) (n int, err error) {
+func (q *Queries) CountRetained(ctx context.Context, account domain.AccountID, kind domain.RetentionKind, endedBy time.Time,
+	limit int) (n int, err error) {
 	of := retained[kind]
 	err = q.get(ctx, &n, `
 		SELECT count(*) FROM (

@@ -19,7 +19,8 @@ func (s *store) entered(session *domain.Session) *domain.Session {
 		_, err := s.Raw().ExecContext(s.ctx, statement, session.ID)
 		s.ok(err)
 	}
-	doc := &domain.Document{ID: domain.NewDocumentID(), SessionID: session.ID, Category: "other", FileName: "f", ContentType: "image/png", SHA256: []byte{1}, UploadedAt: start}
+	doc := &domain.Document{ID: domain.NewDocumentID(), SessionID: session.ID, Category: "other", FileName: "f",
+		ContentType: "image/png", SHA256: []byte{1}, UploadedAt: start}
 	s.tx(func(tx *db.Tx) error { return tx.InsertDocument(s.ctx, doc) })
 	return session
 }
@@ -36,7 +37,8 @@ func (s *store) kept(session *domain.Session) (rows int) {
 	s.Helper()
 	s.ok(s.Raw().GetContext(s.ctx, &rows, `
 		SELECT (SELECT count(*) FROM section WHERE session_id = $1) + (SELECT count(*) FROM session_key WHERE session_id = $1)
-			+ (SELECT count(*) FROM document WHERE session_id = $1) + (SELECT count(*) FROM unsealed_session WHERE session_id = $1)`, session.ID))
+			+ (SELECT count(*) FROM document WHERE session_id = $1) + (SELECT count(*) FROM unsealed_session
+				WHERE session_id = $1)`, session.ID))
 	return rows
 }
 
@@ -75,7 +77,8 @@ func TestRetireData(t *testing.T) {
 		})
 		for _, session := range erased {
 			got, err := s.SessionByID(s.ctx, session.ID)
-			if err != nil || got.DataErasedAt == nil || !got.DataErasedAt.Equal(at) || got.CustomerErasedAt != nil || got.CustomerEmail != session.CustomerEmail || s.kept(session) != 0 {
+			if err != nil || got.DataErasedAt == nil || !got.DataErasedAt.Equal(at) || got.CustomerErasedAt != nil ||
+				got.CustomerEmail != session.CustomerEmail || s.kept(session) != 0 {
 				t.Errorf("%s at %s left %d rows of %+v, %v", kind, at, s.kept(session), got, err)
 			}
 		}

@@ -30,7 +30,8 @@ func TestIndexesLedByTheAccount(t *testing.T) {
 	err = dbtest.Open(t, dbtest.DSN(t)).Raw().SelectContext(context.Background(), &others, `
 		SELECT i.relname FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid JOIN pg_class r ON r.oid = x.indrelid
 		WHERE r.relnamespace = 'public'::regnamespace AND r.relname NOT LIKE 'river%' AND r.relname NOT LIKE 'goose%'
-			AND r.relname <> ALL (regexp_split_to_array($1, ',\s*')) AND pg_get_indexdef(x.indexrelid, 1, true) <> 'account_id'`, fixedTables)
+			AND r.relname <> ALL (regexp_split_to_array($1, ',\s*')) AND pg_get_indexdef(x.indexrelid, 1,
+				true) <> 'account_id'`, fixedTables)
 	if err != nil {
 		t.Fatal(err)
 	}

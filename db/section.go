@@ -63,7 +63,8 @@ func noted(problems []domain.FailedRule) pq.StringArray {
 // SaveDraft keeps what a customer typed into a section and isn't valid yet,
 // and notes what the form refused of it, each of which is there once. ErrNotFound if the
 // session is erased.
-func (tx *Tx) SaveDraft(ctx context.Context, id domain.SessionID, name string, draft []byte, refused []domain.FailedRule, now time.Time) error {
+func (tx *Tx) SaveDraft(ctx context.Context, id domain.SessionID, name string, draft []byte, refused []domain.FailedRule,
+	now time.Time) error {
 	result, err := tx.exec(ctx, `
 		INSERT INTO section AS s (session_id, name, draft, problems, reached_at, updated_at) VALUES ($1, $2, $3, $4, $5, $5)
 		ON CONFLICT (session_id, name) DO UPDATE SET
@@ -75,14 +76,16 @@ func (tx *Tx) SaveDraft(ctx context.Context, id domain.SessionID, name string, d
 
 // InsertPrefill stores what the partner gave of a new session's section.
 func (tx *Tx) InsertPrefill(ctx context.Context, id domain.SessionID, name string, prefill []byte, now time.Time) error {
-	_, err := tx.exec(ctx, `INSERT INTO section (session_id, name, prefill, updated_at) VALUES ($1, $2, $3, $4)`, id, name, prefill, now)
+	_, err := tx.exec(ctx, `INSERT INTO section (session_id, name, prefill, updated_at) VALUES ($1, $2, $3, $4)`, id, name,
+		prefill, now)
 	return wrap(err, "insert prefill")
 }
 
 // SaveSection stores a section's valid answers in place of those before and
 // of any draft, and reports whether this completed it for the first time. ErrNotFound if
 // the session is erased.
-func (tx *Tx) SaveSection(ctx context.Context, id domain.SessionID, name string, answers []byte, now time.Time) (first bool, err error) {
+func (tx *Tx) SaveSection(ctx context.Context, id domain.SessionID, name string, answers []byte, now time.Time) (first bool,
+	err error) {
 	err = tx.get(ctx, &first, `
 		WITH before AS (SELECT completed_at FROM section WHERE session_id = $1 AND name = $2)
 		INSERT INTO section AS s (session_id, name, answers, reached_at, completed_at, updated_at) VALUES ($1, $2, $3, $4, $4, $4)

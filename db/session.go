@@ -71,7 +71,8 @@ type newSession struct {
 func newSessionOf(s *domain.Session) newSession {
 	n := newSession{
 		s.ID.UUID, s.AccountID.UUID, s.Livemode, s.Status, s.FormType, s.CustomerEmail, s.CustomerName, s.ReferenceID,
-		s.WebhookURL, s.ReturnURL, metadataText(s.Metadata), s.CreatedAt, &s.ExpiresAt, s.CreatedByKind, s.CreatedBy, s.Language, s.Prefilled, s.Emailed,
+		s.WebhookURL, s.ReturnURL, metadataText(s.Metadata), s.CreatedAt, &s.ExpiresAt, s.CreatedByKind, s.CreatedBy, s.Language,
+		s.Prefilled, s.Emailed,
 	}
 	if s.ExpiresAt.IsZero() {
 		n.ExpiresAt = nil
@@ -133,11 +134,13 @@ func (q *Queries) insertSessions(ctx context.Context, sessions []newSession) ([]
 			webhook_url, return_url, metadata, created_at, expires_at, created_by_kind, created_by, language, prefilled, emailed)
 		SELECT id, account_id, livemode, status, form_type, customer_email, customer_name, reference_id,
 			webhook_url, return_url, metadata::json, created_at,
-			coalesce(expires_at, created_at + (SELECT default_expires_in_days FROM account a WHERE a.id = n.account_id) * interval '24 hours'),
+			coalesce(expires_at, created_at + (SELECT default_expires_in_days FROM account a
+				WHERE a.id = n.account_id) * interval '24 hours'),
 			created_by_kind, created_by, language, prefilled, emailed
 		FROM json_to_recordset($1) AS n (id uuid, account_id uuid, livemode boolean, status text, form_type text,
 			customer_email text, customer_name text, reference_id text, webhook_url text, return_url text, metadata text,
-			created_at timestamptz, expires_at timestamptz, created_by_kind text, created_by text, language text, prefilled boolean, emailed boolean)
+			created_at timestamptz, expires_at timestamptz, created_by_kind text, created_by text, language text, prefilled boolean,
+				emailed boolean)
 		ON CONFLICT (id) DO UPDATE SET form_type = session.form_type -- sent again: ids are random
 		RETURNING id, expires_at`, text)
 	byID := make(map[uuid.UUID]*insertedSession, len(rows))
@@ -172,7 +175,8 @@ func (q *Queries) SessionByID(ctx context.Context, id domain.SessionID) (*domain
 
 // CancelSession cancels an open session of the scope and returns it. Returns
 // ErrState if it isn't open.
-func (tx *Tx) CancelSession(ctx context.Context, scope domain.Scope, id domain.SessionID, now time.Time) (*domain.Session, error) {
+func (tx *Tx) CancelSession(ctx context.Context, scope domain.Scope, id domain.SessionID, now time.Time) (*domain.Session,
+	error) {
 	var s domain.Session
 	err := tx.get(ctx, &s, `
 		UPDATE session SET status = 'cancelled', cancelled_at = $4
@@ -185,11 +189,13 @@ func (tx *Tx) CancelSession(ctx context.Context, scope domain.Scope, id domain.S
 
 // ExtendSession moves the expiry of an open session of the scope to a later time
 // and returns it. Returns ErrState if the session isn't open or expires later.
-func (tx *Tx) ExtendSession(ctx context.Context, scope domain.Scope, id domain.SessionID, to, now time.Time) (*domain.Session, error) {
+func (tx *Tx) ExtendSession(ctx context.Context, scope domain.Scope, id domain.SessionID, to,
+	now time.Time) (*domain.Session, error) {
 	var s domain.Session
 	err := tx.get(ctx, &s, `
 		UPDATE session SET expires_at = $4
-		WHERE id = $1 AND account_id = $2 AND livemode = $3 AND status IN ('pending', 'in_progress') AND expires_at > $5 AND expires_at < $4
+		WHERE id = $1 AND account_id = $2 AND livemode = $3 AND status IN ('pending', 'in_progress') AND expires_at > $5
+			AND expires_at < $4
 		RETURNING `+sessionColumns,
 		id, scope.AccountID, scope.Livemode, to, now)
 	tx.Announce(scope, domain.SessionChanged, &id)

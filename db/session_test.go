@@ -63,7 +63,8 @@ func TestSessionsAtTheSameTime(t *testing.T) {
 				return
 			}
 			got, missing := s.Session(s.ctx, scope, x.ID)
-			if want := start.AddDate(0, 0, days[scope]); err != nil || missing != nil || !got.ExpiresAt.Equal(want) || !x.ExpiresAt.Equal(want) || got.CustomerEmail != x.CustomerEmail {
+			if want := start.AddDate(0, 0, days[scope]); err != nil || missing != nil || !got.ExpiresAt.Equal(want) ||
+				!x.ExpiresAt.Equal(want) || got.CustomerEmail != x.CustomerEmail {
 				t.Errorf("%v, %v: session %+v, stored %+v, want it to end %s", err, missing, x, got, want)
 			}
 		})
@@ -79,7 +80,8 @@ func TestInsertIsSentAgain(t *testing.T) {
 	s := newStore(t)
 	insert := func() (*domain.Session, error) {
 		x := &domain.Session{
-			ID: domain.NewSessionID(), AccountID: s.scope.AccountID, Status: domain.Pending, FormType: domain.FinancialStatement, CustomerEmail: "jo@example.com", CreatedAt: start,
+			ID: domain.NewSessionID(), AccountID: s.scope.AccountID, Status: domain.Pending, FormType: domain.FinancialStatement,
+			CustomerEmail: "jo@example.com", CreatedAt: start,
 		}
 		return x, s.InsertSession(s.ctx, x)
 	}
@@ -133,7 +135,8 @@ func TestTransitionsAreConditional(t *testing.T) {
 		for name, run := range transitions {
 			for _, overdue := range []bool{false, true} {
 				session := s.session(s.scope, start)
-				_, err := s.Raw().ExecContext(s.ctx, `UPDATE session SET status = $2, accessed_at = $3, last_activity_at = $3 WHERE id = $1`, session.ID, status, start)
+				_, err := s.Raw().ExecContext(s.ctx, `UPDATE session SET status = $2, accessed_at = $3, last_activity_at = $3 WHERE id = $1`,
+					session.ID, status, start)
 				s.ok(err)
 				now := session.ExpiresAt.Add(-time.Millisecond)
 				if overdue {
@@ -264,7 +267,8 @@ func TestRetireSessions(t *testing.T) {
 	young := s.completed(s.scope, start, start, start.Add(time.Millisecond))
 	docs := map[domain.SessionID]*domain.Document{}
 	for _, session := range []*domain.Session{old, young} {
-		doc := &domain.Document{ID: domain.NewDocumentID(), SessionID: session.ID, Category: "other", FileName: "f", ContentType: "image/png", SHA256: []byte{1}, UploadedAt: start}
+		doc := &domain.Document{ID: domain.NewDocumentID(), SessionID: session.ID, Category: "other", FileName: "f",
+			ContentType: "image/png", SHA256: []byte{1}, UploadedAt: start}
 		docs[session.ID] = doc
 		s.tx(func(tx *db.Tx) error {
 			first, err := tx.InsertPDF(s.ctx, session.ID, domain.PDF{Content: []byte("%PDF"), Pages: 1}, nil, 4, start)

@@ -72,7 +72,8 @@ func TestSections(t *testing.T) {
 			return nil
 		})
 		got := load()
-		if string(got.Answers) != tricky || got.Draft != nil || !got.CompletedAt.Equal(start.Add(time.Hour)) || !got.UpdatedAt.Equal(now) {
+		if string(got.Answers) != tricky || got.Draft != nil || !got.CompletedAt.Equal(start.Add(time.Hour)) ||
+			!got.UpdatedAt.Equal(now) {
 			t.Errorf("saved section is %s, %+v", got.Answers, got)
 		}
 	}
@@ -88,7 +89,8 @@ func TestDocuments(t *testing.T) {
 	id, other := s.session(s.scope, start).ID, s.session(s.scope, start).ID
 	var docs []*domain.Document
 	for i := range 3 {
-		doc := &domain.Document{ID: domain.NewDocumentID(), SessionID: id, Category: "other", FileName: fmt.Sprint(i), ContentType: "image/png", SizeBytes: 10 << 20, SHA256: []byte{0, 255}, UploadedAt: start}
+		doc := &domain.Document{ID: domain.NewDocumentID(), SessionID: id, Category: "other", FileName: fmt.Sprint(i),
+			ContentType: "image/png", SizeBytes: 10 << 20, SHA256: []byte{0, 255}, UploadedAt: start}
 		docs = append(docs, doc)
 		s.ok(s.ReserveBlob(s.ctx, doc.ID, start))
 	}

@@ -10,7 +10,8 @@ import (
 // Sessions returns a page of the scope's sessions, newest first, and how many
 // match the filter, both of one moment (D10). The total is read from the counters kept by day, so
 // that neither it nor a page near the start grows with the account's history.
-func (d *DB) Sessions(ctx context.Context, scope domain.Scope, f domain.SessionFilter, page domain.Page, now time.Time) (sessions []domain.Session, total int, err error) {
+func (d *DB) Sessions(ctx context.Context, scope domain.Scope, f domain.SessionFilter, page domain.Page,
+	now time.Time) (sessions []domain.Session, total int, err error) {
 	err = d.inSnapshot(ctx, func(q *Queries) error {
 		sessions, total, err = q.sessionsPage(ctx, scope, f, page, now)
 		return err
@@ -18,7 +19,8 @@ func (d *DB) Sessions(ctx context.Context, scope domain.Scope, f domain.SessionF
 	return sessions, total, err
 }
 
-func (q *Queries) sessionsPage(ctx context.Context, scope domain.Scope, f domain.SessionFilter, page domain.Page, now time.Time) ([]domain.Session, int, error) {
+func (q *Queries) sessionsPage(ctx context.Context, scope domain.Scope, f domain.SessionFilter, page domain.Page,
+	now time.Time) ([]domain.Session, int, error) {
 	total, err := q.CountSessions(ctx, scope, f, now, 0)
 	if err != nil || page.Number-1 > total/page.Size {
 		return nil, total, err // past the end, where the offset need not even fit a number
@@ -26,7 +28,8 @@ func (q *Queries) sessionsPage(ctx context.Context, scope domain.Scope, f domain
 	l := newSessionList(scope, &f)
 	l.fromSessions(f, now)
 	offset := (page.Number - 1) * page.Size
-	query := "SELECT * FROM (" + l.first(l.arg(offset+page.Size)) + ") s ORDER BY " + l.order + " LIMIT " + l.arg(page.Size) + " OFFSET " + l.arg(offset)
+	query := "SELECT * FROM (" + l.first(l.arg(offset+page.Size)) + ") s ORDER BY " + l.order + " LIMIT " + l.arg(page.Size) +
+		" OFFSET " + l.arg(offset)
 	var out []domain.Session
 	if err := q.all(ctx, &out, query, l.args...); err != nil {
 		return nil, 0, wrap(err, "list sessions")
@@ -39,10 +42,12 @@ func (q *Queries) sessionsPage(ctx context.Context, scope domain.Scope, f domain
 
 // SessionsBetween returns up to limit of the scope's sessions with ids from first
 // to last.
-func (q *Queries) SessionsBetween(ctx context.Context, scope domain.Scope, first, last domain.SessionID, limit int) ([]domain.SessionID, error) {
+func (q *Queries) SessionsBetween(ctx context.Context, scope domain.Scope, first, last domain.SessionID,
+	limit int) ([]domain.SessionID, error) {
 	var out []domain.SessionID
 	err := q.all(ctx, &out, `
-		SELECT id FROM session WHERE id BETWEEN $1 AND $2 AND account_id = $3 AND livemode = $4 LIMIT $5`, first, last, scope.AccountID, scope.Livemode, limit)
+		SELECT id FROM session WHERE id BETWEEN $1 AND $2 AND account_id = $3 AND livemode = $4
+			LIMIT $5`, first, last, scope.AccountID, scope.Livemode, limit)
 	return out, wrap(err, "find sessions by reference")
 }
 
@@ -92,7 +97,8 @@ func statusClauses(f domain.SessionFilter, now sqlText) []sqlText {
 // SessionsBefore returns up to limit of the scope's sessions that match the
 // filter, which has no Search, newest first: those that come after the given one in
 // that order, nil for the newest. A page far down costs no more than the first.
-func (q *Queries) SessionsBefore(ctx context.Context, scope domain.Scope, f domain.SessionFilter, last *domain.Session, limit int, now time.Time) ([]domain.Session, error) {
+func (q *Queries) SessionsBefore(ctx context.Context, scope domain.Scope, f domain.SessionFilter, last *domain.Session, limit int,
+	now time.Time) ([]domain.Session, error) {
 	l := newSessionList(scope, &f)
 	if last != nil {
 		l.below("created_at, id", last.CreatedAt, last.ID)
@@ -111,7 +117,8 @@ func (q *Queries) SessionsBefore(ctx context.Context, scope domain.Scope, f doma
 // CountSessions returns how many of the scope's sessions match the filter. If
 // there are no counters of what it asks for, as of one customer's sessions, they
 // are counted to limit and no further, 0 for all.
-func (q *Queries) CountSessions(ctx context.Context, scope domain.Scope, f domain.SessionFilter, now time.Time, limit int) (int, error) {
+func (q *Queries) CountSessions(ctx context.Context, scope domain.Scope, f domain.SessionFilter, now time.Time,
+	limit int) (int, error) {
 	if f.Counted() {
 		return q.countByDay(ctx, scope, f, now)
 	}
@@ -141,7 +148,8 @@ func (c *conditions) nowFor(status domain.Status, now time.Time) sqlText {
 // scope's sessions, whatever became of it.
 func (q *Queries) AnySessionOpened(ctx context.Context, scope domain.Scope) (opened bool, err error) {
 	err = q.get(ctx, &opened, `
-		SELECT EXISTS (SELECT 1 FROM session WHERE account_id = $1 AND livemode = $2 AND accessed_at IS NOT NULL)`, scope.AccountID, scope.Livemode)
+		SELECT EXISTS (SELECT 1 FROM session WHERE account_id = $1 AND livemode = $2
+			AND accessed_at IS NOT NULL)`, scope.AccountID, scope.Livemode)
 	return opened, wrap(err, "look for an opened session")
 }
 
@@ -174,13 +182,15 @@ func overdue(clause sqlText) sqlText {
 // would lead through those of the others.
 func (c *conditions) expiring(f domain.SessionFilter, now time.Time) sqlText {
 	return "(SELECT * FROM session WHERE status IN ('pending', 'in_progress')" +
-		" AND (account_id, livemode, expires_at) > ($1, $2, " + c.arg(now) + ") AND (account_id, livemode, expires_at) < ($1, $2, " + c.arg(*f.ExpiresBefore) + ")" +
+		" AND (account_id, livemode, expires_at) > ($1, $2, " + c.arg(now) + ") AND (account_id, livemode, expires_at) < ($1, $2, " +
+		c.arg(*f.ExpiresBefore) + ")" +
 		" ORDER BY account_id, livemode, expires_at LIMIT " + c.arg(domain.ExpiringMost) + ") expiring"
 }
 
 // countMatching counts the sessions themselves. Those of one reference or
 // customer are few, unless a partner tests with one.
-func (q *Queries) countMatching(ctx context.Context, scope domain.Scope, f domain.SessionFilter, now time.Time, limit int) (int, error) {
+func (q *Queries) countMatching(ctx context.Context, scope domain.Scope, f domain.SessionFilter, now time.Time,
+	limit int) (int, error) {
 	c := &newSessionList(scope, &f).conditions
 	status := "(" + joined(statusClauses(f, c.nowFor(f.Status, now)), " OR ") + ")"
 	table, most := sqlText("session"), sqlText("")
@@ -242,7 +252,8 @@ func (q *Queries) countByDay(ctx context.Context, scope domain.Scope, f domain.S
 		query += sign + "(SELECT count(*) FROM " + overdue("status IN ('pending', 'in_progress') AND expires_at <= "+c.arg(now)) +
 			" WHERE " + joined(append(span, open), " AND ") + ")"
 	}
-	query = "SELECT (SELECT coalesce(sum(" + counter + "), 0)::bigint FROM session_count WHERE " + joined(whole, " AND ") + ")" + query
+	query = "SELECT (SELECT coalesce(sum(" + counter + "), 0)::bigint FROM session_count WHERE " + joined(whole, " AND ") +
+		")" + query
 	var total int
 	err := q.get(ctx, &total, query, c.args...)
 	return total, wrap(err, "count sessions by day")

@@ -40,7 +40,8 @@ func randomSessions(s *store, n int) []*domain.Session {
 			at := created.Add(time.Duration(random.IntN(100)) * time.Hour)
 			session.CompletedAt = &at
 		}
-		_, err := s.Raw().ExecContext(s.ctx, `UPDATE session SET status = $2, completed_at = $3 WHERE id = $1`, session.ID, session.Status, session.CompletedAt)
+		_, err := s.Raw().ExecContext(s.ctx, `UPDATE session SET status = $2, completed_at = $3 WHERE id = $1`, session.ID,
+			session.Status, session.CompletedAt)
 		s.ok(err)
 		out = append(out, session)
 		if i%10 == 0 {
@@ -92,7 +93,8 @@ func TestSessionsMatchANaiveFilter(t *testing.T) {
 			for _, email := range []string{"", "jO@customer.example"} {
 				for _, after := range times {
 					for _, before := range times {
-						f := domain.SessionFilter{Status: status, ReferenceID: reference, CustomerEmail: email, CreatedAfter: after, CreatedBefore: before}
+						f := domain.SessionFilter{Status: status, ReferenceID: reference, CustomerEmail: email, CreatedAfter: after,
+							CreatedBefore: before}
 						if (reference != "" || email != "") && after != nil && before != nil {
 							continue // the days' arithmetic is only for the unfiltered
 						}
@@ -179,7 +181,8 @@ func checkList(s *store, sessions []*domain.Session, f domain.SessionFilter) {
 		match = match && got[i].ID == want[i].ID && got[i].Status == want[i].StatusAt(listNow)
 	}
 	if !match {
-		s.Errorf("%+v (after %v, before %v): %d of %d sessions, want %d of %d in order", f, f.CreatedAfter, f.CreatedBefore, len(got), total, len(want), all)
+		s.Errorf("%+v (after %v, before %v): %d of %d sessions, want %d of %d in order", f, f.CreatedAfter, f.CreatedBefore, len(got),
+			total, len(want), all)
 	}
 }
 
@@ -248,7 +251,8 @@ func TestSessionsPages(t *testing.T) {
 			}
 		}
 		for _, number := range []int{100, math.MaxInt32, math.MaxInt} {
-			got, total, err := s.Sessions(s.ctx, s.scope, domain.SessionFilter{Status: status}, domain.Page{Number: number, Size: 100}, listNow)
+			got, total, err := s.Sessions(s.ctx, s.scope, domain.SessionFilter{Status: status}, domain.Page{Number: number, Size: 100},
+				listNow)
 			if err != nil || len(got) != 0 || total != len(want) {
 				t.Errorf("page %d: %d of %d, %v; want none of %d", number, len(got), total, err, len(want))
 			}

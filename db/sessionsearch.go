@@ -32,7 +32,8 @@ type FoundSessions struct {
 // SearchSessions returns up to limit of the scope's sessions that match the filter,
 // which has a Search, newest first: those after last in that order, nil for the newest.
 // It looks at the newest sessions first, then asks the index of parts.
-func (q *Queries) SearchSessions(ctx context.Context, scope domain.Scope, f domain.SessionFilter, last *domain.Session, limit int, now time.Time) (*FoundSessions, error) {
+func (q *Queries) SearchSessions(ctx context.Context, scope domain.Scope, f domain.SessionFilter, last *domain.Session, limit int,
+	now time.Time) (*FoundSessions, error) {
 	if f.ExpiresBefore != nil {
 		return q.searchExpiring(ctx, scope, f, last, limit, now)
 	}
@@ -61,7 +62,8 @@ func (q *Queries) SearchSessions(ctx context.Context, scope domain.Scope, f doma
 }
 
 // searchExpiring looks at all sessions that expire soon, which are few.
-func (q *Queries) searchExpiring(ctx context.Context, scope domain.Scope, f domain.SessionFilter, last *domain.Session, limit int, now time.Time) (*FoundSessions, error) {
+func (q *Queries) searchExpiring(ctx context.Context, scope domain.Scope, f domain.SessionFilter, last *domain.Session, limit int,
+	now time.Time) (*FoundSessions, error) {
 	walked, err := q.walkSessions(ctx, scope, f, nil, maxSearchWalk, maxSearchWalk, now)
 	if err != nil {
 		return nil, err
@@ -84,7 +86,8 @@ type walkedSessions struct {
 
 // walkSessions looks at the next n sessions of a list after last, and returns up to most
 // of those that match.
-func (q *Queries) walkSessions(ctx context.Context, scope domain.Scope, f domain.SessionFilter, last *domain.Session, n, most int, now time.Time) (*walkedSessions, error) {
+func (q *Queries) walkSessions(ctx context.Context, scope domain.Scope, f domain.SessionFilter, last *domain.Session, n, most int,
+	now time.Time) (*walkedSessions, error) {
 	l := newSessionList(scope, &f)
 	hit := joined(l.searched("session_search_text(customer_name, customer_email, reference_id)", f.Search), " AND ")
 	l.columns = "id, created_at, " + hit + " AS hit"
@@ -130,7 +133,8 @@ func (q *Queries) walkSessions(ctx context.Context, scope domain.Scope, f domain
 // EachSessionFound calls row for each of the scope's sessions that match the filter,
 // newest first, until it returns an error. It looks at every session of the list, since
 // an export may be of most.
-func (q *Queries) EachSessionFound(ctx context.Context, scope domain.Scope, f domain.SessionFilter, now time.Time, row func(*domain.Session) error) error {
+func (q *Queries) EachSessionFound(ctx context.Context, scope domain.Scope, f domain.SessionFilter, now time.Time,
+	row func(*domain.Session) error) error {
 	var last *domain.Session
 	for {
 		walked, err := q.walkSessions(ctx, scope, f, last, maxSearchWalk, maxSearchWalk, now)
@@ -150,7 +154,8 @@ func (q *Queries) EachSessionFound(ctx context.Context, scope domain.Scope, f do
 
 // searchByParts asks the index of parts for all that match. What the search alone finds
 // is counted and put in order before a session is read: many can have a short part.
-func (q *Queries) searchByParts(ctx context.Context, scope domain.Scope, f domain.SessionFilter, last *domain.Session, limit int, now time.Time) (*FoundSessions, error) {
+func (q *Queries) searchByParts(ctx context.Context, scope domain.Scope, f domain.SessionFilter, last *domain.Session, limit int,
+	now time.Time) (*FoundSessions, error) {
 	c := &newSessionList(scope, &f).conditions
 	status := "(" + joined(statusClauses(f, c.nowFor(f.Status, now)), " OR ") + ")"
 	text := joined(c.searchedByIndex("text", f.Search), " AND ")
@@ -168,7 +173,8 @@ func (q *Queries) searchByParts(ctx context.Context, scope domain.Scope, f domai
 	}
 	// MATERIALIZED, or a plan made for unknown words walks the list instead.
 	err := q.all(ctx, &rows, `
-		WITH found AS MATERIALIZED (SELECT session_id, created_at FROM session_search WHERE account_id = $1 AND livemode = $2 AND `+text+`),
+		WITH found AS MATERIALIZED (SELECT session_id, created_at FROM session_search WHERE account_id = $1 AND livemode = $2
+			AND `+text+`),
 			page AS MATERIALIZED (SELECT id, total FROM (`+matching+`) matching`+page+` ORDER BY created_at DESC, id DESC LIMIT `+c.arg(limit)+`)
 		SELECT `+sessionColumns+`, total FROM page JOIN session USING (id)
 		ORDER BY created_at DESC, id DESC`, c.args...)

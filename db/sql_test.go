@@ -13,8 +13,10 @@ import (
 
 // rawMethods run statements of sqlx and database/sql, whose text is a string.
 var rawMethods = []string{
-	"Exec", "ExecContext", "MustExec", "MustExecContext", "NamedExec", "NamedExecContext", "NamedQuery", "NamedQueryContext", "Prepare", "PrepareContext",
-	"PrepareNamed", "PrepareNamedContext", "Preparex", "PreparexContext", "Query", "QueryContext", "QueryRow", "QueryRowContext", "QueryRowx",
+	"Exec", "ExecContext", "MustExec", "MustExecContext", "NamedExec", "NamedExecContext", "NamedQuery", "NamedQueryContext",
+	"Prepare", "PrepareContext",
+	"PrepareNamed", "PrepareNamedContext", "Preparex", "PreparexContext", "Query", "QueryContext", "QueryRow", "QueryRowContext",
+	"QueryRowx",
 	"QueryRowxContext", "Queryx", "QueryxContext", "Get", "GetContext", "Select", "SelectContext",
 }
 
@@ -23,7 +25,8 @@ var rawMethods = []string{
 // only tests and tools call Raw.
 func TestNoStringBecomesSQL(t *testing.T) {
 	t.Parallel()
-	exempt := []string{"../tools", "../internal/testkit", "../node_modules", "../scripts", "../db/sql.go", "../db/queries.go", "../db/stmtcache.go", "../db/migrate.go", "../db/pooler.go", "../db/watch.go"}
+	exempt := []string{"../tools", "../internal/testkit", "../node_modules", "../scripts", "../db/sql.go", "../db/queries.go",
+		"../db/stmtcache.go", "../db/migrate.go", "../db/pooler.go", "../db/watch.go"}
 	seen := 0
 	err := filepath.WalkDir("..", func(path string, entry fs.DirEntry, err error) error {
 		switch {

@@ -69,7 +69,8 @@ func (tx *Tx) SetPasswordHash(ctx context.Context, id domain.StaffID, hash strin
 // NoteKnownBrowser notes that a browser of the user is known from now on, and
 // reports whether it is the first one.
 func (tx *Tx) NoteKnownBrowser(ctx context.Context, id domain.StaffID, now time.Time) (first bool, err error) {
-	result, err := tx.exec(ctx, `UPDATE staff_user SET known_browser_since = $2 WHERE id = $1 AND known_browser_since IS NULL`, id, now)
+	result, err := tx.exec(ctx, `UPDATE staff_user SET known_browser_since = $2 WHERE id = $1 AND known_browser_since IS NULL`,
+		id, now)
 	n, err := affected(result, err, "note known browser")
 	return n > 0, err
 }

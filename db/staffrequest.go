@@ -27,7 +27,8 @@ func (q *Queries) StaffRequest(ctx context.Context, id domain.StaffRequestID) (*
 
 // StaffRequestByToken returns the request of that kind whose email had the
 // token of that SHA-256 and that hasn't expired at now, or ErrNotFound.
-func (q *Queries) StaffRequestByToken(ctx context.Context, kind domain.StaffRequestKind, tokenHash []byte, now time.Time) (*domain.StaffRequest, error) {
+func (q *Queries) StaffRequestByToken(ctx context.Context, kind domain.StaffRequestKind, tokenHash []byte,
+	now time.Time) (*domain.StaffRequest, error) {
 	var r domain.StaffRequest
 	err := q.get(ctx, &r, `
 		SELECT `+requestColumns+` FROM staff_request WHERE token_hash = $1 AND kind = $2 AND expires_at > $3`, tokenHash, kind, now)

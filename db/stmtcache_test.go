@@ -74,7 +74,8 @@ func TestStatementIsPreparedOnce(t *testing.T) {
 		}
 	}
 	var runs int
-	err := d.Raw().Get(&runs, "SELECT generic_plans + custom_plans FROM pg_prepared_statements WHERE statement LIKE 'INSERT INTO things%'")
+	err := d.Raw().Get(&runs,
+		"SELECT generic_plans + custom_plans FROM pg_prepared_statements WHERE statement LIKE 'INSERT INTO things%'")
 	if err != nil || runs != 10 {
 		t.Errorf("the prepared statement ran %d times (%v), want 10", runs, err)
 	}

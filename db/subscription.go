@@ -75,7 +75,8 @@ func (tx *Tx) LastSubscription(ctx context.Context, account domain.AccountID) (*
 // row as it is then. The plan is joined after it, or it would be that of the
 // row as it was before. What is invoiced to its end has ended, whatever now says;
 // without now nothing else has.
-func (q *Queries) subscription(ctx context.Context, account domain.AccountID, now *time.Time, lock sqlText) (*domain.Subscription, error) {
+func (q *Queries) subscription(ctx context.Context, account domain.AccountID, now *time.Time,
+	lock sqlText) (*domain.Subscription, error) {
 	var s domain.Subscription
 	err := q.get(ctx, &s, `
 		WITH s AS MATERIALIZED (
@@ -112,7 +113,8 @@ func (tx *Tx) LockClosing(ctx context.Context, before time.Time, without []domai
 // UpdateSubscription stores what can change of a locked subscription.
 func (tx *Tx) UpdateSubscription(ctx context.Context, s *domain.Subscription) error {
 	result, err := tx.exec(ctx, `
-		UPDATE subscription SET plan_id = $2, status = $3, effective_at = $4, reason = $5, billed_to = $6, closes_at = $7, next_plan_id = $8
+		UPDATE subscription SET plan_id = $2, status = $3, effective_at = $4, reason = $5, billed_to = $6, closes_at = $7,
+			next_plan_id = $8
 		WHERE id = $1`,
 		s.SubscriptionID, s.Plan.ID, s.Status, s.EffectiveAt, s.Reason, s.BilledTo, s.ClosesAt, s.NextPlanID)
 	return changedOne(result, err, "update subscription")
@@ -194,7 +196,8 @@ func (q *Queries) UsageDrifts(ctx context.Context, now time.Time) ([]domain.Usag
 		SELECT s.account_id, s.billed_to AS period_start, c.counted, n.sessions
 		FROM subscription s
 		CROSS JOIN LATERAL (
-			SELECT coalesce(sum(sessions), 0) AS counted FROM subscription_usage u WHERE u.account_id = s.account_id AND u.period_start = s.billed_to) c
+			SELECT coalesce(sum(sessions), 0) AS counted FROM subscription_usage u WHERE u.account_id = s.account_id
+				AND u.period_start = s.billed_to) c
 		CROSS JOIN LATERAL (
 			SELECT count(*) AS sessions FROM session n
 			WHERE n.account_id = s.account_id AND n.livemode AND n.created_at >= s.billed_to AND n.created_at < s.closes_at) n

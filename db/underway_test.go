@@ -13,7 +13,8 @@ func TestRedeliverWhileAnAttemptIsUnderWay(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
 	next := start.Add(time.Hour)
-	for came, next := range map[domain.DeliveryState]*time.Time{domain.DeliveryDelivered: nil, domain.DeliveryFailed: nil, domain.DeliveryPending: &next} {
+	for came, next := range map[domain.DeliveryState]*time.Time{domain.DeliveryDelivered: nil, domain.DeliveryFailed: nil,
+		domain.DeliveryPending: &next} {
 		d := s.newDelivery()
 		claimed := s.claim(d.EndpointID, start, 10)
 		if len(claimed) != 1 {
@@ -26,7 +27,8 @@ func TestRedeliverWhileAnAttemptIsUnderWay(t *testing.T) {
 			t.Errorf("%s: claimed while its attempt is under way", came)
 		}
 		s.record(&claimed[0].Delivery, 1, came, next)
-		if got := s.get(d.ID); got.State != domain.DeliveryPending || got.Attempts != 0 || got.AttemptsTotal != 1 || !got.NextAttemptAt.Equal(later) {
+		if got := s.get(d.ID); got.State != domain.DeliveryPending || got.Attempts != 0 || got.AttemptsTotal != 1 ||
+			!got.NextAttemptAt.Equal(later) {
 			t.Errorf("%s: after the first attempt %+v", came, got)
 		}
 		again := s.claim(d.EndpointID, later, 10)

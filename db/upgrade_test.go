@@ -21,17 +21,25 @@ var breaking = []struct {
 	growing bool // only in tables that grow
 }{
 	{caseless(`DROP (COLUMN|CONSTRAINT)`), "the previous release may use what is dropped: drop it a release later", false},
-	{caseless(`^DROP (TABLE|VIEW|TYPE|FUNCTION|TRIGGER|SEQUENCE|SCHEMA|INDEX)`), "the previous release may use what is dropped: drop it a release later", false},
-	{caseless(`\bRENAME\b`), "the previous release knows the former name only: add the new one, drop the former a release later", false},
-	{caseless(`ALTER (COLUMN )?\S+ (SET DATA )?TYPE\b|ALTER TYPE`), "this rewrites the table, and the previous release writes the former type: add another column", false},
-	{caseless(`SET NOT NULL`), "the previous release may write NULL: give the column a default, and set this a release later", false},
+	{caseless(`^DROP (TABLE|VIEW|TYPE|FUNCTION|TRIGGER|SEQUENCE|SCHEMA|INDEX)`),
+		"the previous release may use what is dropped: drop it a release later", false},
+	{caseless(`\bRENAME\b`), "the previous release knows the former name only: add the new one, drop the former a release later",
+		false},
+	{caseless(`ALTER (COLUMN )?\S+ (SET DATA )?TYPE\b|ALTER TYPE`),
+		"this rewrites the table, and the previous release writes the former type: add another column", false},
+	{caseless(`SET NOT NULL`), "the previous release may write NULL: give the column a default, and set this a release later",
+		false},
 	{caseless(`ADD COLUMN [^,;]*NOT NULL[^,;]*`), "", false}, // see breaks: it may have a default
-	{caseless(`ADD COLUMN [^,]*DEFAULT (\(|clock_timestamp|random|gen_random)`), "a default that differs by row rewrites the table", true},
-	{caseless(`ADD (CONSTRAINT|CHECK|FOREIGN KEY|UNIQUE|PRIMARY KEY)`), "this reads the whole table and refuses what the previous release may write: add it as NOT VALID, and validate it a release later", false},
-	{caseless(`^CREATE (UNIQUE )?INDEX`), "this stops writes until the index is built: CREATE INDEX CONCURRENTLY with -- +goose NO TRANSACTION", true},
+	{caseless(`ADD COLUMN [^,]*DEFAULT (\(|clock_timestamp|random|gen_random)`), "a default that differs by row rewrites the table",
+		true},
+	{caseless(`ADD (CONSTRAINT|CHECK|FOREIGN KEY|UNIQUE|PRIMARY KEY)`),
+		"this reads the whole table and refuses what the previous release may write: add it as NOT VALID, and validate it a release later", false},
+	{caseless(`^CREATE (UNIQUE )?INDEX`),
+		"this stops writes until the index is built: CREATE INDEX CONCURRENTLY with -- +goose NO TRANSACTION", true},
 	{caseless(`^CREATE UNIQUE INDEX`), "the previous release may write what the index refuses", false},
 	{caseless(`^(LOCK|TRUNCATE|CLUSTER|VACUUM FULL)|^REINDEX (TABLE|INDEX) `), "this stops everything that uses the table", false},
-	{caseless(`^(UPDATE|DELETE FROM) `), "one transaction that writes every row stops the others: write in batches, from a job", true},
+	{caseless(`^(UPDATE|DELETE FROM) `), "one transaction that writes every row stops the others: write in batches, from a job",
+		true},
 }
 
 func caseless(pattern string) *regexp.Regexp { return regexp.MustCompile(`(?is)` + pattern) }
@@ -71,7 +79,8 @@ func breaks(migration string, created []string) (wrong []string) {
 		}
 		for _, b := range breaking {
 			why := b.why
-			if found := b.pattern.FindString(sql + ";"); found == "" || b.growing && !regexp.MustCompile(`^(`+growing+`)$`).MatchString(table) {
+			if found := b.pattern.FindString(sql + ";"); found == "" || b.growing && !regexp.MustCompile(`^(`+growing+`)$`).
+				MatchString(table) {
 				continue
 			} else if why == "" {
 				if strings.Contains(strings.ToUpper(found), "DEFAULT") {
@@ -130,7 +139,8 @@ func TestMigrationsLeaveThePreviousReleaseWorking(t *testing.T) {
 	}
 	for file, content := range since {
 		for _, wrong := range breaks(content, created) {
-			t.Errorf("%s: %s. If it must be, write `-- contract: ` with the reason before the statement, and the steps for operators into CHANGELOG.md.", file, wrong)
+			t.Errorf(
+				"%s: %s. If it must be, write `-- contract: ` with the reason before the statement, and the steps for operators into CHANGELOG.md.", file, wrong)
 		}
 	}
 }
@@ -138,11 +148,16 @@ func TestMigrationsLeaveThePreviousReleaseWorking(t *testing.T) {
 func TestBreakingMigrationsAreFound(t *testing.T) {
 	t.Parallel()
 	for _, sql := range []string{
-		"ALTER TABLE session DROP COLUMN language;", "ALTER TABLE account\n    ADD COLUMN a text,\n    DROP COLUMN b;", "DROP TABLE held_form;", "DROP TRIGGER staff_seen ON staff_session;",
-		"ALTER TABLE account RENAME COLUMN name TO title;", "ALTER TABLE account RENAME TO client;", "ALTER TABLE account ALTER COLUMN name TYPE bytea;",
-		"ALTER TABLE account ALTER COLUMN logo SET NOT NULL;", "ALTER TABLE account ADD COLUMN a text NOT NULL;", "ALTER TABLE account ADD COLUMN a text NOT NULL, ADD COLUMN b text DEFAULT '';",
-		"ALTER TABLE session ADD COLUMN a uuid DEFAULT gen_random_uuid();", "ALTER TABLE session ADD CONSTRAINT c CHECK (a > 0);", "ALTER TABLE session ADD CHECK (a > 0);",
-		"CREATE INDEX session_a_idx ON session (a);", "CREATE UNIQUE INDEX account_a_idx ON account (a);", "LOCK TABLE account;", "UPDATE session SET a = 1;", "DELETE FROM event;",
+		"ALTER TABLE session DROP COLUMN language;", "ALTER TABLE account\n    ADD COLUMN a text,\n    DROP COLUMN b;",
+		"DROP TABLE held_form;", "DROP TRIGGER staff_seen ON staff_session;",
+		"ALTER TABLE account RENAME COLUMN name TO title;", "ALTER TABLE account RENAME TO client;",
+		"ALTER TABLE account ALTER COLUMN name TYPE bytea;",
+		"ALTER TABLE account ALTER COLUMN logo SET NOT NULL;", "ALTER TABLE account ADD COLUMN a text NOT NULL;",
+		"ALTER TABLE account ADD COLUMN a text NOT NULL, ADD COLUMN b text DEFAULT '';",
+		"ALTER TABLE session ADD COLUMN a uuid DEFAULT gen_random_uuid();", "ALTER TABLE session ADD CONSTRAINT c CHECK (a > 0);",
+		"ALTER TABLE session ADD CHECK (a > 0);",
+		"CREATE INDEX session_a_idx ON session (a);", "CREATE UNIQUE INDEX account_a_idx ON account (a);", "LOCK TABLE account;",
+		"UPDATE session SET a = 1;", "DELETE FROM event;",
 		"CREATE TABLE other (id uuid);\nCREATE INDEX CONCURRENTLY i ON other (id);\nALTER TABLE session DROP COLUMN a;",
 	} {
 		if len(breaks("-- +goose Up\n"+sql+"\n-- +goose Down\n", nil)) == 0 {
@@ -150,10 +165,14 @@ func TestBreakingMigrationsAreFound(t *testing.T) {
 		}
 	}
 	for _, sql := range []string{
-		"ALTER TABLE session ADD COLUMN a text;", "ALTER TABLE session ADD COLUMN a integer NOT NULL DEFAULT 0;", "ALTER TABLE session ADD COLUMN a text, ADD COLUMN b text NOT NULL DEFAULT '';",
-		"ALTER TABLE session ADD CONSTRAINT c CHECK (a > 0) NOT VALID;", "CREATE INDEX CONCURRENTLY session_a_idx ON session (a);", "CREATE INDEX account_a_idx ON account (a);",
-		"DROP INDEX CONCURRENTLY IF EXISTS i;\nCREATE INDEX CONCURRENTLY i ON session (a);", "CREATE TABLE fresh (id uuid NOT NULL);\nCREATE UNIQUE INDEX i ON fresh (id);",
-		"-- contract: the previous release stopped reading it\nALTER TABLE session DROP COLUMN a;", "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN DELETE FROM event; END $$;",
+		"ALTER TABLE session ADD COLUMN a text;", "ALTER TABLE session ADD COLUMN a integer NOT NULL DEFAULT 0;",
+		"ALTER TABLE session ADD COLUMN a text, ADD COLUMN b text NOT NULL DEFAULT '';",
+		"ALTER TABLE session ADD CONSTRAINT c CHECK (a > 0) NOT VALID;", "CREATE INDEX CONCURRENTLY session_a_idx ON session (a);",
+		"CREATE INDEX account_a_idx ON account (a);",
+		"DROP INDEX CONCURRENTLY IF EXISTS i;\nCREATE INDEX CONCURRENTLY i ON session (a);",
+		"CREATE TABLE fresh (id uuid NOT NULL);\nCREATE UNIQUE INDEX i ON fresh (id);",
+		"-- contract: the previous release stopped reading it\nALTER TABLE session DROP COLUMN a;",
+		"CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN DELETE FROM event; END $$;",
 	} {
 		if wrong := breaks("-- +goose Up\n"+sql+"\n-- +goose Down\nDROP TABLE session;", []string{"fresh"}); len(wrong) > 0 {
 			t.Errorf("found: %s", wrong)

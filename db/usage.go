@@ -19,7 +19,8 @@ func (q *Queries) CompletedOn(ctx context.Context, scope domain.Scope, at time.T
 // the zone, both inclusive, as they stand at now, and what happened on each of
 // those days up to today (D44). The zone is UTC or the account's: days of any
 // other aren't counted.
-func (q *Queries) Usage(ctx context.Context, scope domain.Scope, zone *time.Location, first, last, now time.Time) (*domain.Usage, error) {
+func (q *Queries) Usage(ctx context.Context, scope domain.Scope, zone *time.Location, first, last,
+	now time.Time) (*domain.Usage, error) {
 	var rows []struct {
 		Day               *time.Time `db:"day"` // nil: the overdue ones of all days
 		Created           int        `db:"created"`
@@ -52,7 +53,8 @@ func (q *Queries) Usage(ctx context.Context, scope domain.Scope, zone *time.Loca
 			OFFSET 0 -- the overdue are few: find them by their own index
 		) overdue
 		WHERE created_at >= $6 AND created_at < $7`,
-		scope.AccountID, scope.Livemode, first, last, now, domain.StartOfDate(first, zone), domain.StartOfDate(last.AddDate(0, 0, 1), zone))
+		scope.AccountID, scope.Livemode, first, last, now, domain.StartOfDate(first, zone), domain.StartOfDate(last.AddDate(0, 0, 1),
+			zone))
 	if err != nil {
 		return nil, wrap(err, "sum usage")
 	}
@@ -94,14 +96,18 @@ func (tx *Tx) FoldSessionCounts(ctx context.Context, before time.Time, limit int
 			WHERE (c.account_id, c.livemode, c.day, c.shard) = (i.account_id, i.livemode, i.day, i.shard)
 			RETURNING c.*
 		), sums AS (
-			INSERT INTO session_count AS c (account_id, livemode, day, shard, ahead, created, pending, in_progress, completed, expired, cancelled, completion_seconds, completed_that_day)
-			SELECT account_id, livemode, day, CASE ahead WHEN 0 THEN 0 WHEN 1 THEN -1 ELSE -2 END, ahead, sum(created), sum(pending), sum(in_progress), sum(completed), sum(expired), sum(cancelled), sum(completion_seconds), sum(completed_that_day)
+			INSERT INTO session_count AS c (account_id, livemode, day, shard, ahead, created, pending, in_progress, completed, expired,
+				cancelled, completion_seconds, completed_that_day)
+			SELECT account_id, livemode, day, CASE ahead WHEN 0 THEN 0 WHEN 1 THEN -1 ELSE -2 END, ahead, sum(created), sum(pending),
+				sum(in_progress), sum(completed), sum(expired), sum(cancelled), sum(completion_seconds), sum(completed_that_day)
 			FROM folded
 			GROUP BY account_id, livemode, day, ahead
 			ORDER BY account_id, livemode, day, ahead
 			ON CONFLICT (account_id, livemode, day, shard) DO UPDATE SET
-				created = c.created + excluded.created, pending = c.pending + excluded.pending, in_progress = c.in_progress + excluded.in_progress,
-				completed = c.completed + excluded.completed, expired = c.expired + excluded.expired, cancelled = c.cancelled + excluded.cancelled,
+				created = c.created + excluded.created, pending = c.pending + excluded.pending,
+					in_progress = c.in_progress + excluded.in_progress,
+				completed = c.completed + excluded.completed, expired = c.expired + excluded.expired,
+					cancelled = c.cancelled + excluded.cancelled,
 				completion_seconds = c.completion_seconds + excluded.completion_seconds,
 				completed_that_day = c.completed_that_day + excluded.completed_that_day
 		)

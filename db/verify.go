@@ -57,7 +57,8 @@ var invariants = map[Invariant]struct {
 				SELECT account_id, livemode, (completed_at AT TIME ZONE 'UTC')::date, 0, 0, 0, 0, 0, 0, 0, count(*)
 				FROM session WHERE completed_at IS NOT NULL GROUP BY 1, 2, 3
 				UNION ALL
-				SELECT account_id, livemode, day, -sum(created), -sum(pending), -sum(in_progress), -sum(completed), -sum(expired), -sum(cancelled),
+				SELECT account_id, livemode, day, -sum(created), -sum(pending), -sum(in_progress), -sum(completed), -sum(expired),
+					-sum(cancelled),
 					-sum(completion_seconds), -sum(completed_that_day)
 				FROM session_count GROUP BY 1, 2, 3
 			) both_ways
@@ -81,7 +82,8 @@ var invariants = map[Invariant]struct {
 			SELECT s.account_id, 0, e.sequence > s.last OR coalesce(e.sequence, 0) < s.last AND coalesce(e.created_at, a.created_at) > $1
 			FROM event_sequence s JOIN account a ON a.id = s.account_id
 			LEFT JOIN LATERAL (
-				SELECT sequence, created_at FROM event WHERE account_id = s.account_id AND livemode = s.livemode ORDER BY sequence DESC LIMIT 1) e ON true
+				SELECT sequence, created_at FROM event WHERE account_id = s.account_id AND livemode = s.livemode ORDER BY sequence DESC
+					LIMIT 1) e ON true
 			UNION ALL
 			SELECT account_id, 0, true FROM (SELECT DISTINCT account_id, livemode FROM event) e
 			WHERE NOT EXISTS (SELECT 1 FROM event_sequence s WHERE s.account_id = e.account_id AND s.livemode = e.livemode)
@@ -89,7 +91,8 @@ var invariants = map[Invariant]struct {
 	DeliveriesOfEvent: {`
 		SELECT count(*) AS examined, count(*) FILTER (WHERE bad) AS wrong, min(id::text) FILTER (WHERE bad) AS example
 		FROM (
-			SELECT d.id, e.id IS NULL OR (d.account_id, d.livemode, d.sequence, d.type) <> (e.account_id, e.livemode, e.sequence, e.type) AS bad
+			SELECT d.id, e.id IS NULL OR (d.account_id, d.livemode, d.sequence, d.type) <> (e.account_id, e.livemode, e.sequence,
+				e.type) AS bad
 			FROM delivery d LEFT JOIN event e ON e.id = d.event_id
 		) deliveries WHERE $1::timestamptz IS NOT NULL`, deliveryText},
 	EventsDelivered: {`
@@ -115,7 +118,8 @@ var invariants = map[Invariant]struct {
 					count(*) FILTER (WHERE (line->>'amount_cents')::bigint <> (line->>'price_cents')::bigint * (line->>'sessions')::bigint) AS wrong
 				FROM jsonb_array_elements(i.lines) line) l
 			UNION ALL
-			SELECT (SELECT id FROM invoice ORDER BY number DESC LIMIT 1), 0, coalesce((SELECT max(number) FROM invoice), 0) <> (SELECT last FROM invoice_number)
+			SELECT (SELECT id FROM invoice ORDER BY number DESC LIMIT 1), 0, coalesce((SELECT max(number)
+				FROM invoice), 0) <> (SELECT last FROM invoice_number)
 		) invoices WHERE $1::timestamptz IS NOT NULL`, invoiceText},
 	PDFsStored: {`
 		SELECT count(*) AS examined, count(*) FILTER (WHERE bad) AS wrong, min(id::text) FILTER (WHERE bad) AS example

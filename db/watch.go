@@ -117,7 +117,8 @@ func hostConfigs(dsn string) (map[string]*pgx.ConnConfig, error) {
 	parsed.ValidateConnect = nil // a replica is followed, too
 	parsed.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
 	parsed.DialFunc = Dial
-	ways := append([]*pgconn.FallbackConfig{{Host: parsed.Host, Port: parsed.Port, TLSConfig: parsed.TLSConfig}}, parsed.Fallbacks...)
+	ways := append([]*pgconn.FallbackConfig{{Host: parsed.Host, Port: parsed.Port, TLSConfig: parsed.TLSConfig}},
+		parsed.Fallbacks...)
 	out := map[string]*pgx.ConnConfig{}
 	for _, way := range ways {
 		_, address := pgconn.NetworkAddress(way.Host, way.Port)
@@ -176,9 +177,11 @@ func ask(ctx context.Context, conn **pgx.Conn, config *pgx.ConnConfig) (s server
 		}
 	}
 	rows, err := (*conn).Query(ctx, `
-		SELECT r.writable, CASE WHEN r.recovers THEN 0 ELSE ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::bigint END,
+		SELECT r.writable, CASE WHEN r.recovers THEN 0 ELSE ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()),
+			8))::bit(32)::bigint END,
 			pg_postmaster_start_time(), coalesce(a.pid, 0), coalesce(a.query_start, now())
-		FROM (SELECT pg_is_in_recovery() AS recovers, NOT pg_is_in_recovery() AND NOT current_setting('transaction_read_only')::bool AS writable) r
+		FROM (SELECT pg_is_in_recovery() AS recovers, NOT pg_is_in_recovery()
+			AND NOT current_setting('transaction_read_only')::bool AS writable) r
 			LEFT JOIN pg_stat_activity a ON a.wait_event = 'SyncRep' AND a.datname = current_database()`)
 	if err != nil {
 		return s, err

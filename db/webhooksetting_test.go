@@ -103,7 +103,8 @@ func TestSecretsChangeByConditionalStatements(t *testing.T) {
 	s.secrets("c  a")
 	s.ok(s.ErasePreviousSecrets(s.ctx, until))
 	s.secrets("c  ")
-	if w, err := s.WebhookSetting(s.ctx, other); err != nil || string(w.Secret) != "x" || w.NextSecret != nil || w.PreviousSecret != nil {
+	if w, err := s.WebhookSetting(s.ctx, other); err != nil || string(w.Secret) != "x" || w.NextSecret != nil ||
+		w.PreviousSecret != nil {
 		t.Errorf("another account's secrets have become %+v, %v", w, err)
 	}
 }
@@ -121,7 +122,8 @@ func TestSecretsChangeOnce(t *testing.T) {
 		"restore": func() error { return s.restoreSecret(start) },
 		"abandon": func() error { return s.abandonNext() },
 	} {
-		_, err := s.Raw().ExecContext(s.ctx, `UPDATE webhook_setting SET next_secret = NULL, next_secret_at = NULL, previous_secret = NULL, previous_secret_until = NULL`)
+		_, err := s.Raw().ExecContext(s.ctx,
+			`UPDATE webhook_setting SET next_secret = NULL, next_secret_at = NULL, previous_secret = NULL, previous_secret_until = NULL`)
 		s.ok(err)
 		if name == "switch" || name == "abandon" {
 			s.ok(s.setNext("n", start))

@@ -11,8 +11,9 @@ import (
 
 // avoided are words and phrases of CONTRIBUTING.md's English section. The last
 // ones are former names of things that have one name now.
-var avoided = regexp.MustCompile(`(?i)\b(nobody|somebody|whoever|anew|meanwhile|works? no more|(?:goes|going|go|went) on (?:in|by|as|for|until|to|with)\b|goes on\b|as it says|` +
-	`is called from now on|(?:is|are|was|were) told of|had come to an end|deeds?|front ?doors?|wish(?:es)?)\b`)
+var avoided = regexp.MustCompile(
+	`(?i)\b(nobody|somebody|whoever|anew|meanwhile|works? no more|(?:goes|going|go|went) on (?:in|by|as|for|until|to|with)\b|goes on\b|as it says|` +
+		`is called from now on|(?:is|are|was|were) told of|had come to an end|deeds?|front ?doors?|wish(?:es)?)\b`)
 
 // quoted are texts that have such a word on purpose, by file: "" for the whole
 // file.

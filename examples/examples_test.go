@@ -33,9 +33,11 @@ func TestServers(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				s := start(t, command, "CANDOR_API_KEY="+account.TestKey, "CANDOR_WEBHOOK_SECRET="+account.TestWebhookSecret, "CANDOR_URL="+web.URL+"/v1")
+				s := start(t, command, "CANDOR_API_KEY="+account.TestKey, "CANDOR_WEBHOOK_SECRET="+account.TestWebhookSecret,
+					"CANDOR_URL="+web.URL+"/v1")
 				s.run(partner)
-				test := []string{"webhooks", "test", "--account", account.AccountID, "--type", "session.completed", "--url", s.url + "/webhooks"}
+				test := []string{"webhooks", "test", "--account", account.AccountID, "--type", "session.completed", "--url",
+					s.url + "/webhooks"}
 				if result := process.Run(t, env, test...); result.Code != 0 {
 					t.Errorf("a test event: %d\n%s%s", result.Code, result.Stdout, result.Stderr)
 				}
@@ -111,7 +113,8 @@ func (s *server) run(partner process.Partner) {
 	reference := "A " + s.Name()
 	apply := fmt.Sprintf(`{"reference": %q, "email": "jo@customer.example", "simulate": "completed"}`, reference)
 	status, first := s.send(http.MethodPost, "/applications", apply)
-	if _, again := s.send(http.MethodPost, "/applications", apply); status != http.StatusOK || first["session_url"] == nil || again["session_url"] != first["session_url"] {
+	if _, again := s.send(http.MethodPost, "/applications", apply); status != http.StatusOK || first["session_url"] == nil ||
+		again["session_url"] != first["session_url"] {
 		s.Fatalf("the application was answered %d %v, again %v", status, first, again)
 	}
 	var known map[string]any
@@ -129,14 +132,16 @@ func (s *server) run(partner process.Partner) {
 		s.Fatal(err)
 	}
 	want, _ := submitted.Data.Summary["net_worth"].Float64()
-	if got := fmt.Sprint(known["net_worth"]); got != fmt.Sprintf("%.2f", want) && got != submitted.Data.Summary["net_worth"].String() || known["status"] != "completed" {
+	if got := fmt.Sprint(known["net_worth"]); got != fmt.Sprintf("%.2f", want) &&
+		got != submitted.Data.Summary["net_worth"].String() || known["status"] != "completed" {
 		s.Errorf("the server knows %v, the API says %s", known, submitted.Data.Summary["net_worth"])
 	}
 	_, _, pdf := partner.Do(http.MethodGet, "/sessions/"+id+"/pdf", "")
 	if kept, err := os.ReadFile(filepath.Join(s.folder, id+".pdf")); err != nil || !bytes.Equal(kept, pdf) {
 		s.Errorf("the server kept %d bytes of a PDF of %d (%v)", len(kept), len(pdf), err)
 	}
-	if status, _ := s.send(http.MethodPost, "/webhooks", `{"event": "session.completed", "session_id": "`+id+`"}`); status != http.StatusUnauthorized {
+	if status, _ := s.send(http.MethodPost, "/webhooks", `{"event": "session.completed", "session_id": "`+id+
+		`"}`); status != http.StatusUnauthorized {
 		s.Errorf("a webhook without a signature was answered %d", status)
 	}
 }

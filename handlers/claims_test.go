@@ -15,12 +15,14 @@ func TestUnknownMethods(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	form := h.NewCustomer()
-	for _, path := range []string{"/", "/v1", "/v1/sessions", "/v1/openapi.json", form.Path(""), form.Path("income"), "/dashboard", "/dashboard/sign-in", "/dashboard/test", "/docs", "/healthz", "/readyz", "/nothing"} {
+	for _, path := range []string{"/", "/v1", "/v1/sessions", "/v1/openapi.json", form.Path(""), form.Path("income"), "/dashboard",
+		"/dashboard/sign-in", "/dashboard/test", "/docs", "/healthz", "/readyz", "/nothing"} {
 		for _, method := range []string{http.MethodTrace, http.MethodConnect, "BREW", http.MethodPatch} {
 			r := httptest.NewRequestWithContext(t.Context(), method, harness.BaseURL+path, nil)
 			r.Header.Set("X-Sent", "comes back")
 			answer := form.Send(r)
-			if answer.Code != http.StatusMethodNotAllowed && answer.Code != http.StatusNotFound || strings.Contains(answer.Body.String(), "comes back") {
+			if answer.Code != http.StatusMethodNotAllowed && answer.Code != http.StatusNotFound ||
+				strings.Contains(answer.Body.String(), "comes back") {
 				t.Errorf("%s %s answers %d", method, path, answer.Code)
 			}
 		}
@@ -42,7 +44,8 @@ func TestOtherSitesReadPublicAnswersAlone(t *testing.T) {
 		r.Header.Set("Sec-Fetch-Site", "cross-site")
 		r.Header.Set("Sec-Fetch-Mode", "cors")
 		answer := form.Send(r)
-		if got := answer.Header().Get("Access-Control-Allow-Origin"); (got != "") != readable || answer.Header().Get("Access-Control-Allow-Credentials") != "" {
+		if got := answer.Header().Get("Access-Control-Allow-Origin"); (got != "") != readable || answer.Header().
+			Get("Access-Control-Allow-Credentials") != "" {
 			t.Errorf("%s: Access-Control-Allow-Origin %q, status %d", path, got, answer.Code)
 		}
 	}

@@ -71,7 +71,8 @@ func TestFormsOpenedBeforeTheUpgrade(t *testing.T) {
 		written := httptest.NewRecorder()
 		h.OK(cookie.Save(httptest.NewRequest(http.MethodGet, "/", nil), written))
 		value := written.Result().Cookies()[0].Value
-		former := &harness.Customer{Harness: h, ID: c.ID, Cookies: map[string]string{"candor_form": value, "__Secure-candor_form": stranger.Cookies["__Secure-candor_form"]}}
+		former := &harness.Customer{Harness: h, ID: c.ID, Cookies: map[string]string{"candor_form": value,
+			"__Secure-candor_form": stranger.Cookies["__Secure-candor_form"]}}
 		if want := map[bool]int{true: http.StatusNotFound, false: http.StatusOK}[forged]; former.Get("").Code != want {
 			t.Errorf("forged %v: the form's page doesn't answer %d", forged, want)
 		}

@@ -62,9 +62,11 @@ func TestUnfinishedBodiesEnd(t *testing.T) {
 	t.Cleanup(server.Close)
 	const urlencoded = "Content-Type: application/x-www-form-urlencoded\r\n"
 	requests := map[string]struct{ head, body string }{
-		"section":  {"POST " + c.Path("income") + " HTTP/1.1\r\n" + cookie(c) + urlencoded, "a=b"},
-		"upload":   {"POST " + c.Path("documents") + " HTTP/1.1\r\n" + cookie(c) + "Content-Type: multipart/form-data; boundary=x\r\n", uploadStart},
-		"API":      {"POST /v1/sessions HTTP/1.1\r\nAuthorization: Bearer " + h.Account.TestKey + "\r\nContent-Type: application/json\r\n", "{"},
+		"section": {"POST " + c.Path("income") + " HTTP/1.1\r\n" + cookie(c) + urlencoded, "a=b"},
+		"upload": {"POST " + c.Path("documents") + " HTTP/1.1\r\n" + cookie(c) + "Content-Type: multipart/form-data; boundary=x\r\n",
+			uploadStart},
+		"API": {"POST /v1/sessions HTTP/1.1\r\nAuthorization: Bearer " + h.Account.TestKey +
+			"\r\nContent-Type: application/json\r\n", "{"},
 		"sign-in":  {"POST /dashboard/sign-in HTTP/1.1\r\n" + urlencoded, "email="},
 		"unasked":  {"GET / HTTP/1.1\r\n", "a"},
 		"no page":  {"POST /nothing HTTP/1.1\r\n" + urlencoded, "a"},
@@ -167,7 +169,8 @@ func TestUnreadAnswersEnd(t *testing.T) {
 	t.Cleanup(server.Close)
 	conn := connection(t, server, "")
 	h.OK(conn.(*net.TCPConn).SetReadBuffer(4096))
-	_, err = fmt.Fprintf(conn, "GET /v1/sessions/%s/documents/%s HTTP/1.1\r\nHost: candor.example\r\nAuthorization: Bearer %s\r\n\r\n",
+	_, err = fmt.Fprintf(conn,
+		"GET /v1/sessions/%s/documents/%s HTTP/1.1\r\nHost: candor.example\r\nAuthorization: Bearer %s\r\n\r\n",
 		c.ID, documents[0].ID, h.Account.TestKey)
 	h.OK(err)
 	select {

@@ -64,7 +64,8 @@ func TestBrowserDemoPartner(t *testing.T) {
 			if strings.HasSuffix(path, "/search") {
 				path += "?q=a"
 			}
-			if route.Method == http.MethodGet && route.AnswersHead() && !strings.Contains(path, ":") && !strings.HasSuffix(path, "/receipt") {
+			if route.Method == http.MethodGet && route.AnswersHead() && !strings.Contains(path, ":") &&
+				!strings.HasSuffix(path, "/receipt") {
 				answer := owner.Get(path)
 				if answer.Code != http.StatusOK {
 					t.Errorf("GET %s: %d\n%.500s", path, answer.Code, answer.Body)
@@ -135,31 +136,38 @@ func demoAddsUp(h *harness.Harness, p *demo.Partner) {
 		"sessions that are counted by day": `
 			SELECT (SELECT count(*) FROM session WHERE account_id = $1) - (SELECT sum(created) FROM session_count WHERE account_id = $1)`,
 		"sessions that are counted as completed": `
-			SELECT (SELECT count(*) FROM session WHERE account_id = $1 AND status = 'completed') - (SELECT sum(completed) FROM session_count WHERE account_id = $1)`,
+			SELECT (SELECT count(*) FROM session WHERE account_id = $1 AND status = 'completed') - (SELECT sum(completed)
+				FROM session_count WHERE account_id = $1)`,
 		"forms that are counted as completed": `
 			SELECT (SELECT count(*) FROM session WHERE account_id = $1 AND status = 'completed')
 				- (SELECT sum(completed) FROM form_count WHERE account_id = $1 AND section = '')`,
 		"sections that are counted as reached, with what was erased": `
-			SELECT (SELECT count(*) FROM section JOIN session ON id = session_id WHERE account_id = $1) + (SELECT sum(sections) FROM erasure WHERE account_id = $1)
+			SELECT (SELECT count(*) FROM section JOIN session ON id = session_id WHERE account_id = $1) + (SELECT sum(sections)
+				FROM erasure WHERE account_id = $1)
 				- (SELECT sum(reached) FROM form_count WHERE account_id = $1 AND section <> '')`,
 		"live sessions that are used up": `
-			SELECT (SELECT count(*) FROM session WHERE account_id = $1 AND livemode) - (SELECT sum(sessions) FROM subscription_usage WHERE account_id = $1)`,
+			SELECT (SELECT count(*) FROM session WHERE account_id = $1 AND livemode) - (SELECT sum(sessions) FROM subscription_usage
+				WHERE account_id = $1)`,
 		"events and the last number of each mode": `
 			SELECT (SELECT count(*) FROM event WHERE account_id = $1) - (SELECT sum(last) FROM event_sequence WHERE account_id = $1)`,
 		"events out of order": `
-			SELECT count(*) FROM event a JOIN event b USING (account_id, livemode) WHERE account_id = $1 AND b.sequence = a.sequence + 1 AND b.created_at < a.created_at`,
+			SELECT count(*) FROM event a JOIN event b USING (account_id, livemode) WHERE account_id = $1 AND b.sequence = a.sequence + 1
+				AND b.created_at < a.created_at`,
 		"events and deliveries, but for what was erased": `
 			SELECT (SELECT count(*) FROM event WHERE account_id = $1) - (SELECT count(*) FROM delivery WHERE account_id = $1)
 				- (SELECT sum(deliveries) FROM erasure WHERE account_id = $1)`,
 		"deliveries and attempts": `SELECT (SELECT sum(attempts_total) FROM delivery WHERE account_id = $1) - (SELECT count(*) FROM delivery_attempt)`,
 		"completed sessions without a PDF, but for the one that was erased": `
-			SELECT count(*) - 1 FROM session LEFT JOIN statement_pdf ON id = session_id WHERE account_id = $1 AND status = 'completed' AND session_id IS NULL`,
+			SELECT count(*) - 1 FROM session LEFT JOIN statement_pdf ON id = session_id WHERE account_id = $1 AND status = 'completed'
+				AND session_id IS NULL`,
 		"PDFs that aren't signed":                      `SELECT count(*) FROM statement_pdf JOIN session ON id = session_id WHERE account_id = $1 AND pdf_signer IS NULL`,
 		"invoices that aren't by a seller with an ABN": `SELECT count(*) FROM invoice WHERE account_id = $1 AND coalesce(seller->>'abn', '') = ''`,
 		"receipts for erased data, but for the one":    `SELECT count(*) - 1 FROM erasure WHERE account_id = $1`,
 		"what happened after now": `
-			SELECT (SELECT count(*) FROM event WHERE created_at > $2) + (SELECT count(*) FROM session WHERE created_at > $2 OR completed_at > $2 OR last_activity_at > $2)
-				+ (SELECT count(*) FROM audit_log WHERE account_id = $1 AND at > $2) + (SELECT count(*) FROM delivery_attempt WHERE started_at > $2)`,
+			SELECT (SELECT count(*) FROM event WHERE created_at > $2) + (SELECT count(*) FROM session WHERE created_at > $2
+				OR completed_at > $2 OR last_activity_at > $2)
+				+ (SELECT count(*) FROM audit_log WHERE account_id = $1 AND at > $2) + (SELECT count(*) FROM delivery_attempt
+					WHERE started_at > $2)`,
 		"attempts that aren't counted": `
 			SELECT greatest(0, (SELECT count(*) FROM delivery_attempt JOIN delivery ON id = delivery_id WHERE account_id = $1)
 				- (SELECT coalesce(sum(attempts), 0) FROM endpoint_day JOIN webhook_endpoint ON id = endpoint_id WHERE account_id = $1))`,
@@ -168,7 +176,8 @@ func demoAddsUp(h *harness.Harness, p *demo.Partner) {
 				- (SELECT coalesce(sum(delivered), 0) FROM endpoint_day JOIN webhook_endpoint ON id = endpoint_id WHERE account_id = $1))`,
 		"networks that used a key last before they did first": `SELECT count(*) FROM api_key_network JOIN api_key ON id = key_id WHERE account_id = $1 AND last_at < first_at`,
 		"networks and the log of API requests": `
-			SELECT (SELECT count(*) FROM api_request WHERE account_id = $1) - (SELECT sum(requests) FROM api_key_network JOIN api_key ON id = key_id WHERE account_id = $1)`,
+			SELECT (SELECT count(*) FROM api_request WHERE account_id = $1) - (SELECT sum(requests) FROM api_key_network
+				JOIN api_key ON id = key_id WHERE account_id = $1)`,
 		"open sessions past their end": `SELECT count(*) FROM session WHERE account_id = $1 AND status IN ('pending', 'in_progress') AND expires_at <= $2`,
 	} {
 		args := []any{p.Account}
@@ -196,12 +205,17 @@ func demoIDs(h *harness.Harness, account domain.AccountID, live bool) map[string
 	deliveries, err := h.DB.Deliveries(h.Context(), session)
 	h.OK(err)
 	var request domain.RequestID
-	h.OK(h.DB.Raw().GetContext(h.Context(), &request, `SELECT id FROM api_request WHERE account_id = $1 AND livemode = $2 ORDER BY id DESC LIMIT 1`, account, live))
+	h.OK(h.DB.Raw().GetContext(h.Context(), &request,
+		`SELECT id FROM api_request WHERE account_id = $1 AND livemode = $2 ORDER BY id DESC LIMIT 1`, account, live))
 	return map[string]string{
-		":invoice": harness.QueryOne[domain.InvoiceID](h, `SELECT id FROM invoice WHERE account_id = $1 ORDER BY number DESC LIMIT 1`, account).String(),
-		":session": session.String(), ":document": documents[0].ID.String(), ":delivery": deliveries[0].ID.String(), ":request": request.String(),
-		":event": deliveries[0].EventID.String(),
-		":key":   harness.QueryOne[domain.KeyID](h, `SELECT id FROM api_key WHERE account_id = $1 AND livemode = $2 AND deleted_at IS NULL ORDER BY id DESC LIMIT 1`, account, live).String(),
+		":invoice": harness.QueryOne[domain.InvoiceID](h, `SELECT id FROM invoice WHERE account_id = $1 ORDER BY number DESC LIMIT 1`,
+			account).String(),
+		":session": session.String(), ":document": documents[0].ID.String(), ":delivery": deliveries[0].ID.String(),
+		":request": request.String(),
+		":event":   deliveries[0].EventID.String(),
+		":key": harness.QueryOne[domain.KeyID](h,
+			`SELECT id FROM api_key WHERE account_id = $1 AND livemode = $2 AND deleted_at IS NULL ORDER BY id DESC LIMIT 1`, account,
+			live).String(),
 	}
 }
 
@@ -209,21 +223,35 @@ func demoIDs(h *harness.Harness, account domain.AccountID, live bool) map[string
 func drawDemo(h *harness.Harness, t *testing.T, base string, p *demo.Partner) {
 	ids := demoIDs(h, p.Account, true)
 	session := func(where string) string {
-		return "sessions/" + harness.QueryOne[domain.SessionID](h, `SELECT id FROM session WHERE account_id = $1 AND livemode AND `+where+` ORDER BY created_at DESC LIMIT 1`, p.Account).String()
+		return "sessions/" + harness.QueryOne[domain.SessionID](h, `SELECT id FROM session WHERE account_id = $1 AND livemode AND `+
+			where+` ORDER BY created_at DESC LIMIT 1`, p.Account).String()
 	}
-	failed := harness.QueryOne[domain.DeliveryID](h, `SELECT id FROM delivery WHERE account_id = $1 AND livemode AND state = 'failed' ORDER BY sequence DESC LIMIT 1`, p.Account).String()
-	refused := harness.QueryOne[domain.RequestID](h, `SELECT id FROM api_request WHERE account_id = $1 AND livemode AND error_code <> '' ORDER BY id DESC LIMIT 1`, p.Account).String()
+	failed := harness.QueryOne[domain.DeliveryID](h,
+		`SELECT id FROM delivery WHERE account_id = $1 AND livemode AND state = 'failed' ORDER BY sequence DESC LIMIT 1`,
+		p.Account).String()
+	refused := harness.QueryOne[domain.RequestID](h,
+		`SELECT id FROM api_request WHERE account_id = $1 AND livemode AND error_code <> '' ORDER BY id DESC LIMIT 1`,
+		p.Account).String()
 	pages := []struct{ name, path string }{
-		{"search", "search?q=an"}, {"quickstart", "quickstart"}, {"event", "events/" + ids[":event"]}, {"key", "keys/" + ids[":key"]}, {"key-leaked", "keys/" + ids[":key"] + "/leaked"},
-		{"invoice", "billing/invoices/" + ids[":invoice"]}, {"sessions-none", "sessions?q=xyzzy"}, {"audit-reads", "audit?action=session.data_read"},
-		{"home", ""}, {"sessions", "sessions"}, {"sessions-completed", "sessions?status=completed"}, {"session-completed", "sessions/" + ids[":session"]},
-		{"session-open", session("status = 'in_progress' AND sections_completed > 2")}, {"session-pending", session("status = 'pending'")},
-		{"session-expired", session("status = 'expired'")}, {"session-cancelled", session("status = 'cancelled' AND data_erased_at IS NULL")},
-		{"session-erased", session("data_erased_at IS NOT NULL")}, {"session-erase", "sessions/" + ids[":session"] + "/erase"}, {"session-new", "sessions/new"},
-		{"webhooks", "webhooks"}, {"webhooks-failed", "webhooks?state=failed"}, {"webhook-settings", "webhooks/settings"}, {"events", "events"}, {"delivery", "webhooks/deliveries/" + ids[":delivery"]},
+		{"search", "search?q=an"}, {"quickstart", "quickstart"}, {"event", "events/" + ids[":event"]}, {"key", "keys/" + ids[":key"]},
+		{"key-leaked", "keys/" + ids[":key"] + "/leaked"},
+		{"invoice", "billing/invoices/" + ids[":invoice"]}, {"sessions-none", "sessions?q=xyzzy"},
+		{"audit-reads", "audit?action=session.data_read"},
+		{"home", ""}, {"sessions", "sessions"}, {"sessions-completed", "sessions?status=completed"},
+		{"session-completed", "sessions/" + ids[":session"]},
+		{"session-open", session("status = 'in_progress' AND sections_completed > 2")},
+		{"session-pending", session("status = 'pending'")},
+		{"session-expired", session("status = 'expired'")}, {"session-cancelled",
+			session("status = 'cancelled' AND data_erased_at IS NULL")},
+		{"session-erased", session("data_erased_at IS NOT NULL")}, {"session-erase", "sessions/" + ids[":session"] + "/erase"},
+		{"session-new", "sessions/new"},
+		{"webhooks", "webhooks"}, {"webhooks-failed", "webhooks?state=failed"}, {"webhook-settings", "webhooks/settings"},
+		{"events", "events"}, {"delivery", "webhooks/deliveries/" + ids[":delivery"]},
 		{"delivery-failed", "webhooks/deliveries/" + failed}, {"verify", "webhooks/verify"}, {"redeliveries", "webhooks/redeliveries"},
-		{"keys", "keys"}, {"key-new", "keys/new"}, {"requests", "requests"}, {"requests-errors", "requests?status=4"}, {"request", "requests/" + refused},
-		{"billing", "billing"}, {"billing-plan", "billing/plan?plan=starter"}, {"billing-cancel", "billing/cancel"}, {"team", "team"}, {"audit", "audit"}, {"settings", "settings"}, {"retention", "settings/retention?retention_days=30"}, {"me", "me"},
+		{"keys", "keys"}, {"key-new", "keys/new"}, {"requests", "requests"}, {"requests-errors", "requests?status=4"},
+		{"request", "requests/" + refused},
+		{"billing", "billing"}, {"billing-plan", "billing/plan?plan=starter"}, {"billing-cancel", "billing/cancel"}, {"team", "team"},
+		{"audit", "audit"}, {"settings", "settings"}, {"retention", "settings/retention?retention_days=30"}, {"me", "me"},
 	}
 	for _, look := range harness.Looks() {
 		tab := signedInToDemo(h, base, p, look)
@@ -245,7 +273,8 @@ func drawDemo(h *harness.Harness, t *testing.T, base string, p *demo.Partner) {
 // drawForm draws the form as the demo partner's customer sees it half-way.
 func drawForm(h *harness.Harness, t *testing.T, base string, p *demo.Partner) {
 	id := harness.QueryOne[domain.SessionID](h, `
-		SELECT id FROM session WHERE account_id = $1 AND livemode AND status = 'in_progress' AND sections_completed = 3 ORDER BY created_at DESC LIMIT 1`, p.Account)
+		SELECT id FROM session WHERE account_id = $1 AND livemode AND status = 'in_progress' AND sections_completed = 3
+			ORDER BY created_at DESC LIMIT 1`, p.Account)
 	tab := browsertest.New(t, browsertest.Options{})
 	tab.Open(base + strings.TrimPrefix(h.Service.Sessions.URL(&domain.Session{ID: id}, true), harness.BaseURL))
 	tab.Screenshot("demo/form")

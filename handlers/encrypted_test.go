@@ -85,11 +85,13 @@ func TestNothingIsStoredInClear(t *testing.T) {
 	testkit.Slow(t)
 	h := harness.New(t)
 	var created struct{ ID domain.SessionID }
-	h.OK(json.Unmarshal(h.PostOnce("order 1", `{"form_type": "financial_statement", "customer_email": "jo@customer.example", "customer_name": "Readable Name", "reference_id": "READABLE-7"}`).
+	h.OK(json.Unmarshal(h.PostOnce("order 1",
+		`{"form_type": "financial_statement", "customer_email": "jo@customer.example", "customer_name": "Readable Name", "reference_id": "READABLE-7"}`).
 		WantStatus(http.StatusCreated).Body.Bytes(), &created))
 	c := h.Customer(h.SessionOf(created.ID))
 	c.WantPage(c.Get(""), http.StatusOK)
-	secrets := []string{"lots of refused marker", "%PDF-1.7 content marker", "removed content marker", "file name marker", "drawn marker", "late draft marker"}
+	secrets := []string{"lots of refused marker", "%PDF-1.7 content marker", "removed content marker", "file name marker",
+		"drawn marker", "late draft marker"}
 
 	refused := statementtest.Values(statement.IncomeSection)
 	refused.Set("employment_income.gross_salary", secrets[0])
@@ -101,7 +103,8 @@ func TestNothingIsStoredInClear(t *testing.T) {
 		c.Answer(section)
 		secrets = append(secrets, marks(section)...)
 	}
-	c.WantRedirect(c.Attach("income_evidence", "file name marker.pdf", []byte(secrets[1]+strings.Repeat("padding ", 20_000)+secrets[1]), ""))
+	c.WantRedirect(c.Attach("income_evidence", "file name marker.pdf", []byte(secrets[1]+strings.Repeat("padding ", 20_000)+
+		secrets[1]), ""))
 	h.Upload(c.ID, "removed content marker.pdf")
 	documents, err := h.DB.Documents(h.Context(), c.ID)
 	h.OK(err)

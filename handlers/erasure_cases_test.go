@@ -20,10 +20,12 @@ import (
 )
 
 // aboutNoSession are the routes that have nothing to do with a session.
-var aboutNoSession = regexp.MustCompile(`^/dashboard/:mode/(live|me|keys|quickstart|billing|team|settings|audit)(/|$)|^/dashboard/:mode/webhooks(/(settings|url|tests?|verify|secret)(/|$)|$)|^/v1/billing/|^/v1/test/events$`)
+var aboutNoSession = regexp.MustCompile(
+	`^/dashboard/:mode/(live|me|keys|quickstart|billing|team|settings|audit)(/|$)|^/dashboard/:mode/webhooks(/(settings|url|tests?|verify|secret)(/|$)|$)|^/v1/billing/|^/v1/test/events$`)
 
 // jobAboutNoSession are the kinds of jobs that have nothing to do with a session.
-var jobAboutNoSession = regexp.MustCompile(`^(audit_repeats|alert_sweep|alert_email|billing|billing_letter|staff_letter|usage_recount)$`)
+var jobAboutNoSession = regexp.MustCompile(
+	`^(audit_repeats|alert_sweep|alert_email|billing|billing_letter|staff_letter|usage_recount)$`)
 
 // A progress is how far a session has come before it is erased.
 type progress int
@@ -57,11 +59,17 @@ func formCases() map[string]useCase {
 		return func(s *subject) *httptest.ResponseRecorder { return s.tab().Get(section) }
 	}
 	all := map[string]useCase{
-		"GET /f/:session/:token":           {pending, false, nil, func(s *subject) *httptest.ResponseRecorder { return s.visit(s.link) }},
-		"GET /f/:session/:token (again)":   {open, false, nil, func(s *subject) *httptest.ResponseRecorder { return s.visit(s.link) }},
-		"GET /f/:session/:token (renewed)": {open, false, func(s *subject) { s.staff().Post(s.page("/renew"), nil) }, func(s *subject) *httptest.ResponseRecorder { return s.visit(s.link) }},
-		"GET /f/:session/:token (wrong)":   {open, false, nil, func(s *subject) *httptest.ResponseRecorder { return s.visit(s.link + "x") }},
-		"GET /f/:session":                  {pending, false, nil, get("")},
+		"GET /f/:session/:token": {pending, false, nil, func(s *subject) *httptest.ResponseRecorder {
+			return s.visit(s.link)
+		}},
+		"GET /f/:session/:token (again)": {open, false, nil, func(s *subject) *httptest.ResponseRecorder { return s.visit(s.link) }},
+		"GET /f/:session/:token (renewed)": {open, false, func(s *subject) {
+			s.staff().Post(s.page("/renew"), nil)
+		}, func(s *subject) *httptest.ResponseRecorder { return s.visit(s.link) }},
+		"GET /f/:session/:token (wrong)": {open, false, nil, func(s *subject) *httptest.ResponseRecorder {
+			return s.visit(s.link + "x")
+		}},
+		"GET /f/:session": {pending, false, nil, get("")},
 		"GET /f/:session (again)": {open, false, func(s *subject) {
 			s.exec(`UPDATE session SET last_activity_at = created_at - interval '1 hour' WHERE id = $1`, s.id)
 		}, get("")},
@@ -77,10 +85,13 @@ func formCases() map[string]useCase {
 		"POST /f/:session/documents (removal)": {open, false, nil, func(s *subject) *httptest.ResponseRecorder {
 			return s.tab().Attach("", "", nil, view.ActionRemove+":"+s.document)
 		}},
-		"POST /f/:session/documents (complete)": {open, false, nil, func(s *subject) *httptest.ResponseRecorder { return s.tab().Attach("", "", nil, view.ActionContinue) }},
-		"POST /f/:session/declaration":          {open, false, (*subject).fill, (*subject).sign},
+		"POST /f/:session/documents (complete)": {open, false, nil, func(s *subject) *httptest.ResponseRecorder {
+			return s.tab().Attach("", "", nil, view.ActionContinue)
+		}},
+		"POST /f/:session/declaration": {open, false, (*subject).fill, (*subject).sign},
 		"POST /f/:session/declaration (confirm)": {open, false, (*subject).fill, func(s *subject) *httptest.ResponseRecorder {
-			return s.tab().Post(statement.DeclarationSection, url.Values{"action": {view.ActionConfirm}, "confirmed": {"a"}, "full_name": {s.mark("typed")}})
+			return s.tab().Post(statement.DeclarationSection, url.Values{"action": {view.ActionConfirm}, "confirmed": {"a"},
+				"full_name": {s.mark("typed")}})
 		}},
 	}
 	for _, name := range statement.SectionNames {
@@ -88,8 +99,12 @@ func formCases() map[string]useCase {
 		if name == statement.DocumentsSection || name == statement.DeclarationSection {
 			continue
 		}
-		all["POST /f/:session/"+name] = useCase{open, false, nil, func(s *subject) *httptest.ResponseRecorder { return s.tab().Post(name, s.typed(name)) }}
-		all["POST /f/:session/"+name+" (draft)"] = useCase{open, false, nil, func(s *subject) *httptest.ResponseRecorder { return s.tab().Post(name, s.mistyped(name)) }}
+		all["POST /f/:session/"+name] = useCase{open, false, nil, func(s *subject) *httptest.ResponseRecorder {
+			return s.tab().Post(name, s.typed(name))
+		}}
+		all["POST /f/:session/"+name+" (draft)"] = useCase{open, false, nil, func(s *subject) *httptest.ResponseRecorder {
+			return s.tab().Post(name, s.mistyped(name))
+		}}
 	}
 	return all
 }
@@ -97,26 +112,36 @@ func formCases() map[string]useCase {
 func apiCases() map[string]useCase {
 	call := func(method, path, body string) func(*subject) *httptest.ResponseRecorder {
 		return func(s *subject) *httptest.ResponseRecorder {
-			r := strings.NewReplacer("{id}", s.id.String(), "{document}", s.document, "{delivery}", s.delivery, "{extra}", s.mark("extra"), "{name}", s.mark("typed"), "{mail}", s.email())
+			r := strings.NewReplacer("{id}", s.id.String(), "{document}", s.document, "{delivery}", s.delivery, "{extra}", s.mark("extra"),
+				"{name}", s.mark("typed"), "{mail}", s.email())
 			return s.call(method, r.Replace(path), r.Replace(body))
 		}
 	}
 	const extra = "?{extra}=1&customer_name_{extra}=1&custome_name=1"
 	return map[string]useCase{
-		"POST /v1/sessions":                                {open, false, nil, (*subject).create},
-		"GET /v1/sessions":                                 {open, false, nil, call("GET", "/sessions?customer_email={mail}&customerEmail={mail}&{extra}=1", "")},
-		"GET /v1/sessions/:id":                             {open, false, nil, call("GET", "/sessions/{id}"+extra, "")},
-		"DELETE /v1/sessions/:id":                          {open, false, nil, call("DELETE", "/sessions/{id}"+extra, "")},
-		"GET /v1/sessions/:id/data":                        {completed, false, nil, call("GET", "/sessions/{id}/data"+extra, "")},
-		"GET /v1/sessions/:id/pdf":                         {completed, false, nil, call("GET", "/sessions/{id}/pdf"+extra, "")},
-		"GET /v1/sessions/:id/documents/:document_id":      {completed, false, nil, call("GET", "/sessions/{id}/documents/{document}"+extra, "")},
-		"GET /v1/events":                                   {completed, false, nil, call("GET", "/events?limit=100&include=webhook&{extra}=1", "")},
-		"POST /v1/test/sessions/:id/advance":               {open, false, nil, call("POST", "/test/sessions/{id}/advance", `{"to": "completed", "{extra}": 1, "data": {"personal_details": {"full_name": "{name}"}}}`)},
-		"POST /v1/test/sessions/:id/advance (opened)":      {pending, false, nil, call("POST", "/test/sessions/{id}/advance", `{"to": "opened", "tO_{extra}": 1}`)},
-		"POST /v1/test/sessions/:id/advance (expired)":     {open, false, nil, call("POST", "/test/sessions/{id}/advance", `{"to": "expired"}`)},
-		"POST /v1/test/sessions/:id/advance (pdf_expired)": {completed, false, nil, call("POST", "/test/sessions/{id}/advance", `{"to": "pdf_expired"}`)},
-		"POST /v1/test/sessions/:id/advance (refused)":     {open, false, nil, call("POST", "/test/sessions/{id}/advance", `{"to": "income", "data": {"income": {"{extra}": "{name}", "employment_income": {"gross_salary": "{name}"}}}}`)},
-		"POST /v1/test/deliveries/:id/attempt":             {completed, false, nil, call("POST", "/test/deliveries/{delivery}/attempt", "")},
+		"POST /v1/sessions": {open, false, nil, (*subject).create},
+		"GET /v1/sessions": {open, false, nil,
+			call("GET", "/sessions?customer_email={mail}&customerEmail={mail}&{extra}=1", "")},
+		"GET /v1/sessions/:id":      {open, false, nil, call("GET", "/sessions/{id}"+extra, "")},
+		"DELETE /v1/sessions/:id":   {open, false, nil, call("DELETE", "/sessions/{id}"+extra, "")},
+		"GET /v1/sessions/:id/data": {completed, false, nil, call("GET", "/sessions/{id}/data"+extra, "")},
+		"GET /v1/sessions/:id/pdf":  {completed, false, nil, call("GET", "/sessions/{id}/pdf"+extra, "")},
+		"GET /v1/sessions/:id/documents/:document_id": {completed, false, nil,
+			call("GET", "/sessions/{id}/documents/{document}"+extra, "")},
+		"GET /v1/events": {completed, false, nil,
+			call("GET", "/events?limit=100&include=webhook&{extra}=1", "")},
+		"POST /v1/test/sessions/:id/advance": {open, false, nil, call("POST", "/test/sessions/{id}/advance",
+			`{"to": "completed", "{extra}": 1, "data": {"personal_details": {"full_name": "{name}"}}}`)},
+		"POST /v1/test/sessions/:id/advance (opened)": {pending, false, nil, call("POST", "/test/sessions/{id}/advance",
+			`{"to": "opened", "tO_{extra}": 1}`)},
+		"POST /v1/test/sessions/:id/advance (expired)": {open, false, nil, call("POST", "/test/sessions/{id}/advance",
+			`{"to": "expired"}`)},
+		"POST /v1/test/sessions/:id/advance (pdf_expired)": {completed, false, nil, call("POST", "/test/sessions/{id}/advance",
+			`{"to": "pdf_expired"}`)},
+		"POST /v1/test/sessions/:id/advance (refused)": {open, false, nil, call("POST", "/test/sessions/{id}/advance",
+			`{"to": "income", "data": {"income": {"{extra}": "{name}", "employment_income": {"gross_salary": "{name}"}}}}`)},
+		"POST /v1/test/deliveries/:id/attempt": {completed, false, nil,
+			call("POST", "/test/deliveries/{delivery}/attempt", "")},
 	}
 }
 
@@ -128,31 +153,40 @@ func staffCases() map[string]useCase {
 		return func(s *subject) *httptest.ResponseRecorder { return s.staff().Post(s.place(path), form) }
 	}
 	all := map[string]useCase{
-		"POST /dashboard/:mode/sessions": {open, false, nil, func(s *subject) *httptest.ResponseRecorder { // one with a mistake makes no session
-			return s.staff().Post(s.place(""), url.Values{"customer_email": {s.mark("mail")}, "customer_name": {s.mark("name")}, "reference_id": {s.mark("reference")}})
+		// one with a mistake makes no session
+		"POST /dashboard/:mode/sessions": {open, false, nil, func(s *subject) *httptest.ResponseRecorder {
+			return s.staff().Post(s.place(""), url.Values{"customer_email": {s.mark("mail")}, "customer_name": {s.mark("name")},
+				"reference_id": {s.mark("reference")}})
 		}},
 		"POST /dashboard/:mode/sessions/:session/erase": {completed, false, nil, func(s *subject) *httptest.ResponseRecorder {
 			return s.staff().Post(s.page("/erase"), url.Values{"confirm": {s.email()}, "sessions": {s.id.String()}})
 		}},
-		"POST /dashboard/:mode/webhooks/redeliveries": {completed, false, (*subject).failDeliveries, func(s *subject) *httptest.ResponseRecorder {
-			return s.staff().Post(s.place("../webhooks/redeliveries"), redeliverAll)
-		}},
-		"GET /dashboard/:mode/webhooks/redeliveries/:redelivery": {completed, false, (*subject).redeliver, func(s *subject) *httptest.ResponseRecorder {
-			return s.staff().Get(s.redelivery)
-		}},
-		"POST /dashboard/:mode/webhooks/redeliveries/:redelivery/stop": {completed, false, (*subject).redeliver, func(s *subject) *httptest.ResponseRecorder {
-			return s.staff().Post(s.redelivery+"/stop", nil)
-		}},
+		"POST /dashboard/:mode/webhooks/redeliveries": {completed, false, (*subject).failDeliveries,
+			func(s *subject) *httptest.ResponseRecorder {
+				return s.staff().Post(s.place("../webhooks/redeliveries"), redeliverAll)
+			}},
+		"GET /dashboard/:mode/webhooks/redeliveries/:redelivery": {completed, false, (*subject).redeliver,
+			func(s *subject) *httptest.ResponseRecorder {
+				return s.staff().Get(s.redelivery)
+			}},
+		"POST /dashboard/:mode/webhooks/redeliveries/:redelivery/stop": {completed, false, (*subject).redeliver,
+			func(s *subject) *httptest.ResponseRecorder {
+				return s.staff().Post(s.redelivery+"/stop", nil)
+			}},
 	}
 	for path, from := range map[string]progress{
-		"": open, "/sessions": open, "/search?q={name}": open, "/sessions/new": open, "/sessions/export?q={name}&search={name}": open, "/sessions/{id}": completed, "/sessions/{id}/data": completed,
-		"/sessions/{id}/pdf": completed, "/sessions/{id}/documents/{document}": completed, "/sessions/{id}/erase": completed, "/sessions/{id}/receipt": completed,
-		"/webhooks/redeliveries": completed, "/webhooks/deliveries/{delivery}": completed, "/events": completed, "/events/{event}": completed, "/requests": open, "/requests/{request}": open,
+		"": open, "/sessions": open, "/search?q={name}": open, "/sessions/new": open, "/sessions/export?q={name}&search={name}": open,
+		"/sessions/{id}": completed, "/sessions/{id}/data": completed,
+		"/sessions/{id}/pdf": completed, "/sessions/{id}/documents/{document}": completed, "/sessions/{id}/erase": completed,
+		"/sessions/{id}/receipt": completed,
+		"/webhooks/redeliveries": completed, "/webhooks/deliveries/{delivery}": completed, "/events": completed,
+		"/events/{event}": completed, "/requests": open, "/requests/{request}": open,
 	} {
 		all["GET "+routeOf(path)] = useCase{from, false, nil, get(".." + path)}
 	}
 	for path, form := range map[string]url.Values{
-		"/sessions/{id}/cancel": nil, "/sessions/{id}/extend": {"days": {"60"}}, "/sessions/{id}/renew": nil, "/webhooks/deliveries/{delivery}/retry": nil, "/webhooks/deliveries/{delivery}/cancel": nil,
+		"/sessions/{id}/cancel": nil, "/sessions/{id}/extend": {"days": {"60"}}, "/sessions/{id}/renew": nil,
+		"/webhooks/deliveries/{delivery}/retry": nil, "/webhooks/deliveries/{delivery}/cancel": nil,
 	} {
 		all["POST "+routeOf(path)] = useCase{open, false, nil, post(".."+path, form)}
 	}
@@ -179,21 +213,32 @@ func jobCases() map[string]useCase {
 		}
 	}
 	return map[string]useCase{
-		"job statement_pdf": {completed, false, sql(`DELETE FROM statement_pdf WHERE session_id = $1`, `UPDATE session SET pdf_ready_at = NULL, pdf_sha256 = NULL WHERE id = $1`),
+		"job statement_pdf": {completed, false, sql(`DELETE FROM statement_pdf WHERE session_id = $1`,
+			`UPDATE session SET pdf_ready_at = NULL, pdf_sha256 = NULL WHERE id = $1`),
 			job("statement_pdf", "pdf", `{"session_id": "{id}"}`)},
-		"job customer_receipt":    {completed, true, sql(`DELETE FROM customer_receipt WHERE session_id = $1`), job("customer_receipt", "mail", `{"session_id": "{id}", "language": "en"}`)},
-		"job session_email":       {open, true, nil, job("session_email", "mail", `{"session_id": "{id}"}`)},
-		"job session_email_sweep": {open, true, sql(`UPDATE link_delivery SET look_at = now() WHERE session_id = $1`), job("session_email_sweep", "upkeep", `{}`)},
-		"job session_expiry":      {open, false, sql(`UPDATE session SET expires_at = created_at WHERE id = $1`), job("session_expiry", "upkeep", `{}`)},
-		"job retention":           {open, false, sql(`UPDATE session SET status = 'expired', expires_at = '2026-01-01' WHERE id = $1`), job("retention", "upkeep", `{}`)},
-		"job reconciliation":      {completed, false, sql(`DELETE FROM event WHERE session_id = $1 AND type = 'session.completed'`), job("reconciliation", "upkeep", `{}`)},
+		"job customer_receipt": {completed, true, sql(`DELETE FROM customer_receipt WHERE session_id = $1`),
+			job("customer_receipt", "mail", `{"session_id": "{id}", "language": "en"}`)},
+		"job session_email": {open, true, nil, job("session_email", "mail", `{"session_id": "{id}"}`)},
+		"job session_email_sweep": {open, true, sql(`UPDATE link_delivery SET look_at = now() WHERE session_id = $1`),
+			job("session_email_sweep", "upkeep", `{}`)},
+		"job session_expiry": {open, false, sql(`UPDATE session SET expires_at = created_at WHERE id = $1`),
+			job("session_expiry", "upkeep", `{}`)},
+		"job retention": {open, false, sql(`UPDATE session SET status = 'expired', expires_at = '2026-01-01' WHERE id = $1`),
+			job("retention", "upkeep", `{}`)},
+		"job reconciliation": {completed, false, sql(`DELETE FROM event WHERE session_id = $1 AND type = 'session.completed'`),
+			job("reconciliation", "upkeep", `{}`)},
 		"job seal_old_data": {open, false, func(s *subject) {
 			s.exec(`INSERT INTO unsealed_session VALUES ($1)`, s.id)
-			s.exec(`UPDATE section SET draft = $2 WHERE session_id = $1 AND name = 'personal_details'`, s.id, []byte(`{"full_name": ["`+s.mark("typed")+`"]}`))
+			s.exec(`UPDATE section SET draft = $2 WHERE session_id = $1 AND name = 'personal_details'`, s.id,
+				[]byte(`{"full_name": ["`+s.mark("typed")+`"]}`))
 		}, job("seal_old_data", "upkeep", `{}`)},
-		"job stranded_work":      {completed, false, sql(`UPDATE session SET pdf_ready_at = NULL, completed_at = '2026-11-01' WHERE id = $1`), job("stranded_work", "upkeep", `{}`)},
-		"job webhook_wake":       {completed, false, (*subject).dueDeliveries, job("webhook_wake", "webhooks", `{"endpoint_id": "{endpoint}"}`)},
-		"job webhook_redelivery": {completed, false, (*subject).redeliver, job("webhook_redelivery", "webhooks", `{"redelivery_id": "{redelivery}"}`)},
+		"job stranded_work": {completed, false,
+			sql(`UPDATE session SET pdf_ready_at = NULL, completed_at = '2026-11-01' WHERE id = $1`),
+			job("stranded_work", "upkeep", `{}`)},
+		"job webhook_wake": {completed, false, (*subject).dueDeliveries, job("webhook_wake", "webhooks",
+			`{"endpoint_id": "{endpoint}"}`)},
+		"job webhook_redelivery": {completed, false, (*subject).redeliver, job("webhook_redelivery", "webhooks",
+			`{"redelivery_id": "{redelivery}"}`)},
 	}
 }
 
@@ -227,7 +272,8 @@ func (r *erasureRace) newSubject(n int, use useCase) *subject {
 	s.id, err = domain.ParseSessionID(created.Object()["id"].(string))
 	r.OK(err)
 	s.link, s.request = r.Link(s.id), created.Header().Get("X-Request-Id")
-	s.customer = &harness.Customer{Harness: r.Harness, ID: s.id, Cookies: map[string]string{}, From: fmt.Sprintf("[2001:db8:7a71:%d::1]:1234", n), UserAgent: s.mark("agent")}
+	s.customer = &harness.Customer{Harness: r.Harness, ID: s.id, Cookies: map[string]string{},
+		From: fmt.Sprintf("[2001:db8:7a71:%d::1]:1234", n), UserAgent: s.mark("agent")}
 	s.customer.WantRedirect(s.customer.Send(httptest.NewRequestWithContext(r.Context(), http.MethodGet, s.link, nil)))
 	if use.from >= open {
 		s.customer.WantPage(s.tab().Get(""), http.StatusOK)
@@ -256,7 +302,8 @@ func (r *erasureRace) newSubject(n int, use useCase) *subject {
 func (s *subject) create() *httptest.ResponseRecorder {
 	return s.call(http.MethodPost, "/sessions", fmt.Sprintf(`{"form_type": "financial_statement", "customer_email": %q, "customer_name": %q, "reference_id": %q, "webhook_url": %q, "return_url": %q,
 		"metadata": {"note": %q}, %q: 1, %q: 2, "customer_name_%s": 3, "customerName": 4, "prefill": {"personal_details": {"occupation": %q}}, "deliver": {"by": "email", "remind": true}}`,
-		s.email(), s.mark("name"), s.mark("reference"), s.hook+s.mark("hook"), "https://lender.example/back?who="+s.mark("return"), s.mark("note"), s.mark("name"), s.mark("extra"), s.mark("extra"), s.mark("prefill")))
+		s.email(), s.mark("name"), s.mark("reference"), s.hook+s.mark("hook"), "https://lender.example/back?who="+
+			s.mark("return"), s.mark("note"), s.mark("name"), s.mark("extra"), s.mark("extra"), s.mark("prefill")))
 }
 
 // call calls the API with the partner's reference as the idempotency key.
@@ -340,7 +387,8 @@ func (s *subject) place(path string) string {
 	if s.live {
 		mode = "live"
 	}
-	path = strings.NewReplacer("{id}", s.id.String(), "{document}", s.document, "{delivery}", s.delivery, "{event}", s.event, "{request}", s.request, "{name}", s.mark("name")).Replace(path)
+	path = strings.NewReplacer("{id}", s.id.String(), "{document}", s.document, "{delivery}", s.delivery, "{event}", s.event,
+		"{request}", s.request, "{name}", s.mark("name")).Replace(path)
 	return filepath.Join("/dashboard/"+mode+"/sessions", path)
 }
 
@@ -351,7 +399,8 @@ func (s *subject) failDeliveries() {
 
 // dueDeliveries has the deliveries attempted at the next wake.
 func (s *subject) dueDeliveries() {
-	s.exec(`UPDATE delivery SET next_attempt_at = '2026-11-01', attempts_total = 1 WHERE session_id = $1 AND state = 'pending'`, s.id)
+	s.exec(`UPDATE delivery SET next_attempt_at = '2026-11-01', attempts_total = 1 WHERE session_id = $1 AND state = 'pending'`,
+		s.id)
 }
 
 // redeliver starts a redelivery.
@@ -367,7 +416,8 @@ func (s *subject) redeliver() {
 // job runs a job and waits for its end.
 func (s *subject) job(kind, queue, args string) {
 	s.Helper()
-	args = strings.NewReplacer("{id}", s.id.String(), "{endpoint}", s.endpoint, "{redelivery}", filepath.Base(s.redelivery)).Replace(args)
+	args = strings.NewReplacer("{id}", s.id.String(), "{endpoint}", s.endpoint, "{redelivery}", filepath.Base(s.redelivery)).
+		Replace(args)
 	var id int
 	s.OK(s.control.Raw().GetContext(s.Context(), &id, `
 		INSERT INTO river_job (kind, queue, args, max_attempts) VALUES ($1, $2, $3, 1) RETURNING id`, kind, queue, args))

@@ -70,7 +70,8 @@ func TestErasureAgainstEverything(t *testing.T) {
 	for _, place := range slices.Sorted(maps.Keys(left)) {
 		t.Errorf("left in %s: %v", place, left[place])
 	}
-	t.Logf("%d erasures beside %d use cases, whose answers were %v: %d places have something left", total, len(r.names), r.answers, len(left))
+	t.Logf("%d erasures beside %d use cases, whose answers were %v: %d places have something left", total, len(r.names),
+		r.answers, len(left))
 }
 
 // TestEverythingBesideErasureIsKnown fails for a route or a job that has to do with
@@ -157,10 +158,14 @@ func newErasureRace(t *testing.T) *erasureRace {
 	config.Policy, config.Outbox = webhook.Policy{Development: true}, outbox.New(inserter, r.metrics)
 	r.Restart(config)
 	r.startWorkers(log)
-	r.exec(`CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock_shared(90, hashtext(NEW.session_id::text)); RETURN NEW; END $$`)
+	r.exec(
+		`CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock_shared(90, hashtext(NEW.session_id::text)); RETURN NEW; END $$`)
 	r.exec(`CREATE TRIGGER hold BEFORE INSERT ON erasure FOR EACH ROW EXECUTE FUNCTION hold()`)
-	r.exec(`CREATE FUNCTION later() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.state = 'scheduled'; NEW.scheduled_at = '2100-01-01'; RETURN NEW; END $$`)
-	r.exec(`CREATE TRIGGER later BEFORE INSERT ON river_job FOR EACH ROW WHEN (NEW.kind = 'statement_pdf' AND NEW.max_attempts > 1) EXECUTE FUNCTION later()`) // drawing takes long
+	r.exec(
+		`CREATE FUNCTION later() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.state = 'scheduled'; NEW.scheduled_at = '2100-01-01'; RETURN NEW; END $$`)
+	// drawing takes long
+	r.exec(
+		`CREATE TRIGGER later BEFORE INSERT ON river_job FOR EACH ROW WHEN (NEW.kind = 'statement_pdf' AND NEW.max_attempts > 1) EXECUTE FUNCTION later()`)
 	r.exec(`UPDATE account SET receipt_email = true`)
 	return r
 }
@@ -171,11 +176,14 @@ func (r *erasureRace) startWorkers(log *requestlog.Writer) {
 	config := r.Service.Config
 	client := webhook.NewClient(config.Policy)
 	dispatcher := delivery.New(delivery.Config{
-		DB: r.DB, Ring: config.Ring, Client: client, Schedule: webhook.DefaultSchedule(), Clock: config.Clock, Logger: config.Logger, Observer: r.metrics, PollEvery: time.Hour,
+		DB: r.DB, Ring: config.Ring, Client: client, Schedule: webhook.DefaultSchedule(), Clock: config.Clock, Logger: config.Logger,
+		Observer: r.metrics, PollEvery: time.Hour,
 	})
 	worker, err := jobs.NewWorker(r.Context(), jobs.Config{
-		DB: r.DB, DSN: r.DSN, Outbox: config.Outbox, Dispatcher: dispatcher, Ring: config.Ring, Blobs: config.Blobs, Mail: r, BaseURL: config.BaseURL, Clock: config.Clock,
-		Logger: config.Logger, Observer: r.metrics, SweepEvery: time.Hour, RescueAfter: time.Minute, PDFWorkers: 2, Fonts: harness.Fonts(), Terms: harness.InvoiceTerms(),
+		DB: r.DB, DSN: r.DSN, Outbox: config.Outbox, Dispatcher: dispatcher, Ring: config.Ring, Blobs: config.Blobs, Mail: r,
+		BaseURL: config.BaseURL, Clock: config.Clock,
+		Logger: config.Logger, Observer: r.metrics, SweepEvery: time.Hour, RescueAfter: time.Minute, PDFWorkers: 2,
+		Fonts: harness.Fonts(), Terms: harness.InvoiceTerms(),
 	})
 	r.OK(err)
 	r.OK(worker.Start(r.Context()))
@@ -207,7 +215,8 @@ func (r *erasureRace) count(query string, args ...any) (n int) {
 
 // Send takes an email, as the mail server. One to a customer who is erased came too late.
 func (r *erasureRace) Send(_ context.Context, email mail.Message) error {
-	if marks := personal.FindStringSubmatch(email.To); marks != nil && r.count(`SELECT count(*) FROM session WHERE customer_email = $1`, email.To) == 0 {
+	if marks := personal.FindStringSubmatch(email.To); marks != nil &&
+		r.count(`SELECT count(*) FROM session WHERE customer_email = $1`, email.To) == 0 {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.late[r.nameOf(marks)]++
@@ -236,7 +245,8 @@ func (r *erasureRace) run(n int, held bool) {
 	var all sync.WaitGroup
 	erase := func() {
 		form := url.Values{"confirm": {s.email()}, "sessions": {s.id.String()}}
-		if got := s.staff().Post(s.page("/erase"), form); got.Code != http.StatusSeeOther || got.Header().Get("Location") != s.page("") {
+		if got := s.staff().Post(s.page("/erase"), form); got.Code != http.StatusSeeOther || got.Header().
+			Get("Location") != s.page("") {
 			r.Errorf("%s: the erasure was answered %d: %.300s", name, got.Code, got.Body)
 		}
 	}
@@ -254,7 +264,9 @@ func (r *erasureRace) run(n int, held bool) {
 		})
 	}
 	if held {
-		testkit.Await(r, name+" neither ends nor waits for the erasure", func() bool { return int(finished.Load())+r.behind(s)-before >= besideOne })
+		testkit.Await(r, name+" neither ends nor waits for the erasure", func() bool {
+			return int(finished.Load())+r.behind(s)-before >= besideOne
+		})
 		lock("pg_advisory_unlock")
 	} else {
 		all.Go(erase)
@@ -267,7 +279,8 @@ func (r *erasureRace) behind(s *subject) int {
 	r.Helper()
 	return r.count(`
 		WITH RECURSIVE behind AS (
-			SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND classid = 90 AND objid::bigint = hashtext($1::uuid::text)::bigint & 4294967295
+			SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND classid = 90
+				AND objid::bigint = hashtext($1::uuid::text)::bigint & 4294967295
 			UNION
 			SELECT a.pid FROM behind b JOIN pg_stat_activity a ON a.wait_event_type = 'Lock' AND b.pid = ANY (pg_blocking_pids(a.pid)))
 		SELECT count(*) - 1 FROM behind`, s.id)
@@ -377,9 +390,11 @@ func (r *erasureRace) foundRows(out map[string]map[string]int) {
 	var tables []string
 	r.OK(r.control.Raw().SelectContext(r.Context(), &tables, `
 		SELECT table_name::text FROM information_schema.columns
-		WHERE table_schema = 'public' AND column_name = 'session_id' AND table_name NOT IN ('api_request', 'blob_garbage', 'erasure', 'event', 'session_search')`))
+		WHERE table_schema = 'public' AND column_name = 'session_id' AND table_name NOT IN ('api_request', 'blob_garbage', 'erasure',
+			'event', 'session_search')`))
 	for _, table := range tables {
-		if n := r.count(`SELECT count(*) FROM ` + table + ` JOIN session s ON s.id = session_id WHERE s.customer_erased_at IS NOT NULL`); n > 0 {
+		if n := r.count(`SELECT count(*) FROM ` + table +
+			` JOIN session s ON s.id = session_id WHERE s.customer_erased_at IS NOT NULL`); n > 0 {
 			if out["table "+table] == nil {
 				out["table "+table] = map[string]int{}
 			}

@@ -47,13 +47,15 @@ func TestFilesOfAnotherRelease(t *testing.T) {
 	h := harness.New(t)
 	for path, status := range map[string]int{
 		"/static/app-00000000.css": http.StatusOK, "/static/icon-ZZZZZZZZ.svg": http.StatusOK,
-		"/static/nothing-00000000.css": http.StatusNotFound, "/static/app.css": http.StatusNotFound, "/static/-00000000.css": http.StatusNotFound,
+		"/static/nothing-00000000.css": http.StatusNotFound, "/static/app.css": http.StatusNotFound,
+		"/static/-00000000.css": http.StatusNotFound,
 	} {
 		r := h.Serve(httptest.NewRequest(http.MethodGet, path, nil))
 		if r.Code != status || r.Header().Get("Cache-Control") != "no-store" {
 			t.Errorf("%s answers %d with Cache-Control %q, want %d and no-store", path, r.Code, r.Header().Get("Cache-Control"), status)
 		}
-		if own := h.Serve(httptest.NewRequest(http.MethodGet, static.URL("app.css"), nil)); path == "/static/app-00000000.css" && own.Body.String() != r.Body.String() {
+		if own := h.Serve(httptest.NewRequest(http.MethodGet, static.URL("app.css"), nil)); path == "/static/app-00000000.css" &&
+			own.Body.String() != r.Body.String() {
 			t.Error("it isn't this release's file")
 		}
 	}

@@ -30,7 +30,9 @@ func (s *server) checkHost(next echo.HandlerFunc) echo.HandlerFunc {
 		if path := c.Request().URL.Path; s.knownHost(host) || path == "/healthz" || path == "/readyz" {
 			return next(c)
 		}
-		text := fmt.Sprintf("In development, Candor answers to localhost only, not to %q. Open %s, or set CANDOR_BASE_URL to the address that you use.", host, s.BaseURL)
+		text := fmt.Sprintf(
+			"In development, Candor answers to localhost only, not to %q. Open %s, or set CANDOR_BASE_URL to the address that you use.",
+			host, s.BaseURL)
 		if api.Serves(c.Request()) {
 			return domain.Errorf(domain.CodeMisdirectedRequest, "%s", text)
 		}

@@ -80,13 +80,16 @@ func TestMissingKey(t *testing.T) {
 
 	browser := h.HalfIn()
 	const signIn = "/dashboard/sign-in/code"
-	browser.WantPage(browser.Post(signIn, harness.CodeForm(kept.Code(secret, 0))), http.StatusUnprocessableEntity, "Use a recovery code")
+	browser.WantPage(browser.Post(signIn, harness.CodeForm(kept.Code(secret, 0))), http.StatusUnprocessableEntity,
+		"Use a recovery code")
 	browser.WantRedirect(browser.Post(signIn, harness.CodeForm(recovery[0])), "/dashboard")
 	browser.WantPage(browser.Get("/dashboard/test"+path), http.StatusOK, "A document whose name can’t be read now")
-	for _, address := range []string{"/dashboard/test" + path + "/pdf", "/dashboard/test" + path + "/documents/" + documents[0].ID.String()} {
+	for _, address := range []string{"/dashboard/test" + path + "/pdf", "/dashboard/test" + path + "/documents/" +
+		documents[0].ID.String()} {
 		browser.WantPage(browser.Get(address), http.StatusServiceUnavailable, "This can’t be read now", "reference below")
 	}
-	browser.WantPage(browser.Post("/dashboard/test/webhooks/secret/show", nil), http.StatusUnprocessableEntity, "can’t be read: the secret key that sealed it isn’t configured")
+	browser.WantPage(browser.Post("/dashboard/test/webhooks/secret/show", nil), http.StatusUnprocessableEntity,
+		"can’t be read: the secret key that sealed it isn’t configured")
 	if got := browser.Post("/dashboard/test/webhooks/test", nil); got.Code == http.StatusInternalServerError {
 		t.Error("a test event answered 500")
 	}
@@ -95,7 +98,8 @@ func TestMissingKey(t *testing.T) {
 	}
 
 	// The key is configured again, behind the other one: everything is back.
-	if got := kept.Get(path + "/documents/" + documents[0].ID.String()).WantStatus(http.StatusOK).Body.String(); got != string(content) {
+	if got := kept.Get(path + "/documents/" + documents[0].ID.String()).WantStatus(http.StatusOK).
+		Body.String(); got != string(content) {
 		t.Errorf("the document is %q", got)
 	}
 }

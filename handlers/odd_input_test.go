@@ -35,66 +35,82 @@ type oddCase struct {
 
 // oddCases are the routes that read fields.
 var oddCases = map[string]oddCase{
-	"GET /dashboard/:mode/sessions/new":              {fields: "like={session}"},
-	"GET /dashboard/:mode/sessions":                  {fields: "q=jo@customer.example&status=pending&from=2026-11-01&to=2026-11-20&before={session}&newest={session}"},
-	"GET /dashboard/:mode/search":                    {fields: "q=jo"},
-	"GET /dashboard/:mode/sessions/export":           {fields: "q=LOAN-1&status=pending&from=2026-11-01&to=2026-11-20"},
-	"POST /dashboard/:mode/sessions":                 {fields: "customer_email=jo@customer.example&customer_name=Jo&reference_id=LOAN-1&return_url=https://lender.example/&expires_in_days=30&language=en-AU&like={session}&deliver=email&remind=on"},
+	"GET /dashboard/:mode/sessions/new": {fields: "like={session}"},
+	"GET /dashboard/:mode/sessions": {
+		fields: "q=jo@customer.example&status=pending&from=2026-11-01&to=2026-11-20&before={session}&newest={session}"},
+	"GET /dashboard/:mode/search":          {fields: "q=jo"},
+	"GET /dashboard/:mode/sessions/export": {fields: "q=LOAN-1&status=pending&from=2026-11-01&to=2026-11-20"},
+	"POST /dashboard/:mode/sessions": {
+		fields: "customer_email=jo@customer.example&customer_name=Jo&reference_id=LOAN-1&return_url=https://lender.example/&expires_in_days=30&language=en-AU&like={session}&deliver=email&remind=on"},
 	"GET /dashboard/:mode/sessions/:session":         {fields: "days=60"},
 	"POST /dashboard/:mode/sessions/:session/extend": {fields: "days=60"},
 	"POST /dashboard/:mode/sessions/:session/erase":  {fields: "sessions={session}&confirm=jo@customer.example"},
-	"GET /dashboard/:mode/webhooks":                  {fields: "state=failed&type=session.created&status=timeout&endpoint={endpoint}&session={session}&from=2026-11-01&to=2026-11-20&before=9"},
-	"POST /dashboard/:mode/webhooks/url":             {fields: "url=https://lender.example/hook"},
-	"POST /dashboard/:mode/webhooks/test":            {fields: "url={receiver}&type=session.expired"},
-	"GET /dashboard/:mode/events":                    {fields: "q={event}&type=session.created&before=9"},
-	"GET /dashboard/:mode/webhooks/settings":         {fields: "type=session.expired"},
-	"GET /dashboard/:mode/webhooks/verify":           {fields: "in=go"},
-	"GET /dashboard/:mode/webhooks/redeliveries":     {fields: "preview=1&state=failing&since=2026-11-01&until=2026-11-20&endpoint={endpoint}&type=session.created&status=timeout&rate=10"},
-	"POST /dashboard/:mode/webhooks/redeliveries":    {fields: "state=failing&since=2026-11-01&until=2026-11-20&endpoint={endpoint}&type=session.created&status=timeout&rate=10"},
-	"POST /dashboard/:mode/keys":                     {fields: "name=Loans&access=restricted&permissions=sessions:read&expires_at=2026-12-31&networks=203.0.113.0/24"},
-	"POST /dashboard/:mode/keys/:key/rename":         {fields: "name=Loans"},
-	"POST /dashboard/:mode/keys/:key/rotate":         {fields: "overlap=1h"},
-	"POST /dashboard/:mode/keys/:key/delete":         {fields: "typed_name=Unknown"},
-	"GET /dashboard/:mode/requests":                  {fields: "id={request}&key={key}&method=GET&status=404&code=not_found&from=2026-11-01&to=2026-11-20&before={request}"},
-	"GET /dashboard/:mode/audit":                     {fields: "who=Theirs&action=api_key.created&from=2026-11-01&to=2026-11-20&before={audit}"},
-	"GET /dashboard/:mode/audit/export":              {fields: "who=Theirs&action=api_key.created&from=2026-11-01&to=2026-11-20"},
-	"POST /dashboard/:mode/settings":                 {fields: "name=Lender&help_email=help@lender.example&help_phone=1300+123+456&money_help=Hardship+team&money_help_url=https://lender.example/help&next_steps=We+call+you&receipt_email=true&brand_colour=b0241c"},
-	"POST /dashboard/:mode/settings/languages":       {fields: "languages=vi"},
-	"POST /dashboard/:mode/settings/time-zone":       {fields: "time_zone=Australia/Perth"},
-	"POST /dashboard/:mode/settings/expiry":          {fields: "default_expires_in_days=7"},
-	"POST /dashboard/:mode/settings/two-step":        {fields: "of=everyone"},
-	"GET /dashboard/:mode/settings/retention":        {fields: "retention_days=30"},
-	"POST /dashboard/:mode/settings/retention":       {fields: "retention_days=30&from_days=90"},
-	"GET /dashboard/:mode/team":                      {fields: "email=jo@lender.example&role=support"},
-	"POST /dashboard/:mode/team":                     {fields: "email=jo@lender.example&role=support&may_download=yes"},
-	"POST /dashboard/:mode/team/:staff/role":         {fields: "role=support&may_download=yes"},
-	"GET /dashboard/:mode/live":                      {fields: "on=session,delivery&session={session}&since=1770000000000&every=2"},
-	"GET /dashboard/:mode/billing":                   {fields: "before=9"},
-	"POST /dashboard/:mode/billing/email":            {fields: "billing_email=jo@lender.example"},
-	"POST /dashboard/:mode/billing/details":          {fields: "buyer_name=Lender+Pty+Ltd&abn=51+824+753+556&address=1+High+St&purchase_order=PO-7"},
-	"POST /dashboard/:mode/billing/spend":            {fields: "spend_cap=500&alert_1=100&alert_2=250&alert_3=&stop_now=yes"},
-	"POST /dashboard/:mode/billing/subscribe":        {fields: "plan=starter"},
-	"GET /dashboard/:mode/billing/plan":              {fields: "plan=starter"},
-	"POST /dashboard/:mode/billing/plan":             {fields: "plan=starter"},
-	"POST /dashboard/:mode/billing/cancel":           {fields: "when=end&reason=Too+dear", first: posts("/dashboard/test/billing/reactivate")},
-	"POST /dashboard/:mode/me/emails":                {fields: "webhooks=on&keys=on"},
-	"POST /dashboard/:mode/me/name":                  {fields: "name=Jo"},
-	"POST /dashboard/:mode/me/theme":                 {fields: "theme=dark&back=/dashboard/live"},
-	"POST /dashboard/:mode/me/password":              {fields: "password=wrong&new_password=three+small+green+boats", as: withPassword},
-	"POST /dashboard/:mode/me/two-step/on":           {fields: "code=123456", first: posts("/dashboard/test/me/two-step")},
-	"POST /dashboard/:mode/me/two-step/off":          {fields: "off_password=wrong&off_code=123456", as: withPassword},
-	"POST /dashboard/:mode/me/passkeys":              {fields: `token={question}&name=Phone&response={"id":"x"}`, as: asked("/dashboard/test/me/passkeys/new")},
-	"GET /dashboard/sign-in":                         {fields: "then=/dashboard/live", as: stranger},
-	"POST /dashboard/sign-in":                        {fields: "email=partner@lender.example&password=wrong&then=/dashboard/live", as: stranger},
-	"GET /dashboard/sign-in/code":                    {fields: "then=/dashboard/live", as: halfIn},
-	"POST /dashboard/sign-in/code":                   {fields: "code=123456&then=/dashboard/live", as: halfIn},
-	"POST /dashboard/sign-in/passkey":                {fields: "then=/dashboard/live", as: stranger},
-	"POST /dashboard/sign-in/passkey/answer":         {fields: `token={question}&response={"id":"x"}&then=/dashboard/live`, as: asked("/dashboard/sign-in/passkey")},
-	"POST /dashboard/forgot":                         {fields: "email=partner@lender.example", as: stranger},
-	"POST /dashboard/sign-up":                        {fields: "company=Harbour&name=Sam&email=sam@harbour.example&new_password=three+small+green+boats", as: stranger},
-	"GET /dashboard/confirm":                         {fields: "then=/dashboard/live&held={held}", as: held},
-	"POST /dashboard/confirm":                        {fields: "password=wrong&then=/dashboard/live&held={held}", as: held},
-	"POST /dashboard/confirm/cancel":                 {fields: "then=/dashboard/live&held={held}", as: held},
+	"GET /dashboard/:mode/webhooks": {
+		fields: "state=failed&type=session.created&status=timeout&endpoint={endpoint}&session={session}&from=2026-11-01&to=2026-11-20&before=9"},
+	"POST /dashboard/:mode/webhooks/url":     {fields: "url=https://lender.example/hook"},
+	"POST /dashboard/:mode/webhooks/test":    {fields: "url={receiver}&type=session.expired"},
+	"GET /dashboard/:mode/events":            {fields: "q={event}&type=session.created&before=9"},
+	"GET /dashboard/:mode/webhooks/settings": {fields: "type=session.expired"},
+	"GET /dashboard/:mode/webhooks/verify":   {fields: "in=go"},
+	"GET /dashboard/:mode/webhooks/redeliveries": {
+		fields: "preview=1&state=failing&since=2026-11-01&until=2026-11-20&endpoint={endpoint}&type=session.created&status=timeout&rate=10"},
+	"POST /dashboard/:mode/webhooks/redeliveries": {
+		fields: "state=failing&since=2026-11-01&until=2026-11-20&endpoint={endpoint}&type=session.created&status=timeout&rate=10"},
+	"POST /dashboard/:mode/keys": {
+		fields: "name=Loans&access=restricted&permissions=sessions:read&expires_at=2026-12-31&networks=203.0.113.0/24"},
+	"POST /dashboard/:mode/keys/:key/rename": {fields: "name=Loans"},
+	"POST /dashboard/:mode/keys/:key/rotate": {fields: "overlap=1h"},
+	"POST /dashboard/:mode/keys/:key/delete": {fields: "typed_name=Unknown"},
+	"GET /dashboard/:mode/requests": {
+		fields: "id={request}&key={key}&method=GET&status=404&code=not_found&from=2026-11-01&to=2026-11-20&before={request}"},
+	"GET /dashboard/:mode/audit": {
+		fields: "who=Theirs&action=api_key.created&from=2026-11-01&to=2026-11-20&before={audit}"},
+	"GET /dashboard/:mode/audit/export": {fields: "who=Theirs&action=api_key.created&from=2026-11-01&to=2026-11-20"},
+	"POST /dashboard/:mode/settings": {
+		fields: "name=Lender&help_email=help@lender.example&help_phone=1300+123+456&money_help=Hardship+team&money_help_url=https://lender.example/help&next_steps=We+call+you&receipt_email=true&brand_colour=b0241c"},
+	"POST /dashboard/:mode/settings/languages": {fields: "languages=vi"},
+	"POST /dashboard/:mode/settings/time-zone": {fields: "time_zone=Australia/Perth"},
+	"POST /dashboard/:mode/settings/expiry":    {fields: "default_expires_in_days=7"},
+	"POST /dashboard/:mode/settings/two-step":  {fields: "of=everyone"},
+	"GET /dashboard/:mode/settings/retention":  {fields: "retention_days=30"},
+	"POST /dashboard/:mode/settings/retention": {fields: "retention_days=30&from_days=90"},
+	"GET /dashboard/:mode/team":                {fields: "email=jo@lender.example&role=support"},
+	"POST /dashboard/:mode/team":               {fields: "email=jo@lender.example&role=support&may_download=yes"},
+	"POST /dashboard/:mode/team/:staff/role":   {fields: "role=support&may_download=yes"},
+	"GET /dashboard/:mode/live":                {fields: "on=session,delivery&session={session}&since=1770000000000&every=2"},
+	"GET /dashboard/:mode/billing":             {fields: "before=9"},
+	"POST /dashboard/:mode/billing/email":      {fields: "billing_email=jo@lender.example"},
+	"POST /dashboard/:mode/billing/details": {
+		fields: "buyer_name=Lender+Pty+Ltd&abn=51+824+753+556&address=1+High+St&purchase_order=PO-7"},
+	"POST /dashboard/:mode/billing/spend":     {fields: "spend_cap=500&alert_1=100&alert_2=250&alert_3=&stop_now=yes"},
+	"POST /dashboard/:mode/billing/subscribe": {fields: "plan=starter"},
+	"GET /dashboard/:mode/billing/plan":       {fields: "plan=starter"},
+	"POST /dashboard/:mode/billing/plan":      {fields: "plan=starter"},
+	"POST /dashboard/:mode/billing/cancel": {fields: "when=end&reason=Too+dear",
+		first: posts("/dashboard/test/billing/reactivate")},
+	"POST /dashboard/:mode/me/emails": {fields: "webhooks=on&keys=on"},
+	"POST /dashboard/:mode/me/name":   {fields: "name=Jo"},
+	"POST /dashboard/:mode/me/theme":  {fields: "theme=dark&back=/dashboard/live"},
+	"POST /dashboard/:mode/me/password": {fields: "password=wrong&new_password=three+small+green+boats",
+		as: withPassword},
+	"POST /dashboard/:mode/me/two-step/on":  {fields: "code=123456", first: posts("/dashboard/test/me/two-step")},
+	"POST /dashboard/:mode/me/two-step/off": {fields: "off_password=wrong&off_code=123456", as: withPassword},
+	"POST /dashboard/:mode/me/passkeys": {fields: `token={question}&name=Phone&response={"id":"x"}`,
+		as: asked("/dashboard/test/me/passkeys/new")},
+	"GET /dashboard/sign-in": {fields: "then=/dashboard/live", as: stranger},
+	"POST /dashboard/sign-in": {fields: "email=partner@lender.example&password=wrong&then=/dashboard/live",
+		as: stranger},
+	"GET /dashboard/sign-in/code":     {fields: "then=/dashboard/live", as: halfIn},
+	"POST /dashboard/sign-in/code":    {fields: "code=123456&then=/dashboard/live", as: halfIn},
+	"POST /dashboard/sign-in/passkey": {fields: "then=/dashboard/live", as: stranger},
+	"POST /dashboard/sign-in/passkey/answer": {fields: `token={question}&response={"id":"x"}&then=/dashboard/live`,
+		as: asked("/dashboard/sign-in/passkey")},
+	"POST /dashboard/forgot": {fields: "email=partner@lender.example", as: stranger},
+	"POST /dashboard/sign-up": {
+		fields: "company=Harbour&name=Sam&email=sam@harbour.example&new_password=three+small+green+boats", as: stranger},
+	"GET /dashboard/confirm":         {fields: "then=/dashboard/live&held={held}", as: held},
+	"POST /dashboard/confirm":        {fields: "password=wrong&then=/dashboard/live&held={held}", as: held},
+	"POST /dashboard/confirm/cancel": {fields: "then=/dashboard/live&held={held}", as: held},
 }
 
 // emailCases are those that an email leads to.
@@ -177,14 +193,17 @@ var (
 		b.OK(b.Service.StaffAuth.SignUp(b.Context(), params, domain.Visitor{IPAddress: "192.0.2.1"}))
 	})
 	openInvitation = byEmail(func(b *oddHarness, email string) {
-		_, err := b.Service.Team.Invite(b.Context(), b.Account.AccountID, harness.Operator, harness.NewInvitation(email, domain.RoleSupport))
+		_, err := b.Service.Team.Invite(b.Context(), b.Account.AccountID, harness.Operator,
+			harness.NewInvitation(email, domain.RoleSupport))
 		b.OK(err)
 	})
 )
 
 func newOddHarness(t *testing.T) *oddHarness {
 	t.Helper()
-	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusNoContent)
+	}))
 	t.Cleanup(receiver.Close)
 	h := harness.New(t, func(c *handlers.Config) {
 		limiter, err := ratelimit.New(ratelimit.Config{PerMinute: 1000, Burst: 1000, Keys: 10})
@@ -221,9 +240,12 @@ func oddValues(valid string) []string {
 
 // oddBodies are forms that can't be read, with their types.
 var oddBodies = [][2]string{
-	{"application/x-www-form-urlencoded", "name=%zz"}, {"multipart/form-data; boundary=x", "--x\r\nContent-Disposition: form-data; name=\"name\"\r\n\r\nhalf"},
-	{"application/json", "{}"}, {"application/x-www-form-urlencoded", "name=a;email=b"}, {"application/x-www-form-urlencoded", "%00=%00&=&&=%ff"}, {"multipart/form-data", "--x--"},
-	{"multipart/form-data; boundary=x", "--x\r\nContent-Disposition: form-data; name=\"\x00\"; filename=\"\xff\"\r\n\r\n\xff\r\n--x--\r\n"},
+	{"application/x-www-form-urlencoded", "name=%zz"}, {"multipart/form-data; boundary=x",
+		"--x\r\nContent-Disposition: form-data; name=\"name\"\r\n\r\nhalf"},
+	{"application/json", "{}"}, {"application/x-www-form-urlencoded", "name=a;email=b"}, {"application/x-www-form-urlencoded",
+		"%00=%00&=&&=%ff"}, {"multipart/form-data", "--x--"},
+	{"multipart/form-data; boundary=x",
+		"--x\r\nContent-Disposition: form-data; name=\"\x00\"; filename=\"\xff\"\r\n\r\n\xff\r\n--x--\r\n"},
 	{"multipart/form-data; boundary=" + strings.Repeat("x", 10<<10), "--x--"}, {"", "name=x"}, {"\x7f/;;", "name=x"},
 }
 
@@ -263,7 +285,9 @@ func (b *oddHarness) walkOdd(route string, of oddCase) {
 	if of.as != nil {
 		s = of.as(b)
 	}
-	fields, err := url.ParseQuery(regexp.MustCompile(`{\w+}`).ReplaceAllStringFunc(of.fields, func(name string) string { return url.QueryEscape(b.ids[name[1:len(name)-1]]) }))
+	fields, err := url.ParseQuery(regexp.MustCompile(`{\w+}`).ReplaceAllStringFunc(of.fields, func(name string) string {
+		return url.QueryEscape(b.ids[name[1:len(name)-1]])
+	}))
 	b.OK(err)
 	own := parameter.ReplaceAllStringFunc(path, func(name string) string { return b.ids[name[1:]] })
 	send := func(values url.Values) {
@@ -405,7 +429,9 @@ func TestOddInputKnowsEveryField(t *testing.T) {
 			if field := fieldRead(n); field != "" {
 				found++
 				if !known[field] {
-					t.Errorf("%s reads the field %q: give it, with a value that it takes, to its routes in oddCases; if it holds an id, to fieldCases", name, field)
+					t.Errorf(
+						"%s reads the field %q: give it, with a value that it takes, to its routes in oddCases; if it holds an id, to fieldCases",
+						name, field)
 				}
 			}
 			return true

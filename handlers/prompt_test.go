@@ -25,7 +25,8 @@ func TestUploadsWaitForThePassword(t *testing.T) {
 	held := s.WantPrompt(s.SendLogo("logo.png", harness.Drawing(t, 100, 40, color.Black)), "/dashboard/test/settings")
 	stored := func(want int) {
 		t.Helper()
-		if n := harness.QueryOne[int](h, `SELECT count(*) FROM account WHERE id = $1 AND logo_name IS NOT NULL`, h.Account.AccountID); n != want {
+		if n := harness.QueryOne[int](h, `SELECT count(*) FROM account WHERE id = $1 AND logo_name IS NOT NULL`,
+			h.Account.AccountID); n != want {
 			t.Errorf("%d logos are stored, want %d", n, want)
 		}
 	}

@@ -108,7 +108,8 @@ func TestEveryRouteIsClosed(t *testing.T) {
 	owner, customer := h.Owner(), h.NewCustomer()
 	customer.WantPage(customer.Get(""), http.StatusOK)
 	ids := harness.Objects(h, h.TestScope())
-	ids["session"], ids["id"], ids["mode"], ids["token"], ids["document_id"] = customer.ID.String(), customer.ID.String(), "test", "x", ids["document"]
+	ids["session"], ids["id"], ids["mode"], ids["token"], ids["document_id"] = customer.ID.String(), customer.ID.String(), "test",
+		"x", ids["document"]
 	before, classes := h.Stored(), routeClasses()
 	for _, route := range table(t, h.Handler) {
 		method, path, _ := strings.Cut(route, " ")

@@ -60,12 +60,14 @@ const get, post, del = http.MethodGet, http.MethodPost, http.MethodDelete
 
 // Routes returns every route, even if the configuration leaves it out.
 func Routes() []Route {
-	return (&server{api: &api.Server{}, form: &form.Server{}, auth: &auth.Server{}, docs: &docs.Server{}, dashboard: &dashboard.Server{}}).table()
+	return (&server{api: &api.Server{}, form: &form.Server{}, auth: &auth.Server{}, docs: &docs.Server{},
+		dashboard: &dashboard.Server{}}).table()
 }
 
 // table is every route of the server.
 func (s *server) table() []Route {
-	return slices.Concat(s.commonRoutes(), s.formRoutes(), s.authRoutes(), s.accountRoutes(), s.modeRoutes(), s.sharedRoutes(), s.apiRoutes())
+	return slices.Concat(s.commonRoutes(), s.formRoutes(), s.authRoutes(), s.accountRoutes(), s.modeRoutes(), s.sharedRoutes(),
+		s.apiRoutes())
 }
 
 func (s *server) commonRoutes() []Route {
@@ -159,17 +161,22 @@ var (
 func (s *server) accountRoutes() []Route {
 	d := s.dashboard
 	return []Route{
-		staff(get, "/me", domain.UseDashboard, d.ShowMe, shared, settles(domain.DutyPassword), settles(domain.DutyFactor), settles(domain.DutyByPasskey)),
+		staff(get, "/me", domain.UseDashboard, d.ShowMe, shared, settles(domain.DutyPassword), settles(domain.DutyFactor),
+			settles(domain.DutyByPasskey)),
 		staff(post, "/me/name", domain.UseDashboard, d.ChangeName, shared),
 		staff(post, "/me/theme", domain.UseDashboard, d.ChangeTheme, shared),
 		staff(post, "/me/emails", domain.AlertReaders, d.ChooseAlertEmails, shared),
 		staff(post, "/me/password", domain.UseDashboard, d.ChangePassword, shared, settles(domain.DutyPassword)),
-		staff(post, "/me/two-step", domain.UseDashboard, d.BeginTwoStep, shared, settles(domain.DutyFactor), confirmed("set up two-step sign-in")),
-		staff(post, "/me/two-step/on", domain.UseDashboard, d.TurnOnTwoStep, shared, settles(domain.DutyFactor), confirmed("turn on two-step sign-in")),
+		staff(post, "/me/two-step", domain.UseDashboard, d.BeginTwoStep, shared, settles(domain.DutyFactor),
+			confirmed("set up two-step sign-in")),
+		staff(post, "/me/two-step/on", domain.UseDashboard, d.TurnOnTwoStep, shared, settles(domain.DutyFactor),
+			confirmed("turn on two-step sign-in")),
 		staff(post, "/me/two-step/off", domain.UseDashboard, d.TurnOffTwoStep, shared),
 		staff(post, "/me/recovery-codes", domain.UseDashboard, d.RenewRecoveryCodes, shared, confirmed("make new recovery codes")),
-		staff(post, "/me/passkeys", domain.UseDashboard, d.AddPasskey, shared, settles(domain.DutyFactor), confirmed("add this passkey")),
-		staff(post, "/me/passkeys/new", domain.UseDashboard, d.BeginPasskey, shared, settles(domain.DutyFactor), confirmed("add a passkey")),
+		staff(post, "/me/passkeys", domain.UseDashboard, d.AddPasskey, shared, settles(domain.DutyFactor),
+			confirmed("add this passkey")),
+		staff(post, "/me/passkeys/new", domain.UseDashboard, d.BeginPasskey, shared, settles(domain.DutyFactor),
+			confirmed("add a passkey")),
 		staff(post, "/me/passkeys/:passkey/remove", domain.UseDashboard, d.RemovePasskey, shared, confirmed("remove this passkey")),
 		staff(post, "/me/sessions/end-others", domain.UseDashboard, d.EndOtherStaffSessions, shared),
 		staff(post, "/me/sessions/:browser/end", domain.UseDashboard, d.EndStaffSession, shared),
@@ -206,7 +213,8 @@ func (s *server) modeRoutes() []Route {
 		staff(post, "/webhooks/secret/show", domain.ManageWebhooks, d.ShowSecrets, confirmed("see the webhook secret")),
 		staff(post, "/webhooks/secret/next", domain.ManageWebhooks, d.NextSecret, confirmed("create a new webhook secret")),
 		staff(post, "/webhooks/secret/switch", domain.ManageWebhooks, d.SwitchSecret, confirmed("switch to the new webhook secret")),
-		staff(post, "/webhooks/secret/restore", domain.ManageWebhooks, d.RestoreSecret, confirmed("restore the previous webhook secret")),
+		staff(post, "/webhooks/secret/restore", domain.ManageWebhooks, d.RestoreSecret,
+			confirmed("restore the previous webhook secret")),
 		staff(post, "/webhooks/secret/abandon", domain.ManageWebhooks, d.AbandonSecret, confirmed("delete the new webhook secret")),
 		staff(get, "/webhooks/redeliveries", domain.ManageWebhooks, d.ShowRedeliveries),
 		staff(post, "/webhooks/redeliveries", domain.ManageWebhooks, d.StartRedelivery),
@@ -250,11 +258,13 @@ func (s *server) sharedRoutes() []Route {
 		staff(post, "/billing/card", domain.UseBilling, d.AddCard, shared, toCards, confirmed("add a card")),
 		staff(get, "/billing/invoices/:invoice", domain.UseBilling, d.ShowInvoice, shared),
 		staff(get, "/billing/sessions", domain.UseBilling, d.ExportPeriod, shared, confirmed("export billed sessions"), asFile),
-		staff(get, "/billing/invoices/:invoice/sessions", domain.UseBilling, d.ExportInvoice, shared, confirmed("export billed sessions"), asFile),
+		staff(get, "/billing/invoices/:invoice/sessions", domain.UseBilling, d.ExportInvoice, shared,
+			confirmed("export billed sessions"), asFile),
 		staff(get, "/billing/invoices/:invoice/pdf", domain.UseBilling, d.DownloadInvoice, shared),
 		staff(get, "/team", domain.ManageAccount, d.ShowTeam, shared),
 		staff(post, "/team", domain.ManageAccount, d.Invite, shared, confirmed("send this invitation")),
-		staff(post, "/team/invitations/:invitation/revoke", domain.ManageAccount, d.RevokeInvitation, shared, confirmed("withdraw this invitation")),
+		staff(post, "/team/invitations/:invitation/revoke", domain.ManageAccount, d.RevokeInvitation, shared,
+			confirmed("withdraw this invitation")),
 		staff(post, "/team/:staff/role", domain.ManageAccount, d.ChangeRole, shared, confirmed("change this person’s role")),
 		staff(post, "/team/:staff/remove", domain.ManageAccount, d.RemoveStaff, shared, confirmed("remove this person from the team")),
 		staff(get, "/settings", domain.ManageAccount, d.ShowSettings, shared),
@@ -264,9 +274,11 @@ func (s *server) sharedRoutes() []Route {
 		staff(post, "/settings/languages", domain.ManageAccount, d.ChangeFormLanguages, shared),
 		staff(post, "/settings/time-zone", domain.ManageAccount, d.ChangeTimeZone, shared),
 		staff(post, "/settings/expiry", domain.ManageAccount, d.ChangeDefaultExpiry, shared),
-		staff(post, "/settings/two-step", domain.ManageAccount, d.RequireTwoStep, shared, confirmed("change who needs two-step sign-in")),
+		staff(post, "/settings/two-step", domain.ManageAccount, d.RequireTwoStep, shared,
+			confirmed("change who needs two-step sign-in")),
 		staff(get, "/settings/retention", domain.ManageAccount, d.ReviewRetention, shared, confirmed("change how long files are kept")),
-		staff(post, "/settings/retention", domain.ManageAccount, d.ChangeRetention, shared, confirmed("change how long files are kept")),
+		staff(post, "/settings/retention", domain.ManageAccount, d.ChangeRetention, shared,
+			confirmed("change how long files are kept")),
 		staff(get, "/audit", domain.ManageAccount, d.ShowAudit, shared),
 		staff(get, "/audit/export", domain.ManageAccount, d.ExportAudit, shared, confirmed("export the audit log"), asFile),
 	}
@@ -325,7 +337,8 @@ func (r Route) onlyIf(enabled bool) Route {
 }
 
 // staff is a line of the table for signed-in staff users.
-func staff(method, path string, may domain.Capability, serve func(echo.Context, *dashboard.Visit) error, options ...dashboard.Option) Route {
+func staff(method, path string, may domain.Capability, serve func(echo.Context, *dashboard.Visit) error,
+	options ...dashboard.Option) Route {
 	r := &dashboard.Route{Method: method, Path: path, May: may, Serve: serve, Options: options}
 	return Route{
 		Method: method, Path: dashboard.Prefix + path, Class: Staff, May: may, Action: r.Action(),
@@ -341,7 +354,8 @@ func key(method, path string, endpoint api.Endpoint, needs ...domain.Permission)
 
 // register adds every route to the router, each behind what protects its class.
 func (s *server) register(e *echo.Echo) error {
-	e.Use(s.identifyRequest, s.traceRequests, web.LimitTime(s.RequestTime), s.boundDatabase, s.logRequests, s.recoverPanics, s.secureHeaders, web.HoldBack(s.RefusalDelay), web.LeaveAtEnd, s.api.Admit, s.checkHost, s.dashboard.Themed)
+	e.Use(s.identifyRequest, s.traceRequests, web.LimitTime(s.RequestTime), s.boundDatabase, s.logRequests, s.recoverPanics,
+		s.secureHeaders, web.HoldBack(s.RefusalDelay), web.LeaveAtEnd, s.api.Admit, s.checkHost, s.dashboard.Themed)
 	customer := []echo.MiddlewareFunc{form.GuessLanguage, s.form.LimitPosts, s.origins.Customer, web.Compress}
 	signedIn := []echo.MiddlewareFunc{s.origins.Staff, web.ReadForms, web.Compress}
 	guards := map[Class][]echo.MiddlewareFunc{

@@ -68,12 +68,14 @@ type Config struct {
 	CookieKeys       [][]byte                    // gorilla/sessions pairs, newest first
 	Ready            func(context.Context) error // nil once the process can serve
 	Version          string
-	Fonts            *pdf.Fonts                                                 // of invoices and of customers’ copies as PDF
-	Stripe           ProviderEvents                                             // nil if Stripe isn't set up
-	DevMail          DevMail                                                    // nil unless development stores emails: shown at /dev/mail
-	Answered         func(method, route string, status int, took time.Duration) // called after each request; can be nil
-	Called           func(domain.APIRequest)                                    // called after each API request whose key is known; can be nil
-	Tracer           *tracing.Tracer                                            // nil for none
+	Fonts            *pdf.Fonts     // of invoices and of customers’ copies as PDF
+	Stripe           ProviderEvents // nil if Stripe isn't set up
+	// nil unless development stores emails: shown at /dev/mail
+	DevMail  DevMail
+	Answered func(method, route string, status int, took time.Duration) // called after each request; can be nil
+	// called after each API request whose key is known; can be nil
+	Called func(domain.APIRequest)
+	Tracer *tracing.Tracer // nil for none
 }
 
 // server holds the applications and what is common to them.
@@ -100,7 +102,8 @@ func New(c Config) (http.Handler, error) {
 // newServer returns a server and the router of all its routes.
 func newServer(c Config) (*server, *echo.Echo, error) {
 	switch {
-	case c.Sessions == nil, c.Logger == nil, c.Clock == nil, c.Limiter == nil, c.SignedOutLimiter == nil, c.LinkLimiter == nil, c.OpenedLimiter == nil, c.NetworkLimiter == nil, !c.StaffLimits.Complete(), c.Ready == nil:
+	case c.Sessions == nil, c.Logger == nil, c.Clock == nil, c.Limiter == nil, c.SignedOutLimiter == nil, c.LinkLimiter == nil,
+		c.OpenedLimiter == nil, c.NetworkLimiter == nil, !c.StaffLimits.Complete(), c.Ready == nil:
 		return nil, nil, errors.New("handlers: the use cases, Logger, Clock, all limiters and Ready must be set")
 	case c.BaseURL == "" || strings.HasSuffix(c.BaseURL, "/"):
 		return nil, nil, fmt.Errorf("handlers: base URL %q must be an address without a slash at its end", c.BaseURL)
@@ -147,15 +150,18 @@ func (s *server) wire() (err error) {
 		return err
 	}
 	if s.api, err = api.New(api.Config{
-		Billing: s.Billing, Idempotency: s.Idempotency, Keys: s.Keys, Sessions: s.Sessions, Simulator: s.Simulator, Webhooks: s.Webhooks,
-		Clock: s.Clock, BaseURL: s.BaseURL, Limiter: s.Limiter, Line: web.NewLine(calls, "Other requests of this account are still being worked on."),
+		Billing: s.Billing, Idempotency: s.Idempotency, Keys: s.Keys, Sessions: s.Sessions, Simulator: s.Simulator,
+		Webhooks: s.Webhooks,
+		Clock:    s.Clock, BaseURL: s.BaseURL, Limiter: s.Limiter, Line: web.NewLine(calls,
+			"Other requests of this account are still being worked on."),
 		AttemptWait: s.AttemptWait,
 	}); err != nil {
 		return err
 	}
 	if s.form, err = form.New(form.Config{
 		Accounts: s.Accounts, Forms: s.Forms, Sessions: s.Sessions,
-		Clock: s.Clock, Cookies: cookies, CookieKeys: s.CookieKeys, Fonts: s.Fonts, LinkLimiter: s.LinkLimiter, OpenedLimiter: s.OpenedLimiter, NetworkLimiter: s.NetworkLimiter,
+		Clock: s.Clock, Cookies: cookies, CookieKeys: s.CookieKeys, Fonts: s.Fonts, LinkLimiter: s.LinkLimiter,
+		OpenedLimiter: s.OpenedLimiter, NetworkLimiter: s.NetworkLimiter,
 	}); err != nil {
 		return err
 	}
@@ -171,8 +177,10 @@ func (s *server) wire() (err error) {
 		BaseURL: s.BaseURL, MaxBody: api.MaxBody, IdempotencyWindow: idempotency.Window,
 	})
 	s.dashboard = dashboard.New(dashboard.Config{
-		Accounts: s.Accounts, Attempts: s.Attempts, Audit: s.Audit, StaffAuth: s.StaffAuth, Billing: s.Billing, Home: s.Home, Keys: s.Keys, Live: s.Live, RequestLog: s.RequestLog, Search: s.Search, Sessions: s.Sessions, Team: s.Team, Webhooks: s.Webhooks,
-		Logger: s.Logger, Clock: s.Clock, BaseURL: s.BaseURL, Auth: s.auth, Limiter: s.Limiter,
+		Accounts: s.Accounts, Attempts: s.Attempts, Audit: s.Audit, StaffAuth: s.StaffAuth, Billing: s.Billing, Home: s.Home,
+		Keys: s.Keys, Live: s.Live, RequestLog: s.RequestLog, Search: s.Search, Sessions: s.Sessions, Team: s.Team,
+		Webhooks: s.Webhooks,
+		Logger:   s.Logger, Clock: s.Clock, BaseURL: s.BaseURL, Auth: s.auth, Limiter: s.Limiter,
 		Pages:   web.NewLine(pages, "Your team’s other requests are still being worked on."),
 		Exports: web.NewLine(pages/2, "Other exports of your team are still running."),
 		Notices: notices, Fonts: s.Fonts, FormData: api.SubmittedData, QuickStart: s.docs.QuickStart,

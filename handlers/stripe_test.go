@@ -37,13 +37,16 @@ func newStripeHarness(t *testing.T) *stripeHarness {
 		})
 		c.Stripe = s.provider
 	})
-	s.OK(s.DB.SetCustomer(s.Context(), &db.PaymentMethod{AccountID: s.Account.AccountID, Provider: "stripe", CustomerID: "cus_1"}, ""))
+	s.OK(s.DB.SetCustomer(s.Context(), &db.PaymentMethod{AccountID: s.Account.AccountID, Provider: "stripe", CustomerID: "cus_1"},
+		""))
 	subscription, err := s.DB.Subscription(s.Context(), s.Account.AccountID, harness.StartTime)
 	s.OK(err)
 	s.invoice = &domain.Invoice{
 		ID: domain.NewInvoiceID(), Number: 1, AccountID: s.Account.AccountID, SubscriptionID: subscription.SubscriptionID,
-		PeriodStart: harness.StartTime.AddDate(0, -1, 0), PeriodEnd: harness.StartTime, IssuedAt: harness.StartTime, DueAt: harness.StartTime, NextAttemptAt: &harness.StartTime,
-		AccountName: "Lender & Sons", BillingEmail: "partner@lender.example", Currency: "AUD", Total: 12_345, Status: domain.InvoiceOpen,
+		PeriodStart: harness.StartTime.AddDate(0, -1, 0), PeriodEnd: harness.StartTime, IssuedAt: harness.StartTime,
+		DueAt: harness.StartTime, NextAttemptAt: &harness.StartTime,
+		AccountName: "Lender & Sons", BillingEmail: "partner@lender.example", Currency: "AUD", Total: 12_345,
+		Status: domain.InvoiceOpen,
 	}
 	s.OK(s.Service.DB.InTx(s.Context(), func(tx *db.Tx) error { return tx.InsertInvoice(s.Context(), s.invoice) }))
 	return s
@@ -68,7 +71,8 @@ func (s *stripeHarness) sendSigned(body []byte, signature string) *httptest.Resp
 // work does what a worker does with what is due.
 func (s *stripeHarness) work() {
 	s.Helper()
-	runner := billing.Runner{DB: s.DB, Provider: s.provider, Ledger: &billing.Ledger{Events: s.Service.Outbox}, Logger: s.Service.Logger}
+	runner := billing.Runner{DB: s.DB, Provider: s.provider, Ledger: &billing.Ledger{Events: s.Service.Outbox},
+		Logger: s.Service.Logger}
 	s.OK(runner.Run(s.Context(), s.Clock.Now()))
 }
 
@@ -86,11 +90,15 @@ func (s *stripeHarness) is(status domain.InvoiceStatus, failures int) {
 func (s *stripeHarness) storeCard(card string) {
 	s.Helper()
 	ours := stripetest.Object{"account_id": s.Account.AccountID.String()}
-	s.stripe.Setup("seti_"+card, stripetest.Example("setup_intent", stripetest.Object{"id": "seti_" + card, "status": "succeeded", "metadata": ours,
-		"payment_method": stripetest.Example("payment_method", stripetest.Object{"id": card, "customer": "cus_1", "created": s.Clock.Now().Unix()})}))
+	s.stripe.Setup("seti_"+card, stripetest.Example("setup_intent", stripetest.Object{"id": "seti_" + card, "status": "succeeded",
+		"metadata": ours,
+		"payment_method": stripetest.Example("payment_method", stripetest.Object{"id": card, "customer": "cus_1",
+			"created": s.Clock.Now().Unix()})}))
 	for kind, object := range map[string]stripetest.Object{
-		"checkout.session.completed": stripetest.Example("checkout.session", stripetest.Object{"mode": "setup", "setup_intent": "seti_" + card, "metadata": ours}),
-		"setup_intent.succeeded":     stripetest.Example("setup_intent", stripetest.Object{"id": "seti_" + card, "payment_method": card, "metadata": ours}),
+		"checkout.session.completed": stripetest.Example("checkout.session", stripetest.Object{"mode": "setup",
+			"setup_intent": "seti_" + card, "metadata": ours}),
+		"setup_intent.succeeded": stripetest.Example("setup_intent", stripetest.Object{"id": "seti_" + card, "payment_method": card,
+			"metadata": ours}),
 	} {
 		if got := s.send(stripetest.Event("evt_"+card+kind, kind, object)); got.Code != http.StatusOK {
 			s.Fatalf("%s was answered with %d %s", kind, got.Code, got.Body)
@@ -122,7 +130,8 @@ func TestStripeCollectsAnInvoice(t *testing.T) {
 	s.storeCard("pm_2")
 	paid := func() []byte { return stripetest.Event("evt_2", "payment_intent.succeeded", s.stripe.Payments()[0]) }
 	s.stripe.Set(func(s *stripetest.State) { s.Lose = true }) // the worker never hears of it
-	runner := billing.Runner{DB: s.DB, Provider: s.provider, Ledger: &billing.Ledger{Events: s.Service.Outbox}, Logger: s.Service.Logger}
+	runner := billing.Runner{DB: s.DB, Provider: s.provider, Ledger: &billing.Ledger{Events: s.Service.Outbox},
+		Logger: s.Service.Logger}
 	if err := runner.Run(s.Context(), s.Clock.Now()); err == nil {
 		t.Error("a lost answer is no error")
 	}
@@ -159,7 +168,8 @@ func TestStripeEventsMustBeStripes(t *testing.T) {
 		"id": "pi_1", "amount_received": 12_345, "metadata": stripetest.Object{"invoice_id": s.invoice.ID.String(), "failures": "0"}}))
 	now := s.Clock.Now()
 	for name, signature := range map[string]string{
-		"none": "", "another secret": stripetest.Sign(paid, "whsec_other", now), "another body": stripetest.Sign([]byte("{}"), stripetest.WebhookSecret, now),
+		"none": "", "another secret": stripetest.Sign(paid, "whsec_other", now), "another body": stripetest.Sign([]byte("{}"),
+			stripetest.WebhookSecret, now),
 		"old": stripetest.Sign(paid, stripetest.WebhookSecret, now.Add(-6*time.Minute)),
 	} {
 		if got := s.sendSigned(paid, signature); got.Code != http.StatusBadRequest {
@@ -189,8 +199,9 @@ func TestStripeSendsAgainWhatFailedHere(t *testing.T) {
 	for name, body := range map[string][]byte{
 		"another kind":      stripetest.Event("evt_1", "charge.refunded", stripetest.Example("charge", nil)),
 		"another's payment": stripetest.Event("evt_2", "payment_intent.succeeded", stripetest.Example("payment_intent", nil)),
-		"an unknown invoice": stripetest.Event("evt_3", "payment_intent.succeeded", stripetest.Example("payment_intent", stripetest.Object{
-			"metadata": stripetest.Object{"invoice_id": domain.NewInvoiceID().String(), "failures": "0"}})),
+		"an unknown invoice": stripetest.Event("evt_3", "payment_intent.succeeded", stripetest.Example("payment_intent",
+			stripetest.Object{
+				"metadata": stripetest.Object{"invoice_id": domain.NewInvoiceID().String(), "failures": "0"}})),
 	} {
 		if got := s.send(body); got.Code != http.StatusOK {
 			t.Errorf("%s: %d, want 200", name, got.Code)
@@ -213,7 +224,8 @@ func TestStripeSendsAgainWhatFailedHere(t *testing.T) {
 func TestStripeIsOnlyWhereItIsSetUp(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
-	if got := h.Serve(httptest.NewRequest(http.MethodPost, "/billing/stripe", strings.NewReader("{}"))); got.Code != http.StatusNotFound {
+	if got := h.Serve(httptest.NewRequest(http.MethodPost, "/billing/stripe",
+		strings.NewReader("{}"))); got.Code != http.StatusNotFound {
 		t.Errorf("without Stripe its address answers %d, want 404", got.Code)
 	}
 }
@@ -235,17 +247,21 @@ func TestStripeCardPage(t *testing.T) {
 		t.Fatalf("to Stripe: %d, %q", there.Code, there.Header().Get("Location"))
 	}
 	asked := s.stripe.Calls(http.MethodPost, "/v1/checkout/sessions")[0].Form
-	if success, cancel := asked["success_url"], asked["cancel_url"]; !strings.HasSuffix(success, page+"?card=stored") || !strings.HasSuffix(cancel, page+"?card=none") {
+	if success, cancel := asked["success_url"], asked["cancel_url"]; !strings.HasSuffix(success, page+"?card=stored") ||
+		!strings.HasSuffix(cancel, page+"?card=none") {
 		t.Errorf("Stripe is to lead back to %q and %q", success, cancel)
 	}
-	for query, notice := range map[string]string{"?card=stored": "Card saved. It appears here in a few seconds.", "?card=none": "No card was saved."} {
+	for query, notice := range map[string]string{"?card=stored": "Card saved. It appears here in a few seconds.",
+		"?card=none": "No card was saved."} {
 		finance.WantRedirect(finance.Get(page+query), page)
-		finance.WantPage(finance.Get(page), http.StatusOK, notice, "No card is stored. Add one") // the query is believed in nothing else
+		// the query is believed in nothing else
+		finance.WantPage(finance.Get(page), http.StatusOK, notice, "No card is stored. Add one")
 	}
 	finance.WantPage(finance.Get(page+"?card=other"), http.StatusOK, "Add a card")
 
 	s.stripe.Set(func(s *stripetest.State) { s.Down = http.StatusServiceUnavailable })
-	finance.WantPage(finance.Post(page+"/card", nil), http.StatusServiceUnavailable, "Stripe can’t be reached right now", "Try again in a few minutes", "Add a card")
+	finance.WantPage(finance.Post(page+"/card", nil), http.StatusServiceUnavailable, "Stripe can’t be reached right now",
+		"Try again in a few minutes", "Add a card")
 	if !strings.Contains(s.Logs.String(), `"level":"ERROR"`) {
 		t.Error("nothing in the log says that Stripe is down")
 	}

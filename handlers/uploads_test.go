@@ -46,7 +46,8 @@ func TestPlacesForUploads(t *testing.T) {
 					}
 				}
 			})
-			_, err := h.DB.Raw().ExecContext(t.Context(), `UPDATE account SET approved_at = CASE WHEN $2 THEN approved_at END WHERE id = $1`, h.Account.AccountID, tt.approved)
+			_, err := h.DB.Raw().ExecContext(t.Context(),
+				`UPDATE account SET approved_at = CASE WHEN $2 THEN approved_at END WHERE id = $1`, h.Account.AccountID, tt.approved)
 			h.OK(err)
 			server := httptest.NewServer(h.Handler)
 			t.Cleanup(server.Close)
@@ -57,7 +58,8 @@ func TestPlacesForUploads(t *testing.T) {
 			testkit.Await(t, "the uploads have no places", func() bool {
 				return harness.QueryOne[int](h, `SELECT count(*) FROM session WHERE uploaded_bytes > 0`) == tt.places
 			})
-			other := h.Customer(h.NewSession(domain.Scope{AccountID: h.NewAccount("other@lender.example", "professional").AccountID}, domain.NewSession{}))
+			other := h.Customer(h.NewSession(domain.Scope{AccountID: h.NewAccount("other@lender.example", "professional").AccountID},
+				domain.NewSession{}))
 			other.WantRedirect(other.Attach("other", "a.pdf", harness.PDFOf(100_000), "upload"))
 			<-answered
 			gone := slowly(h.NewCustomer(), server)
@@ -130,14 +132,16 @@ func TestUploadsMakeHasteWhilePlacesAreShort(t *testing.T) {
 			work.Go(func() {
 				r, w := io.Pipe()
 				context.AfterFunc(ctx, func() { _ = w.CloseWithError(context.Canceled) })
-				_ = h.Service.Forms.AddDocument(ctx, h.SessionOf(c.ID), forms.Upload{Content: io.MultiReader(strings.NewReader("%PDF-1.7 and more"), r), Approved: true})
+				_ = h.Service.Forms.AddDocument(ctx, h.SessionOf(c.ID),
+					forms.Upload{Content: io.MultiReader(strings.NewReader("%PDF-1.7 and more"), r), Approved: true})
 			})
 		}
 	}
 	testkit.Await(t, "the uploads have no places", func() bool {
 		return harness.QueryOne[int](h, `SELECT count(*) FROM session WHERE uploaded_bytes > 0`) == 16
 	})
-	only := h.Customer(h.NewSession(domain.Scope{AccountID: h.NewAccount("one@lender.example", "professional").AccountID}, domain.NewSession{}))
+	only := h.Customer(h.NewSession(domain.Scope{AccountID: h.NewAccount("one@lender.example", "professional").AccountID},
+		domain.NewSession{}))
 	statuses, end := make(chan int, 3), make(chan struct{})
 	for _, c := range []*harness.Customer{h.NewCustomer(), h.NewCustomer(), only} {
 		go func() { statuses <- trickle(c, server, end) }()

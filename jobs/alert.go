@@ -56,7 +56,8 @@ func (w *alertWorker) report(ctx context.Context, tx *db.Tx, due db.DueAlert, no
 	if err != nil || len(subjects) == 0 {
 		return err
 	}
-	alert := &domain.Alert{ID: domain.NewAlertID(), AccountID: due.AccountID, Livemode: due.Livemode, Kind: due.Kind, Subjects: subjects, CreatedAt: now}
+	alert := &domain.Alert{ID: domain.NewAlertID(), AccountID: due.AccountID, Livemode: due.Livemode, Kind: due.Kind,
+		Subjects: subjects, CreatedAt: now}
 	if err := tx.InsertAlert(ctx, alert); err != nil {
 		return err
 	}

@@ -39,7 +39,8 @@ func (l *inbox) send(m mail.Message) error {
 // colleague stores a staff user.
 func (h *harness) colleague(role domain.Role, emails domain.AlertEmails) {
 	h.Helper()
-	s := &domain.Staff{ID: domain.NewStaffID(), AccountID: h.Scope.AccountID, Email: fmt.Sprintf("%s-%t@lender.example", role, emails.Webhooks), Role: role, CreatedAt: hooktest.Now()}
+	s := &domain.Staff{ID: domain.NewStaffID(), AccountID: h.Scope.AccountID, Email: fmt.Sprintf("%s-%t@lender.example", role,
+		emails.Webhooks), Role: role, CreatedAt: hooktest.Now()}
 	h.Tx(func(tx *db.Tx) error {
 		if err := tx.InsertStaff(h.Ctx, s, "hash"); err != nil {
 			return err
@@ -61,7 +62,8 @@ func TestEndpointAlerts(t *testing.T) {
 	const secret = "token-in-the-path"
 	var endpoint domain.EndpointID
 	h.Tx(func(tx *db.Tx) (err error) {
-		endpoint, err = tx.EndpointFor(h.Ctx, h.Scope, domain.Origin("https://api.lender.example/"+secret+"?key="+secret), hooktest.Now())
+		endpoint, err = tx.EndpointFor(h.Ctx, h.Scope, domain.Origin("https://api.lender.example/"+secret+"?key="+secret),
+			hooktest.Now())
 		return err
 	})
 	start := hooktest.Now()
@@ -127,7 +129,8 @@ func TestEndpointAlerts(t *testing.T) {
 		}
 	}
 	for _, text := range box.texts {
-		if strings.Contains(text, secret) || !strings.Contains(text, "/dashboard/live/webhooks") || !strings.Contains(text, "/dashboard/live/me#emails") {
+		if strings.Contains(text, secret) || !strings.Contains(text, "/dashboard/live/webhooks") ||
+			!strings.Contains(text, "/dashboard/live/me#emails") {
 			t.Errorf("an email says %s", text)
 		}
 	}
@@ -144,8 +147,10 @@ func TestAlertsOfManyEndpointsAreOneEmail(t *testing.T) {
 	h.colleague(domain.RoleOwner, domain.AlertEmails{Webhooks: true})
 	start := hooktest.Now()
 	_, err := h.DB.Raw().ExecContext(h.Ctx, `
-		INSERT INTO webhook_endpoint (id, account_id, livemode, origin, failing_since, last_failure_at, consecutive_failures, created_at)
-		SELECT gen_random_uuid(), $1, true, 'https://hook' || n || '.example', $2::timestamptz + n * interval '1 second', $2, 3, $2 FROM generate_series(1, 1500) n`,
+		INSERT INTO webhook_endpoint (id, account_id, livemode, origin, failing_since, last_failure_at, consecutive_failures,
+			created_at)
+		SELECT gen_random_uuid(), $1, true, 'https://hook' || n || '.example', $2::timestamptz + n * interval '1 second', $2, 3, $2
+			FROM generate_series(1, 1500) n`,
 		h.Scope.AccountID, start)
 	h.OK(err)
 	box := &inbox{fails: 1}
@@ -158,13 +163,15 @@ func TestAlertsOfManyEndpointsAreOneEmail(t *testing.T) {
 	h.OK(err)
 	h.start(func(c *config) { c.Mail, c.Clock = senderFunc(box.send), clock.now })
 	retried := func() bool {
-		_, err := h.DB.Raw().ExecContext(h.Ctx, `UPDATE river_job SET scheduled_at = now(), state = 'available' WHERE kind = 'alert_email' AND state = 'retryable'`)
+		_, err := h.DB.Raw().ExecContext(h.Ctx,
+			`UPDATE river_job SET scheduled_at = now(), state = 'available' WHERE kind = 'alert_email' AND state = 'retryable'`)
 		h.OK(err)
 		return h.Count("SELECT count(*) FROM river_job WHERE kind = 'alert_email' AND state <> 'completed'") == 0
 	}
 	h.Eventually("the emails", retried)
 	slices.Sort(box.all)
-	if want := []string{"owner-true@lender.example: Webhooks to 1440 webhook endpoints fail", "owner-true@lender.example: Webhooks to 60 webhook endpoints fail"}; !slices.Equal(box.all, want) {
+	if want := []string{"owner-true@lender.example: Webhooks to 1440 webhook endpoints fail",
+		"owner-true@lender.example: Webhooks to 60 webhook endpoints fail"}; !slices.Equal(box.all, want) {
 		t.Errorf("emails %q, want %q", box.all, want)
 	}
 	if text := strings.Join(box.texts, "\n"); strings.Count(text, "hook") > 60 || !strings.Contains(text, "and 50 others") {
@@ -187,7 +194,8 @@ func TestKeyAlerts(t *testing.T) {
 	for i, address := range []string{"192.0.2.1", "192.0.2.2", "203.0.113.9", "203.0.113.9"} {
 		clock.set(hooktest.Now().Add(time.Duration(i) * 2 * time.Hour))
 		h.OK(h.DB.InsertAPIRequests(h.Ctx, []domain.APIRequest{{
-			ID: domain.NewRequestID(clock.now()), AccountID: h.Scope.AccountID, Livemode: h.Scope.Livemode, KeyID: key.ID, Method: "GET", Status: 200, Address: address,
+			ID: domain.NewRequestID(clock.now()), AccountID: h.Scope.AccountID, Livemode: h.Scope.Livemode, KeyID: key.ID, Method: "GET",
+			Status: 200, Address: address,
 		}}))
 		h.OK(jobs.SweepAlerts(h.Ctx, h.DB, h.Outbox, clock.now, 3))
 	}

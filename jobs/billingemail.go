@@ -150,12 +150,14 @@ func (w *billingEmailWorker) usage(ctx context.Context, a billingEmailArgs) (*bi
 	if s.SessionsIncluded == nil || domain.UsageThreshold(used, *s.SessionsIncluded) < a.Percent {
 		return nil, errOutdated // of another plan or period
 	}
-	return &billingEmail{Email: email.Usage(used, s.Plan, running.Lines().Total(), limits.Cap, w.page("")), to: account.BillingEmail}, nil
+	return &billingEmail{Email: email.Usage(used, s.Plan, running.Lines().Total(), limits.Cap, w.page("")),
+		to: account.BillingEmail}, nil
 }
 
 // spending reports what the period has come to, unless a limit was changed or the
 // period is over.
-func (w *billingEmailWorker) spending(a billingEmailArgs, account *domain.Account, running *billing.Running, limits domain.SpendLimits) (*billingEmail, error) {
+func (w *billingEmailWorker) spending(a billingEmailArgs, account *domain.Account, running *billing.Running,
+	limits domain.SpendLimits) (*billingEmail, error) {
 	total, m := running.Total(running.Used), &billingEmail{to: account.BillingEmail}
 	switch {
 	case a.Alert != nil && total >= *a.Alert && slices.Contains(limits.Alerts, *a.Alert):

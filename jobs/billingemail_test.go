@@ -76,7 +76,8 @@ func TestBillingEmailsReportOneThingEach(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			got = append(got, m.Subject)
-			if len(m.Attachments) != 1 || m.Attachments[0].Name != m.Subject[strings.Index(m.Subject, "CAN-"):][:10]+".pdf" || !bytes.HasPrefix(m.Attachments[0].Content, []byte("%PDF-")) {
+			if len(m.Attachments) != 1 || m.Attachments[0].Name != m.Subject[strings.Index(m.Subject, "CAN-"):][:10]+".pdf" ||
+				!bytes.HasPrefix(m.Attachments[0].Content, []byte("%PDF-")) {
 				t.Errorf("%s: attached %d files, want the invoice", m.Subject, len(m.Attachments))
 			}
 			if m.To != "bills@lender.example" || !strings.Contains(m.Text, "$123.45") {
@@ -91,7 +92,8 @@ func TestBillingEmailsReportOneThingEach(t *testing.T) {
 	mu.Lock()
 	defer mu.Unlock()
 	slices.Sort(got)
-	want := []string{"Invoice CAN-000001 is overdue", "Invoice CAN-000002 is overdue", "Receipt for invoice CAN-000003", "Your invoice CAN-000001", "Your invoice CAN-000002"}
+	want := []string{"Invoice CAN-000001 is overdue", "Invoice CAN-000002 is overdue", "Receipt for invoice CAN-000003",
+		"Your invoice CAN-000001", "Your invoice CAN-000002"}
 	if !slices.Equal(got, want) {
 		t.Errorf("emails %q, want %q", got, want)
 	}
@@ -104,7 +106,8 @@ func TestBillingEmailsReportOneThingEach(t *testing.T) {
 // sessions reads that it is past due and that they keep working.
 func TestPastDueIsOnlyOfASubscription(t *testing.T) {
 	t.Parallel()
-	for change, want := range map[string]string{"": "your subscription is past due after that. Live sessions keep working.", `UPDATE subscription SET status = 'cancelled', effective_at = now()`: "The invoice is still owed."} {
+	for change, want := range map[string]string{"": "your subscription is past due after that. Live sessions keep working.",
+		`UPDATE subscription SET status = 'cancelled', effective_at = now()`: "The invoice is still owed."} {
 		h := newHarness(t)
 		h.fail(h.owe())
 		if change != "" {
@@ -134,7 +137,8 @@ func TestPastDueIsOnlyOfASubscription(t *testing.T) {
 // card or says that none is stored.
 func TestBillingEmailsKnowTheCard(t *testing.T) {
 	t.Parallel()
-	for want, label := range map[string]string{"We charge it to your card, Visa ending in 4242.": "Visa ending in 4242", "No card is stored": ""} {
+	for want, label := range map[string]string{"We charge it to your card, Visa ending in 4242.": "Visa ending in 4242",
+		"No card is stored": ""} {
 		h := newHarness(t)
 		if label != "" {
 			h.OK(h.DB.SetCustomer(h.Ctx, &db.PaymentMethod{AccountID: h.Scope.AccountID, Provider: "cards", CustomerID: "cus_1"}, ""))

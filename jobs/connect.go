@@ -45,7 +45,8 @@ func newPool(ctx context.Context, d *db.DB, dsn string, pooler bool) (*pgxpool.P
 		config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec // prepares nothing
 	}
 	config.ConnConfig.DialFunc = d.Dial
-	config.ConnConfig.LookupFunc = func(_ context.Context, host string) ([]string, error) { return []string{host}, nil } // Dial looks it up
+	// Dial looks it up
+	config.ConnConfig.LookupFunc = func(_ context.Context, host string) ([]string, error) { return []string{host}, nil }
 	closes := config.ConnConfig.OnPgError
 	config.ConnConfig.OnPgError = func(conn *pgconn.PgConn, err *pgconn.PgError) bool {
 		// A former primary would keep its connections and refuse every job.

@@ -21,7 +21,8 @@ func TestExpirySweep(t *testing.T) {
 	created := hooktest.Now().Add(-30*24*time.Hour - time.Minute)
 	_, err := h.DB.Raw().ExecContext(h.Ctx, `
 		INSERT INTO session (id, account_id, livemode, status, form_type, customer_email, metadata, created_at, expires_at)
-		SELECT gen_random_uuid(), $1, true, 'pending', 'financial_statement', 'jo@customer.example', '{}', $2, $2::timestamptz + interval '30 days'
+		SELECT gen_random_uuid(), $1, true, 'pending', 'financial_statement', 'jo@customer.example', '{}', $2,
+			$2::timestamptz + interval '30 days'
 		FROM generate_series(1, $3)`, h.Scope.AccountID, created, n)
 	h.OK(err)
 	opened, later := h.Session("", created), h.Session("", hooktest.Now())
@@ -40,7 +41,8 @@ func TestExpirySweep(t *testing.T) {
 		h.start(sweeping)
 	}
 	h.Eventually("all to expire", func() bool { return h.Count("SELECT count(*) FROM session WHERE status = 'expired'") == n+1 })
-	if events, once := h.Count("SELECT count(*) FROM event WHERE type = 'session.expired'"), h.Count("SELECT count(DISTINCT session_id) FROM event"); events != n+1 || once != n+1 {
+	if events, once := h.Count("SELECT count(*) FROM event WHERE type = 'session.expired'"),
+		h.Count("SELECT count(DISTINCT session_id) FROM event"); events != n+1 || once != n+1 {
 		t.Errorf("%d events of %d sessions, want %d", events, once, n+1)
 	}
 	if got, err := h.DB.SessionByID(h.Ctx, later.ID); err != nil || got.Status != domain.Pending {
@@ -64,7 +66,8 @@ func TestExpirySweep(t *testing.T) {
 	check(hooktest.Data[domain.ExpiredPayload](t, h.Events(opened, domain.SessionExpired)[0].Body),
 		domain.ExpiredPayload{SessionID: opened.ID, ExpiredAt: expires, WasAccessed: true, ProgressPercentage: 57, LastActivityAt: &at})
 	var never domain.Session
-	h.OK(h.DB.Raw().GetContext(h.Ctx, &never, "SELECT id, expires_at FROM session WHERE accessed_at IS NULL AND status = 'expired' LIMIT 1"))
+	h.OK(h.DB.Raw().GetContext(h.Ctx, &never,
+		"SELECT id, expires_at FROM session WHERE accessed_at IS NULL AND status = 'expired' LIMIT 1"))
 	check(hooktest.Data[domain.ExpiredPayload](t, h.Events(&never, domain.SessionExpired)[0].Body),
 		domain.ExpiredPayload{SessionID: never.ID, ExpiredAt: form.At(never.ExpiresAt)})
 }

@@ -103,7 +103,8 @@ func (w *linkEmailWorker) Work(ctx context.Context, job *river.Job[linkEmailArgs
 
 // save stores what became of an email, and when a worker looks again: at retry if it isn't
 // nil.
-func (w *linkEmailWorker) save(ctx context.Context, session *domain.Session, delivery *domain.LinkDelivery, e *domain.LinkEmail, retry *time.Time) error {
+func (w *linkEmailWorker) save(ctx context.Context, session *domain.Session, delivery *domain.LinkDelivery, e *domain.LinkEmail,
+	retry *time.Time) error {
 	if retry == nil {
 		retry = delivery.LookAt(session, w.clock.Now())
 	}
@@ -151,7 +152,8 @@ func (w *linkEmailWorker) customer(ctx context.Context, session *domain.Session)
 	return out, nil
 }
 
-func (w *linkEmailWorker) send(ctx context.Context, session *domain.Session, delivery *domain.LinkDelivery, e *domain.LinkEmail, customer *linkCustomer) error {
+func (w *linkEmailWorker) send(ctx context.Context, session *domain.Session, delivery *domain.LinkDelivery, e *domain.LinkEmail,
+	customer *linkCustomer) error {
 	if known, err := w.mayGet(ctx, session); err != nil || !known {
 		if err == nil {
 			e.End(domain.LinkNotSent, domain.LinkProblemTestMode, w.clock.Now())
@@ -218,7 +220,8 @@ func (w *linkEmailWorker) mayGet(ctx context.Context, session *domain.Session) (
 }
 
 // message is the email, with its link.
-func (w *linkEmailWorker) message(ctx context.Context, session *domain.Session, delivery *domain.LinkDelivery, kind domain.LinkEmailKind, customer *linkCustomer) (*mail.Message, error) {
+func (w *linkEmailWorker) message(ctx context.Context, session *domain.Session, delivery *domain.LinkDelivery,
+	kind domain.LinkEmailKind, customer *linkCustomer) (*mail.Message, error) {
 	account, language := customer.account, domain.English
 	if chosen := session.Language; chosen != nil {
 		language = *chosen
@@ -226,7 +229,8 @@ func (w *linkEmailWorker) message(ctx context.Context, session *domain.Session, 
 	link := domain.Link{Version: session.LinkVersion, OneBrowser: delivery.OneBrowser}
 	stop := w.baseURL + "/f/" + session.ID.String() + "/reminders/" + w.ring.Token(domain.ReminderSubject(session.ID))
 	e := email.Link(i18n.At(i18n.In(ctx, language), customer.zone), email.LinkParts{
-		Partner: account, Session: session, Kind: kind, Section: customer.section, URL: link.URL(w.baseURL, session.ID, w.ring.Token), StopURL: stop,
+		Partner: account, Session: session, Kind: kind, Section: customer.section, URL: link.URL(w.baseURL, session.ID, w.ring.Token),
+		StopURL: stop,
 	})
 	html, err := e.HTML()
 	if err != nil {
@@ -234,7 +238,8 @@ func (w *linkEmailWorker) message(ctx context.Context, session *domain.Session, 
 	}
 	id := sha256.Sum256([]byte(session.ID.String() + " " + string(kind)))
 	message := &mail.Message{
-		To: session.CustomerEmail, Subject: e.Subject, Text: e.Text(), HTML: html, FromName: e.From, Unsubscribe: e.StopURL, ID: hex.EncodeToString(id[:16]),
+		To: session.CustomerEmail, Subject: e.Subject, Text: e.Text(), HTML: html, FromName: e.From, Unsubscribe: e.StopURL,
+		ID: hex.EncodeToString(id[:16]),
 	}
 	if account.HelpEmail != nil {
 		message.ReplyTo = *account.HelpEmail

@@ -42,7 +42,8 @@ func TestLostLinkEmailsAreFound(t *testing.T) {
 		})
 	}
 	h.Eventually("all emails", func() bool {
-		return h.Count("SELECT count(*) FROM link_email WHERE state = 'sent' AND tries = 1") == many && h.Count("SELECT count(*) FROM link_delivery WHERE look_at IS NULL") == many
+		return h.Count("SELECT count(*) FROM link_email WHERE state = 'sent' AND tries = 1") == many &&
+			h.Count("SELECT count(*) FROM link_delivery WHERE look_at IS NULL") == many
 	})
 	mu.Lock()
 	defer mu.Unlock()

@@ -95,7 +95,8 @@ func (w *pdfWorker) Work(ctx context.Context, job *river.Job[pdfArgs]) error {
 	}
 	if len(result.Uncovered) > 0 {
 		w.observer.Undrawn()
-		w.logger.ErrorContext(ctx, "a statement waits for a font: set CANDOR_PDF_FONT to one that has these characters", "session_id", session.ID, "blocks", blocks(result.Uncovered))
+		w.logger.ErrorContext(ctx, "a statement waits for a font: set CANDOR_PDF_FONT to one that has these characters", "session_id",
+			session.ID, "blocks", blocks(result.Uncovered))
 		return river.JobSnooze(fontWait)
 	}
 	now := w.clock.Now()

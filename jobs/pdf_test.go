@@ -41,7 +41,8 @@ func TestPDFIsMadeOnce(t *testing.T) {
 	if n := h.Count("SELECT count(*) FROM river_job"); n != 2 {
 		t.Errorf("%d jobs of two sessions, want 2", n)
 	}
-	_, err := h.DB.Raw().ExecContext(h.Ctx, "INSERT INTO river_job (kind, queue, args, max_attempts) SELECT kind, queue, args, max_attempts FROM river_job, generate_series(1, 8)")
+	_, err := h.DB.Raw().ExecContext(h.Ctx,
+		"INSERT INTO river_job (kind, queue, args, max_attempts) SELECT kind, queue, args, max_attempts FROM river_job, generate_series(1, 8)")
 	h.OK(err)
 	for range 2 {
 		h.start(func(c *config) { c.PDFWorkers = 4 })
@@ -57,7 +58,8 @@ func TestPDFIsMadeOnce(t *testing.T) {
 			t.Fatalf("%d events for a PDF of %d bytes", len(events), len(content))
 		}
 		got := hooktest.Data[domain.PDFReadyPayload](t, events[0].Body)
-		want := domain.PDFReadyPayload{SessionID: session.ID, PDFURL: "https://candor.example/v1/sessions/" + session.ID.String() + "/pdf",
+		want := domain.PDFReadyPayload{SessionID: session.ID, PDFURL: "https://candor.example/v1/sessions/" +
+			session.ID.String() + "/pdf",
 			FileSizeBytes: int64(len(content)), PageCount: got.PageCount}
 		if got != want || got.PageCount < 2 {
 			t.Errorf("payload %+v, want %+v", got, want)
@@ -82,7 +84,8 @@ func TestPDFIsSignedOnce(t *testing.T) {
 	first, second := h.completed("", hooktest.Now()), h.completed("", hooktest.Now())
 	insert := func(s *domain.Session) { h.Tx(func(tx *db.Tx) error { return h.Outbox.PDF(h.Ctx, tx, s.ID) }) }
 	insert(first)
-	_, err := h.DB.Raw().ExecContext(h.Ctx, "INSERT INTO river_job (kind, queue, args, max_attempts) SELECT kind, queue, args, max_attempts FROM river_job, generate_series(1, 5)")
+	_, err := h.DB.Raw().ExecContext(h.Ctx,
+		"INSERT INTO river_job (kind, queue, args, max_attempts) SELECT kind, queue, args, max_attempts FROM river_job, generate_series(1, 5)")
 	h.OK(err)
 	running := h.startWorker(func(c *config) { c.Signer = files.Signer(h) })
 	h.Eventually("all jobs", func() bool {
@@ -126,14 +129,17 @@ func (h *harness) signed(s *domain.Session, files signtest.Files) []byte {
 	h.Helper()
 	content, err := h.vault.PDF(h.Ctx, h.DB, s.ID)
 	h.OK(err)
-	if said := signtest.Verify(h, content, files.Trusting(h)); !strings.Contains(said, "Signature is Valid.") || !strings.Contains(said, "Certificate is Trusted.") {
+	if said := signtest.Verify(h, content, files.Trusting(h)); !strings.Contains(said, "Signature is Valid.") ||
+		!strings.Contains(said, "Certificate is Trusted.") {
 		h.Errorf("pdfsig says of the PDF:\n%s", said)
 	}
 	stored, err := h.DB.SessionByID(h.Ctx, s.ID)
 	h.OK(err)
 	signer, digest := files.Signer(h), sha256.Sum256(content)
-	if !bytes.Equal(stored.PDFSHA256, digest[:]) || stored.PDFSigner == nil || *stored.PDFSigner != signer.Subject() || *stored.PDFSignerIssuer != signtest.Issuer {
-		h.Errorf("the session has signer %v by %v and digest %x, want %q and %x", stored.PDFSigner, stored.PDFSignerIssuer, stored.PDFSHA256, signer.Subject(), digest)
+	if !bytes.Equal(stored.PDFSHA256, digest[:]) || stored.PDFSigner == nil || *stored.PDFSigner != signer.Subject() ||
+		*stored.PDFSignerIssuer != signtest.Issuer {
+		h.Errorf("the session has signer %v by %v and digest %x, want %q and %x", stored.PDFSigner, stored.PDFSignerIssuer,
+			stored.PDFSHA256, signer.Subject(), digest)
 	}
 	events := h.Events(s, domain.SessionPDFReady)
 	if len(events) != 1 || hooktest.Data[domain.PDFReadyPayload](h, events[0].Body).FileSizeBytes != int64(len(content)) {
@@ -168,7 +174,8 @@ func TestPDFWaitsForItsFont(t *testing.T) {
 	if n := len(h.Events(s, domain.SessionPDFReady)); n != 0 {
 		t.Errorf("%d events of a PDF that lacks a character", n)
 	}
-	if text := log.String(); !strings.Contains(text, "CANDOR_PDF_FONT") || !strings.Contains(text, "U+1F98x") || strings.Contains(text, "🦊") || strings.Contains(text, "Fox") {
+	if text := log.String(); !strings.Contains(text, "CANDOR_PDF_FONT") || !strings.Contains(text, "U+1F98x") ||
+		strings.Contains(text, "🦊") || strings.Contains(text, "Fox") {
 		t.Errorf("the log says %q", text)
 	}
 
@@ -176,7 +183,8 @@ func TestPDFWaitsForItsFont(t *testing.T) {
 	h.OK(os.WriteFile(path, fontWith('🦊'), 0o600))
 	more, err := pdf.LoadFonts(path)
 	h.OK(err)
-	_, err = h.DB.Raw().ExecContext(h.Ctx, "UPDATE river_job SET scheduled_at = now(), state = 'available' WHERE kind = 'statement_pdf'")
+	_, err = h.DB.Raw().ExecContext(h.Ctx,
+		"UPDATE river_job SET scheduled_at = now(), state = 'available' WHERE kind = 'statement_pdf'")
 	h.OK(err)
 	h.start(func(c *config) { c.Fonts = more })
 	h.Eventually("the PDF", func() bool { return len(h.Events(s, domain.SessionPDFReady)) == 1 })

@@ -67,7 +67,8 @@ func (w *receiptEmailWorker) Work(ctx context.Context, job *river.Job[receiptEma
 	if err != nil {
 		return err
 	}
-	if !account.ReceiptEmail || !session.Livemode || session.Status != domain.Completed || session.ErasedAt != nil || session.CustomerErasedAt != nil || session.DataErasedAt != nil {
+	if !account.ReceiptEmail || !session.Livemode || session.Status != domain.Completed || session.ErasedAt != nil ||
+		session.CustomerErasedAt != nil || session.DataErasedAt != nil {
 		return nil
 	}
 	answers, err := w.vault.Statement(ctx, w.db, session.ID)

@@ -78,7 +78,8 @@ func (h *harness) reconcile(n int) []string {
 	}
 	h.Tx(func(tx *db.Tx) error { return h.inserter.Reconcile(h.Ctx, tx) })
 	h.Eventually("reconciliation", func() bool {
-		return h.Count("SELECT count(*) FROM river_job WHERE kind = 'reconciliation' AND state IN ('available', 'running', 'scheduled', 'retryable')") == 0 &&
+		return h.Count(
+			"SELECT count(*) FROM river_job WHERE kind = 'reconciliation' AND state IN ('available', 'running', 'scheduled', 'retryable')") == 0 &&
 			h.Count("SELECT count(*) FROM river_job WHERE kind = 'reconciliation' AND state = 'completed'") > before
 	})
 	for _, w := range workers {
@@ -90,11 +91,14 @@ func (h *harness) reconcile(n int) []string {
 // ended makes sessions that have ended, with their events.
 func (h *harness) ended(url string) (completed, expired, cancelled *domain.Session) {
 	h.Helper()
-	completed, expired, cancelled = h.completed(url, hooktest.Now().Add(-time.Minute)), h.Session(url, hooktest.Now().Add(-31*24*time.Hour)), h.Session(url, hooktest.Now())
+	completed, expired, cancelled = h.completed(url, hooktest.Now().Add(-time.Minute)), h.Session(url,
+		hooktest.Now().Add(-31*24*time.Hour)), h.Session(url, hooktest.Now())
 	h.Tx(func(tx *db.Tx) error {
-		_, err := tx.Raw().ExecContext(h.Ctx, `UPDATE session SET status = 'expired', expires_at = $2 WHERE id = $1`, expired.ID, hooktest.Now().Add(-time.Minute))
+		_, err := tx.Raw().ExecContext(h.Ctx, `UPDATE session SET status = 'expired', expires_at = $2 WHERE id = $1`, expired.ID,
+			hooktest.Now().Add(-time.Minute))
 		h.OK(err)
-		_, err = tx.Raw().ExecContext(h.Ctx, `UPDATE session SET status = 'cancelled', cancelled_at = $2 WHERE id = $1`, cancelled.ID, hooktest.Now())
+		_, err = tx.Raw().ExecContext(h.Ctx, `UPDATE session SET status = 'cancelled', cancelled_at = $2 WHERE id = $1`, cancelled.ID,
+			hooktest.Now())
 		h.OK(err)
 		answers, err := h.vault.Statement(h.Ctx, tx, completed.ID)
 		h.OK(err)
@@ -131,7 +135,9 @@ func TestReconciliation(t *testing.T) {
 	if len(again) != 1 || again[0].ID == original.ID || again[0].Sequence <= original.Sequence {
 		t.Fatalf("the repaired event: %+v", again)
 	}
-	if got, want := hooktest.Data[domain.CompletedPayload](t, again[0].Body), hooktest.Data[domain.CompletedPayload](t, original.Body); got.Summary != want.Summary || got.DurationMinutes != want.DurationMinutes || !got.CompletedAt.Equal(want.CompletedAt.Time) {
+	if got, want := hooktest.Data[domain.CompletedPayload](t, again[0].Body), hooktest.Data[domain.CompletedPayload](t,
+		original.Body); got.Summary != want.Summary || got.DurationMinutes != want.DurationMinutes ||
+		!got.CompletedAt.Equal(want.CompletedAt.Time) {
 		t.Errorf("the repaired event says %+v, the first one %+v", got, want)
 	}
 	for name, session := range map[string]*domain.Session{"expired": expired, "completed": completed} {
@@ -197,7 +203,8 @@ func TestObserversCountEvents(t *testing.T) {
 	h.Eventually("all counts", func() bool {
 		observer.mu.Lock()
 		defer observer.mu.Unlock()
-		return slices.Equal(observer.events, []domain.EventType{domain.SessionSectionCompleted}) && slices.Equal(observer.attempts, []string{""}) &&
+		return slices.Equal(observer.events, []domain.EventType{domain.SessionSectionCompleted}) &&
+			slices.Equal(observer.attempts, []string{""}) &&
 			observer.first == 1 && observer.arrived == 1 && observer.worked["webhook_wake"] == 1
 	})
 }

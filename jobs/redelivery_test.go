@@ -132,7 +132,8 @@ func TestRedeliveryIsStopped(t *testing.T) {
 	h.Eventually("the last one made again", func() bool {
 		return h.Count("SELECT count(*) FROM delivery WHERE state = 'pending'") == 0
 	})
-	if n := h.Count("SELECT count(*) FROM delivery WHERE state = 'delivered'"); n != int(stopped.Requeued) || len(hook.Requests()) != failed+n {
+	if n := h.Count("SELECT count(*) FROM delivery WHERE state = 'delivered'"); n != int(stopped.Requeued) ||
+		len(hook.Requests()) != failed+n {
 		t.Errorf("%d delivered by %d requests, want %d and no more", n, len(hook.Requests())-failed, stopped.Requeued)
 	}
 }

@@ -22,8 +22,10 @@ func (h *harness) heldUntil(times ...time.Time) {
 	h.Helper()
 	at := hooktest.Now()
 	session := &domain.StaffSession{
-		Staff:     domain.Staff{ID: domain.NewStaffID(), AccountID: h.Scope.AccountID, Email: "jo@lender.example", Role: domain.RoleOwner, CreatedAt: at},
-		SessionID: domain.NewStaffSessionID(), Stage: domain.SignInFull, StartedAt: at, SeenAt: at, ConfirmedAt: at, ExpiresAt: at.Add(domain.StaffLifetime),
+		Staff: domain.Staff{ID: domain.NewStaffID(), AccountID: h.Scope.AccountID, Email: "jo@lender.example",
+			Role: domain.RoleOwner, CreatedAt: at},
+		SessionID: domain.NewStaffSessionID(), Stage: domain.SignInFull, StartedAt: at, SeenAt: at, ConfirmedAt: at,
+		ExpiresAt: at.Add(domain.StaffLifetime),
 	}
 	h.Tx(func(tx *db.Tx) error {
 		if err := tx.InsertStaff(h.Ctx, &session.Staff, ""); err != nil {
@@ -50,18 +52,23 @@ func TestUnsubmittedDataGoes(t *testing.T) {
 	end := hooktest.Now().Add(-30 * 24 * time.Hour)
 	old, young := h.Session("", end.Add(-time.Hour)), h.Session("", end.Add(-time.Hour))
 	for session, expiry := range map[*domain.Session]time.Time{old: end, young: end.Add(time.Hour)} {
-		_, err := h.DB.Raw().ExecContext(h.Ctx, `UPDATE session SET status = 'expired', expires_at = $2 WHERE id = $1`, session.ID, expiry)
+		_, err := h.DB.Raw().ExecContext(h.Ctx, `UPDATE session SET status = 'expired', expires_at = $2 WHERE id = $1`,
+			session.ID, expiry)
 		h.OK(err)
-		_, err = h.DB.Raw().ExecContext(h.Ctx, `INSERT INTO section (session_id, name, draft, updated_at) VALUES ($1, 'income', '\x01', now())`, session.ID)
+		_, err = h.DB.Raw().ExecContext(h.Ctx,
+			`INSERT INTO section (session_id, name, draft, updated_at) VALUES ($1, 'income', '\x01', now())`, session.ID)
 		h.OK(err)
 		h.OK(h.DB.InsertSessionKey(h.Ctx, session.ID, []byte{1}))
 	}
 	h.start()
-	h.Eventually("the old draft to go", func() bool { return h.Count(`SELECT count(*) FROM section WHERE session_id = $1`, old.ID) == 0 })
+	h.Eventually("the old draft to go", func() bool {
+		return h.Count(`SELECT count(*) FROM section WHERE session_id = $1`, old.ID) == 0
+	})
 	if keys := h.Count(`SELECT count(*) FROM session_key WHERE session_id = $1`, old.ID); keys != 0 {
 		t.Errorf("%d data keys are left", keys)
 	}
-	if rows := h.Count(`SELECT count(*) FROM section s JOIN session_key USING (session_id) WHERE session_id = $1`, young.ID); rows != 1 {
+	if rows := h.Count(`SELECT count(*) FROM section s JOIN session_key USING (session_id) WHERE session_id = $1`,
+		young.ID); rows != 1 {
 		t.Errorf("%d rows of the younger session, want 1", rows)
 	}
 }
@@ -103,12 +110,14 @@ func TestRetention(t *testing.T) {
 			if _, err := tx.InsertPDF(h.Ctx, s.ID, domain.PDF{Content: []byte("%PDF"), Pages: 1}, nil, 4, start); err != nil {
 				return err
 			}
-			return tx.InsertDocument(h.Ctx, &domain.Document{ID: id, SessionID: s.ID, Category: "other", FileName: "f", ContentType: "image/png", SHA256: []byte{1}, UploadedAt: start})
+			return tx.InsertDocument(h.Ctx, &domain.Document{ID: id, SessionID: s.ID, Category: "other", FileName: "f",
+				ContentType: "image/png", SHA256: []byte{1}, UploadedAt: start})
 		})
 	}
 	key := db.IdempotencyKey{Scope: h.Scope, Path: "/", Key: "k"}
 	h.Tx(func(tx *db.Tx) error {
-		return tx.StoreResponse(h.Ctx, key, &db.StoredResponse{Fingerprint: []byte{1}, Status: 201, Response: []byte{1}}, start.Add(-24*time.Hour))
+		return tx.StoreResponse(h.Ctx, key, &db.StoredResponse{Fingerprint: []byte{1}, Status: 201, Response: []byte{1}},
+			start.Add(-24*time.Hour))
 	})
 	call := func(at time.Time) domain.APIRequest { return domain.APIRequest{ID: domain.NewRequestID(at)} }
 	recent := call(start.Add(-domain.RequestRetention + time.Hour))
@@ -150,7 +159,8 @@ func TestRetention(t *testing.T) {
 	ahead.Store(int64(59 * time.Minute)) // the younger session has a minute left
 	_, err := h.DB.Raw().ExecContext(h.Ctx, "UPDATE blob_garbage SET created_at = created_at - interval '1 minute'")
 	h.OK(err)
-	_, err = h.DB.Raw().ExecContext(h.Ctx, "INSERT INTO river_job (kind, queue, args, max_attempts) VALUES ('retention', 'upkeep', '{}', 1)")
+	_, err = h.DB.Raw().ExecContext(h.Ctx,
+		"INSERT INTO river_job (kind, queue, args, max_attempts) VALUES ('retention', 'upkeep', '{}', 1)")
 	h.OK(err)
 	h.Eventually("the old document's blob to go", func() bool { return !there(docs[old]) })
 	if !there(docs[young]) {
@@ -164,12 +174,15 @@ func TestSignInsAreRetired(t *testing.T) {
 	testkit.Slow(t)
 	h := newHarness(t)
 	at := hooktest.Now()
-	staff := domain.Staff{ID: domain.NewStaffID(), AccountID: h.Scope.AccountID, Email: "jo@lender.example", Role: domain.RoleOwner, CreatedAt: at}
+	staff := domain.Staff{ID: domain.NewStaffID(), AccountID: h.Scope.AccountID, Email: "jo@lender.example", Role: domain.RoleOwner,
+		CreatedAt: at}
 	session := func(seen time.Time) *domain.StaffSession {
-		return &domain.StaffSession{Staff: staff, SessionID: domain.NewStaffSessionID(), Stage: domain.SignInFull, StartedAt: seen, SeenAt: seen, ConfirmedAt: seen, ExpiresAt: seen.Add(domain.StaffLifetime)}
+		return &domain.StaffSession{Staff: staff, SessionID: domain.NewStaffSessionID(), Stage: domain.SignInFull, StartedAt: seen,
+			SeenAt: seen, ConfirmedAt: seen, ExpiresAt: seen.Add(domain.StaffLifetime)}
 	}
 	invitation := func(email string, expires time.Time) *domain.Invitation {
-		return &domain.Invitation{ID: domain.NewInvitationID(), AccountID: h.Scope.AccountID, Email: email, Role: domain.RoleOwner, CreatedAt: at, ExpiresAt: expires}
+		return &domain.Invitation{ID: domain.NewInvitationID(), AccountID: h.Scope.AccountID, Email: email, Role: domain.RoleOwner,
+			CreatedAt: at, ExpiresAt: expires}
 	}
 	h.Tx(func(tx *db.Tx) error {
 		return errors.Join(
@@ -223,7 +236,8 @@ func TestPreviousSecretIsErased(t *testing.T) {
 		t.Error("a previous secret was erased before its time")
 	}
 	ahead.Store(int64(25 * time.Hour))
-	_, err := h.DB.Raw().ExecContext(h.Ctx, "INSERT INTO river_job (kind, queue, args, max_attempts) VALUES ('retention', 'upkeep', '{}', 1)")
+	_, err := h.DB.Raw().ExecContext(h.Ctx,
+		"INSERT INTO river_job (kind, queue, args, max_attempts) VALUES ('retention', 'upkeep', '{}', 1)")
 	h.OK(err)
 	retained(2)
 	if h.Count("SELECT count(*) FROM webhook_setting WHERE previous_secret IS NULL AND previous_secret_until IS NULL") != 1 {

@@ -24,7 +24,8 @@ func (f senderFunc) Send(_ context.Context, m mail.Message) error { return f(m) 
 // request stores a request of that kind and address and inserts its email.
 func (h *harness) request(kind domain.StaffRequestKind, email string, expires time.Time) *domain.StaffRequest {
 	h.Helper()
-	r := &domain.StaffRequest{ID: domain.NewStaffRequestID(), Kind: kind, Subject: []byte(email), CreatedAt: hooktest.Now(), ExpiresAt: expires}
+	r := &domain.StaffRequest{ID: domain.NewStaffRequestID(), Kind: kind, Subject: []byte(email), CreatedAt: hooktest.Now(),
+		ExpiresAt: expires}
 	plain, err := json.Marshal(domain.RequestDetails{Email: email})
 	h.OK(err)
 	r.Sealed = h.Ring.Seal(r.SealOwner(), plain)
@@ -94,7 +95,8 @@ func TestEmailSentTwice(t *testing.T) {
 			t.Errorf("link %d: %v, want the second alone to work", i+1, err)
 		}
 	}
-	if _, err := h.DB.StaffRequestByToken(h.Ctx, domain.RequestReset, domain.HashToken(tokens[1]), hooktest.Now()); !errors.Is(err, db.ErrNotFound) {
+	if _, err := h.DB.StaffRequestByToken(h.Ctx, domain.RequestReset, domain.HashToken(tokens[1]), hooktest.Now()); !errors.Is(err,
+		db.ErrNotFound) {
 		t.Errorf("a sign-up's link opens a reset: %v", err)
 	}
 }

@@ -144,8 +144,9 @@ func NewWorker(ctx context.Context, c Config) (*Worker, error) {
 			queueBilling:  {MaxWorkers: 2},
 			queueMail:     {MaxWorkers: mailWorkers},
 		},
-		Workers:    workers(c),
-		Middleware: []rivertype.Middleware{river.WorkerMiddlewareFunc(traceJobs(c.Tracer)), river.WorkerMiddlewareFunc(countJobs(c.Observer))},
+		Workers: workers(c),
+		Middleware: []rivertype.Middleware{river.WorkerMiddlewareFunc(traceJobs(c.Tracer)),
+			river.WorkerMiddlewareFunc(countJobs(c.Observer))},
 	})
 	if err != nil {
 		pools.close()
@@ -160,20 +161,23 @@ func workers(c Config) *river.Workers {
 	river.AddWorker(all, &redeliverWorker{dispatcher: c.Dispatcher})
 	safe := vault.New(c.Ring, c.Blobs)
 	river.AddWorker(all, &pdfWorker{
-		db: c.DB, vault: safe, outbox: c.Outbox, fonts: c.Fonts, signer: c.Signer, baseURL: c.BaseURL, clock: c.Clock, logger: c.Logger, observer: c.Observer,
+		db: c.DB, vault: safe, outbox: c.Outbox, fonts: c.Fonts, signer: c.Signer, baseURL: c.BaseURL, clock: c.Clock, logger: c.Logger,
+		observer: c.Observer,
 	})
 	if c.Mail == nil {
 		c.Mail = mail.Nowhere{}
 	}
 	river.AddWorker(all, &staffEmailWorker{db: c.DB, ring: c.Ring, sender: c.Mail, baseURL: c.BaseURL, clock: c.Clock})
 	river.AddWorker(all, &receiptEmailWorker{db: c.DB, vault: safe, sender: c.Mail, clock: c.Clock})
-	river.AddWorker(all, &linkEmailWorker{db: c.DB, vault: safe, ring: c.Ring, sender: c.Mail, baseURL: c.BaseURL, clock: c.Clock, observer: c.Observer})
+	river.AddWorker(all, &linkEmailWorker{db: c.DB, vault: safe, ring: c.Ring, sender: c.Mail, baseURL: c.BaseURL, clock: c.Clock,
+		observer: c.Observer})
 	river.AddWorker(all, &linkSweepWorker{db: c.DB, outbox: c.Outbox, clock: c.Clock})
 	river.AddWorker(all, &expireWorker{db: c.DB, outbox: c.Outbox, clock: c.Clock})
 	river.AddWorker(all, &alertWorker{db: c.DB, outbox: c.Outbox, clock: c.Clock})
 	river.AddWorker(all, &alertEmailWorker{db: c.DB, sender: c.Mail, baseURL: c.BaseURL})
 	river.AddWorker(all, &rescueWorker{db: c.DB, outbox: c.Outbox, clock: c.Clock})
-	river.AddWorker(all, &reconcileWorker{db: c.DB, vault: safe, outbox: c.Outbox, clock: c.Clock, logger: c.Logger, observer: c.Observer})
+	river.AddWorker(all, &reconcileWorker{db: c.DB, vault: safe, outbox: c.Outbox, clock: c.Clock, logger: c.Logger,
+		observer: c.Observer})
 	river.AddWorker(all, &retentionWorker{db: c.DB, blobs: c.Blobs, clock: c.Clock})
 	river.AddWorker(all, &repeatWorker{db: c.DB, clock: c.Clock})
 	river.AddWorker(all, &sealWorker{db: c.DB, vault: safe})
@@ -262,7 +266,9 @@ func (l *errorLog) HandleError(ctx context.Context, job *rivertype.JobRow, err e
 }
 
 // HandlePanic logs a job's panic.
-func (l *errorLog) HandlePanic(ctx context.Context, job *rivertype.JobRow, panicValue any, trace string) *river.ErrorHandlerResult {
-	l.logger.ErrorContext(ctx, "job panicked", "kind", job.Kind, "job_id", job.ID, "attempt", job.Attempt, "panic", fmt.Sprint(panicValue), "trace", trace)
+func (l *errorLog) HandlePanic(ctx context.Context, job *rivertype.JobRow, panicValue any,
+	trace string) *river.ErrorHandlerResult {
+	l.logger.ErrorContext(ctx, "job panicked", "kind", job.Kind, "job_id", job.ID, "attempt", job.Attempt, "panic",
+		fmt.Sprint(panicValue), "trace", trace)
 	return nil
 }

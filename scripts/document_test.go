@@ -126,8 +126,9 @@ func TestScriptsKeepToWhatIsSafe(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no scripts: %v", err)
 	}
-	unsafe := regexp.MustCompile(`\beval\b|\bnew Function\b|innerHTML|outerHTML|insertAdjacentHTML|document\.write|document\.cookie|` +
-		`localStorage|sessionStorage|indexedDB|postMessage|__proto__|addEventListener\("message"`)
+	unsafe := regexp.MustCompile(
+		`\beval\b|\bnew Function\b|innerHTML|outerHTML|insertAdjacentHTML|document\.write|document\.cookie|` +
+			`localStorage|sessionStorage|indexedDB|postMessage|__proto__|addEventListener\("message"`)
 	for _, file := range files {
 		source, err := os.ReadFile(file)
 		if err != nil {

@@ -24,8 +24,10 @@ func TestCheckVulnerabilities(t *testing.T) {
 		code              int
 	}{
 		{
-			"out of reach", `echo "govulncheck: fetching vulnerabilities: Get https://vuln.go.dev/index/db.json: dial tcp: lookup vuln.go.dev: no such host"; exit 1`, nil,
-			[]string{"*****\n", "NOT CHECKED", "no such host", "Last checked: " + strings.TrimSpace(string(note)), "make vulnerabilities"}, 0,
+			"out of reach",
+			`echo "govulncheck: fetching vulnerabilities: Get https://vuln.go.dev/index/db.json: dial tcp: lookup vuln.go.dev: no such host"; exit 1`, nil,
+			[]string{"*****\n", "NOT CHECKED", "no such host", "Last checked: " + strings.TrimSpace(string(note)), "make vulnerabilities"},
+			0,
 		},
 		{"nothing found", version + `exit 0`, []string{"nothing with a known vulnerability", "2026-08-21"}, nil, 0},
 		{"found", version + `echo "Vulnerability #1: GO-2026-0001"; exit 3`, nil, []string{"GO-2026-0001"}, 1},

@@ -107,7 +107,11 @@ func openApp(ctx context.Context, c config.Config, logger *slog.Logger) (_ *app,
 		Backlog: func(ctx context.Context) (db.DeliveryBacklog, error) {
 			return a.db.DeliveryBacklog(ctx, domain.SystemClock.Now())
 		},
-		Pool: func() sql.DBStats { return a.db.Stats() }, CommitWaits: func() db.CommitWaits { return a.db.CommitWaits() }, Clock: domain.SystemClock.Now, Version: readVersion().Version,
+		Pool: func() sql.DBStats {
+			return a.db.Stats()
+		}, CommitWaits: func() db.CommitWaits {
+			return a.db.CommitWaits()
+		}, Clock: domain.SystemClock.Now, Version: readVersion().Version,
 	})
 	if c.RedisURL != "" {
 		hide := func(bucket string) string { return a.ring.Token("rate limit " + bucket) }
@@ -159,7 +163,8 @@ func (a *app) openDatabase(ctx context.Context, c config.Config) (err error) {
 // results would reach the wrong requests, and LISTEN would hear nothing (D72).
 func (a *app) checkPooler(ctx context.Context) error {
 	if a.direct == "" {
-		return refuseSharing(ctx, a.dsn, "DATABASE_URL", "set CANDOR_DATABASE_DIRECT_URL to PostgreSQL itself, beside it, or use pool_mode=session")
+		return refuseSharing(ctx, a.dsn, "DATABASE_URL",
+			"set CANDOR_DATABASE_DIRECT_URL to PostgreSQL itself, beside it, or use pool_mode=session")
 	}
 	if err := refuseSharing(ctx, a.direct, "CANDOR_DATABASE_DIRECT_URL", "set it to PostgreSQL itself"); err != nil {
 		return err

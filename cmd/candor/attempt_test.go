@@ -30,7 +30,9 @@ func TestAttemptFollowsTheOneUnderWay(t *testing.T) {
 	})
 	hook.SetSecret(account.TestWebhookSecret)
 	partner := process.NewPartner(t, web.URL, account.TestKey)
-	partner.Do(http.MethodPost, "/sessions", `{"form_type": "financial_statement", "customer_email": "jo@customer.example", "simulate": "opened", "webhook_url": "`+hook.URL+`"}`)
+	partner.Do(http.MethodPost, "/sessions",
+		`{"form_type": "financial_statement", "customer_email": "jo@customer.example", "simulate": "opened", "webhook_url": "`+
+			hook.URL+`"}`)
 	<-arrived
 	type delivery struct {
 		ID       string

@@ -38,16 +38,26 @@ func TestTroubleIsOneClearLineWithTheRemedy(t *testing.T) {
 	}{
 		"production without anything": {process.Environment{"CANDOR_ENV": "production"}, nil, 1, []string{
 			"3 errors", "CANDOR_BASE_URL is missing", "DATABASE_URL is missing", "CANDOR_SECRET_KEYS is missing", "openssl rand"}},
-		"plain http in production": {complete.With("CANDOR_BASE_URL", "http://forms.example.com"), []string{"web"}, 1, []string{"CANDOR_BASE_URL must begin with https://"}},
-		"a short key":              {complete.With("CANDOR_SECRET_KEYS", "k1:AAAA"), nil, 1, []string{"CANDOR_SECRET_KEYS", "k1", "openssl rand"}},
-		"unknown environment":      {process.Environment{"CANDOR_ENV": "prod"}, nil, 1, []string{"CANDOR_ENV must be development or production"}},
-		"several wrong values": {process.Environment{"CANDOR_WEBHOOK_SCHEDULE": "soon", "CANDOR_RATE_BURST": "0", "CANDOR_TRUSTED_PROXIES": "10.0.0.0/99", "CANDOR_SWEEP_INTERVAL": "-1s"}, nil, 1, []string{
-			"4 errors", "CANDOR_WEBHOOK_SCHEDULE", "CANDOR_RATE_BURST must be a whole number", "CANDOR_TRUSTED_PROXIES", "CANDOR_SWEEP_INTERVAL must be a duration"}},
-		"busy port":             {process.Environment{"CANDOR_ADDR": busy.Addr().String(), "CANDOR_DATA_DIR": t.TempDir()}, nil, 1, []string{"is in use by another program", "set CANDOR_ADDR"}},
-		"no port":               {process.Environment{"CANDOR_ADDR": "localhost", "CANDOR_DATA_DIR": t.TempDir()}, nil, 1, []string{"CANDOR_ADDR must be host:port"}},
-		"unwritable folder":     {process.Environment{"CANDOR_ADDR": "localhost:0", "CANDOR_DATA_DIR": filepath.Join(file, "data")}, nil, 1, []string{"can't write in the data folder", "set CANDOR_DATA_DIR"}},
-		"database not there":    {complete, []string{"worker"}, 1, []string{"connect to PostgreSQL", "connection refused", "DATABASE_URL"}},
-		"database not an URL":   {complete.With("DATABASE_URL", "postgres://u:hidden@h:x/"), []string{"worker"}, 1, []string{"DATABASE_URL has a port that isn't a number"}},
+		"plain http in production": {complete.With("CANDOR_BASE_URL", "http://forms.example.com"), []string{"web"}, 1,
+			[]string{"CANDOR_BASE_URL must begin with https://"}},
+		"a short key": {complete.With("CANDOR_SECRET_KEYS", "k1:AAAA"), nil, 1, []string{"CANDOR_SECRET_KEYS", "k1",
+			"openssl rand"}},
+		"unknown environment": {process.Environment{"CANDOR_ENV": "prod"}, nil, 1,
+			[]string{"CANDOR_ENV must be development or production"}},
+		"several wrong values": {process.Environment{"CANDOR_WEBHOOK_SCHEDULE": "soon", "CANDOR_RATE_BURST": "0",
+			"CANDOR_TRUSTED_PROXIES": "10.0.0.0/99", "CANDOR_SWEEP_INTERVAL": "-1s"}, nil, 1, []string{
+			"4 errors", "CANDOR_WEBHOOK_SCHEDULE", "CANDOR_RATE_BURST must be a whole number", "CANDOR_TRUSTED_PROXIES",
+			"CANDOR_SWEEP_INTERVAL must be a duration"}},
+		"busy port": {process.Environment{"CANDOR_ADDR": busy.Addr().String(), "CANDOR_DATA_DIR": t.TempDir()}, nil, 1,
+			[]string{"is in use by another program", "set CANDOR_ADDR"}},
+		"no port": {process.Environment{"CANDOR_ADDR": "localhost", "CANDOR_DATA_DIR": t.TempDir()}, nil, 1,
+			[]string{"CANDOR_ADDR must be host:port"}},
+		"unwritable folder": {process.Environment{"CANDOR_ADDR": "localhost:0", "CANDOR_DATA_DIR": filepath.Join(file, "data")},
+			nil, 1, []string{"can't write in the data folder", "set CANDOR_DATA_DIR"}},
+		"database not there": {complete, []string{"worker"}, 1, []string{"connect to PostgreSQL", "connection refused",
+			"DATABASE_URL"}},
+		"database not an URL": {complete.With("DATABASE_URL", "postgres://u:hidden@h:x/"), []string{"worker"}, 1,
+			[]string{"DATABASE_URL has a port that isn't a number"}},
 		"unknown command":       {nil, []string{"sevre"}, 2, []string{`unknown command "sevre"`, "candor help"}},
 		"account alone":         {nil, []string{"account"}, 2, []string{"account needs create, approve or list"}},
 		"account without flags": {nil, []string{"account", "create", "--name", "N"}, 2, []string{"--name, --email and --plan"}},
@@ -128,7 +138,8 @@ func TestServiceHasARoleOfItsOwn(t *testing.T) {
 	env := process.ProductionEnvironment(t, as.String()).With("CANDOR_MIGRATE_URL", owner)
 	process.RunJSON[any](t, env, "migrate")
 	server := process.Serve(t, env, "serve")
-	if log := server.Stdout.String() + server.Stderr.String(); strings.Count(log, "no tax invoices without CANDOR_SELLER_NAME and CANDOR_SELLER_ABN") != 1 {
+	if log := server.Stdout.String() + server.Stderr.String(); strings.Count(log,
+		"no tax invoices without CANDOR_SELLER_NAME and CANDOR_SELLER_ABN") != 1 {
 		t.Errorf("a start without a seller logs, want one warning:\n%s", log)
 	}
 	if log := server.Stdout.String() + server.Stderr.String(); strings.Contains(log, "verify-full") {
@@ -143,9 +154,12 @@ func TestServiceHasARoleOfItsOwn(t *testing.T) {
 	server.Stop()
 	service := dbtest.Open(t, as.String())
 	for _, statement := range []string{"UPDATE audit_log SET actor_name = 'x'", "DELETE FROM audit_log", "TRUNCATE audit_log",
-		"ALTER TABLE audit_log DISABLE TRIGGER ALL", "DROP TABLE audit_log", "UPDATE plan SET overage_cents = 0", "DELETE FROM goose_db_version",
-		"DELETE FROM invoice", "TRUNCATE invoice", "DELETE FROM invoice_number", "INSERT INTO invoice_number VALUES (1)", "TRUNCATE invoice_number"} {
-		if _, err := service.Raw().Exec(statement); err == nil || !strings.Contains(err.Error(), "permission denied") && !strings.Contains(err.Error(), "must be owner") {
+		"ALTER TABLE audit_log DISABLE TRIGGER ALL", "DROP TABLE audit_log", "UPDATE plan SET overage_cents = 0",
+		"DELETE FROM goose_db_version",
+		"DELETE FROM invoice", "TRUNCATE invoice", "DELETE FROM invoice_number", "INSERT INTO invoice_number VALUES (1)",
+		"TRUNCATE invoice_number"} {
+		if _, err := service.Raw().Exec(statement); err == nil || !strings.Contains(err.Error(), "permission denied") &&
+			!strings.Contains(err.Error(), "must be owner") {
 			t.Errorf("%s: %v, want to be refused", statement, err)
 		}
 	}

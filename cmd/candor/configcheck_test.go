@@ -26,13 +26,19 @@ func TestConfigCheck(t *testing.T) {
 	}{
 		"complete": {complete, 0, []string{"The settings have no errors.\n",
 			"Warning: the connection to the database can be read", "Warning: invoices include GST", "Warning: no mail server"}},
-		"without warnings": {complete.With("CANDOR_GST_PERCENT", "0", "CANDOR_SMTP_URL", "smtps://u:hidden@mail.example", "CANDOR_MAIL_FROM", "a@example.com",
-			"DATABASE_URL", "postgres:///candor?host=/run/postgresql", "CANDOR_PDF_FONT", "../../views/pdf/testdata/none.ttf"), 1, []string{"CANDOR_PDF_FONT"}},
+		"without warnings": {complete.With("CANDOR_GST_PERCENT", "0", "CANDOR_SMTP_URL", "smtps://u:hidden@mail.example",
+			"CANDOR_MAIL_FROM", "a@example.com",
+			"DATABASE_URL", "postgres:///candor?host=/run/postgresql", "CANDOR_PDF_FONT", "../../views/pdf/testdata/none.ttf"), 1,
+			[]string{"CANDOR_PDF_FONT"}},
 		"everything wrong": {complete.With(
-			"CANDOR_BASE_URL", "http://forms.example.com", "CANDOR_SECRET_KEYS", "k1:hidden", "CANDOR_ADDR", "8080", "CANDOR_METRICS_ADDR", "localhost",
-			"DATABASE_URL", "postgres://u:hidden@h:x/", "CANDOR_MIGRATE_URL", "hidden", "CANDOR_DATA_DIR", file, "CANDOR_RATE_BURST", "none", "CANDOR_BASEURL", "hidden"), 1, []string{
-			"the configuration has 9 errors:", "CANDOR_BASE_URL must begin with https://", "CANDOR_SECRET_KEYS can't be read", "CANDOR_ADDR must be host:port", "CANDOR_METRICS_ADDR must be host:port",
-			"DATABASE_URL has a port that isn't a number", "CANDOR_MIGRATE_URL ", "CANDOR_DATA_DIR can't be used", "CANDOR_RATE_BURST must be a whole number", "CANDOR_BASEURL is not a setting"}},
+			"CANDOR_BASE_URL", "http://forms.example.com", "CANDOR_SECRET_KEYS", "k1:hidden", "CANDOR_ADDR", "8080", "CANDOR_METRICS_ADDR",
+			"localhost",
+			"DATABASE_URL", "postgres://u:hidden@h:x/", "CANDOR_MIGRATE_URL", "hidden", "CANDOR_DATA_DIR", file, "CANDOR_RATE_BURST",
+			"none", "CANDOR_BASEURL", "hidden"), 1, []string{
+			"the configuration has 9 errors:", "CANDOR_BASE_URL must begin with https://", "CANDOR_SECRET_KEYS can't be read",
+			"CANDOR_ADDR must be host:port", "CANDOR_METRICS_ADDR must be host:port",
+			"DATABASE_URL has a port that isn't a number", "CANDOR_MIGRATE_URL ", "CANDOR_DATA_DIR can't be used",
+			"CANDOR_RATE_BURST must be a whole number", "CANDOR_BASEURL is not a setting"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -59,7 +65,8 @@ func TestPackagedSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := process.Run(t, nil, "--env-file", path, "config", "check")
-	if r.Code != 1 || !strings.Contains(r.Stderr, "has 2 errors") || !strings.Contains(r.Stderr, "CANDOR_BASE_URL is missing") || !strings.Contains(r.Stderr, "CANDOR_SECRET_KEYS is missing") {
+	if r.Code != 1 || !strings.Contains(r.Stderr, "has 2 errors") || !strings.Contains(r.Stderr, "CANDOR_BASE_URL is missing") ||
+		!strings.Contains(r.Stderr, "CANDOR_SECRET_KEYS is missing") {
 		t.Errorf("the packaged settings: exit code %d, %s", r.Code, r.Stderr)
 	}
 	content, err := os.ReadFile(packaged)
@@ -71,7 +78,8 @@ func TestPackagedSettings(t *testing.T) {
 	if err := os.WriteFile(all, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	given := process.Environment{"CANDOR_BASE_URL": "https://forms.example.com", "CANDOR_SECRET_KEYS": process.ProductionEnvironment(t, "")["CANDOR_SECRET_KEYS"]}
+	given := process.Environment{"CANDOR_BASE_URL": "https://forms.example.com",
+		"CANDOR_SECRET_KEYS": process.ProductionEnvironment(t, "")["CANDOR_SECRET_KEYS"]}
 	if r := process.Run(t, given, "--env-file="+all, "config", "check"); r.Code != 0 {
 		t.Errorf("with the operator's settings: exit code %d, %s", r.Code, r.Stderr)
 	}
@@ -99,7 +107,8 @@ func TestEnvFile(t *testing.T) {
 			t.Errorf("%s: exit code %d, %s; want %q", name, r.Code, r.Stderr, tt.want)
 		}
 	}
-	if r := process.Run(t, nil, "--env-file", filepath.Join(dir, "none"), "version"); r.Code != 1 || !strings.Contains(r.Stderr, "no such file") {
+	if r := process.Run(t, nil, "--env-file", filepath.Join(dir, "none"), "version"); r.Code != 1 ||
+		!strings.Contains(r.Stderr, "no such file") {
 		t.Errorf("a missing file: exit code %d, %s", r.Code, r.Stderr)
 	}
 	if r := process.Run(t, nil, "--env-file"); r.Code != 2 || !strings.Contains(r.Stderr, "needs the path") {

@@ -29,7 +29,8 @@ func (p *process) doctor(ctx context.Context, args []string) error {
 func (p *process) examine(ctx context.Context, url string) doctor.Report {
 	c, err := config.Read(p.env)
 	if err != nil {
-		return doctor.NewReport(doctor.Finding{Check: "configuration", Status: doctor.Failed, Result: err.Error(), Remedy: "correct these variables; candor help lists all"})
+		return doctor.NewReport(doctor.Finding{Check: "configuration", Status: doctor.Failed, Result: err.Error(),
+			Remedy: "correct these variables; candor help lists all"})
 	}
 	var a app
 	defer a.close()
@@ -63,7 +64,8 @@ func (p *process) examine(ctx context.Context, url string) doctor.Report {
 
 // readable lists the variables whose connections the network can read or redirect.
 func readable(c config.Config) (variables []string) {
-	for _, one := range []struct{ variable, dsn string }{{"DATABASE_URL", c.DatabaseURL}, {"CANDOR_DATABASE_DIRECT_URL", c.DirectURL}, {"CANDOR_MIGRATE_URL", c.MigrateURL}} {
+	for _, one := range []struct{ variable, dsn string }{{"DATABASE_URL", c.DatabaseURL},
+		{"CANDOR_DATABASE_DIRECT_URL", c.DirectURL}, {"CANDOR_MIGRATE_URL", c.MigrateURL}} {
 		if one.dsn == "" {
 			continue
 		}

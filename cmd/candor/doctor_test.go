@@ -32,7 +32,8 @@ func TestDoctor(t *testing.T) {
 	if r.Code != 1 || r.Stderr != "candor: 3 checks failed\n" {
 		t.Errorf("exit code %d, %q; want 1 and three failed checks:\n%s", r.Code, r.Stderr, r.Stdout)
 	}
-	for _, want := range []string{"connection refused", "DATABASE_URL is right", "CANDOR_SMTP_URL", "refused_target", "not checked without the database"} {
+	for _, want := range []string{"connection refused", "DATABASE_URL is right", "CANDOR_SMTP_URL", "refused_target",
+		"not checked without the database"} {
 		if !strings.Contains(r.Stdout, want) {
 			t.Errorf("printed no %q:\n%s", want, r.Stdout)
 		}
@@ -43,7 +44,8 @@ func TestDoctor(t *testing.T) {
 
 	r = process.Run(t, process.Environment{"CANDOR_ENV": "production"}, "doctor", "--json")
 	var misconfigured report
-	if err := json.Unmarshal([]byte(r.Stdout), &misconfigured); r.Code != 1 || err != nil || misconfigured.OK || !strings.Contains(misconfigured.Checks[0].Result, "DATABASE_URL is missing") {
+	if err := json.Unmarshal([]byte(r.Stdout), &misconfigured); r.Code != 1 || err != nil || misconfigured.OK ||
+		!strings.Contains(misconfigured.Checks[0].Result, "DATABASE_URL is missing") {
 		t.Errorf("without a configuration: exit code %d, %v, %s", r.Code, err, r.Stdout)
 	}
 }

@@ -85,7 +85,8 @@ func TestDrillFailoverLosesNothing(t *testing.T) {
 	passed("the web process listens")
 	wantListening(t, admin, `LISTEN "%.river_%"`)
 	passed("the worker listens")
-	status, _, body := api.Do("POST", "/sessions", `{"form_type": "financial_statement", "customer_email": "jo@customer.example", "simulate": "completed"}`)
+	status, _, body := api.Do("POST", "/sessions",
+		`{"form_type": "financial_statement", "customer_email": "jo@customer.example", "simulate": "completed"}`)
 	if status != 201 {
 		t.Fatalf("after the failover: %d %s", status, body)
 	}
@@ -95,7 +96,8 @@ func TestDrillFailoverLosesNothing(t *testing.T) {
 	cancel()
 	wg.Wait()
 	l.wantAll(t, api, hooks)
-	t.Logf("%6s  all %d acknowledged sessions and the webhooks of the opened ones are there", time.Since(started).Round(time.Millisecond), len(l.acknowledged()))
+	t.Logf("%6s  all %d acknowledged sessions and the webhooks of the opened ones are there",
+		time.Since(started).Round(time.Millisecond), len(l.acknowledged()))
 	web.Stop()
 	worker.Stop()
 }
@@ -105,7 +107,8 @@ func wantListening(t *testing.T, d *db.DB, pattern string) {
 	t.Helper()
 	process.Eventually(t, pattern, func() bool {
 		var n int
-		err := d.Raw().GetContext(t.Context(), &n, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE $1`, pattern)
+		err := d.Raw().GetContext(t.Context(), &n,
+			`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE $1`, pattern)
 		return err == nil && n > 0
 	})
 }
@@ -125,7 +128,8 @@ func serveReplicated(t *testing.T, env process.Environment) replicated {
 	dir := openDir(t)
 	primary := startPostgres(t, filepath.Join(dir, "a"))
 	standby := startStandby(t, primary, filepath.Join(dir, "b"))
-	env = env.With("DATABASE_URL", "postgres://candor@/candor?sslmode=disable&host="+socketOf(t, primary)+","+socketOf(t, standby)+"&port=5432,5432")
+	env = env.With("DATABASE_URL", "postgres://candor@/candor?sslmode=disable&host="+socketOf(t, primary)+","+socketOf(t, standby)+
+		"&port=5432,5432")
 	hooks := process.NewReceiver(t, nil)
 	a := process.CreateAccount(t, env, "--webhook-url", hooks.URL)
 	hooks.SetSecret(a.TestWebhookSecret)
@@ -138,7 +142,8 @@ func serveReplicated(t *testing.T, env process.Environment) replicated {
 // unlimitedEnvironment has no limits to requests, and sweeps often.
 func unlimitedEnvironment(t *testing.T) process.Environment {
 	t.Helper()
-	return process.NewEnvironment(t).With("CANDOR_RATE_PER_MINUTE", "1000000", "CANDOR_RATE_BURST", "1000000", "CANDOR_BASE_URL", "http://localhost:8080",
+	return process.NewEnvironment(t).With("CANDOR_RATE_PER_MINUTE", "1000000", "CANDOR_RATE_BURST", "1000000", "CANDOR_BASE_URL",
+		"http://localhost:8080",
 		"CANDOR_SWEEP_INTERVAL", "1s")
 }
 
@@ -149,7 +154,8 @@ func startStandby(t *testing.T, primary *devpg.Server, dir string) *devpg.Server
 		t.Fatal(err)
 	}
 	source := "host=" + socketOf(t, primary) + " port=5432 user=candor application_name=standby"
-	backup := exec.CommandContext(t.Context(), filepath.Join(primary.BinDir(), "pg_basebackup"), "-D", filepath.Join(dir, "data"), "-R", "-X", "stream", "-c", "fast", "-d", source)
+	backup := exec.CommandContext(t.Context(), filepath.Join(primary.BinDir(), "pg_basebackup"), "-D", filepath.Join(dir, "data"),
+		"-R", "-X", "stream", "-c", "fast", "-d", source)
 	if out, err := backup.CombinedOutput(); err != nil {
 		t.Fatalf("pg_basebackup: %v: %s", err, out)
 	}
@@ -168,7 +174,8 @@ func startStandby(t *testing.T, primary *devpg.Server, dir string) *devpg.Server
 		t.Fatal(err)
 	}
 	defer d.Close()
-	for _, statement := range []string{"ALTER SYSTEM SET synchronous_standby_names = 'FIRST 1 (standby)'", "SELECT pg_reload_conf()"} {
+	for _, statement := range []string{"ALTER SYSTEM SET synchronous_standby_names = 'FIRST 1 (standby)'",
+		"SELECT pg_reload_conf()"} {
 		if _, err := d.Raw().ExecContext(t.Context(), statement); err != nil {
 			t.Fatal(err)
 		}

@@ -79,7 +79,8 @@ func TestDrillFrozenStandby(t *testing.T) {
 		t.Errorf("a read while the replica is frozen: %d after %s %s", status, time.Since(began), body)
 	}
 	process.Eventually(t, "/readyz is 503", func() bool { return statusOf(t, web.URL+"/readyz") == http.StatusServiceUnavailable })
-	if waiting, age := metric(t, web, "candor_database_commits_waiting"), metric(t, web, "candor_database_commit_wait_seconds"); waiting == 0 || age < patience.Seconds()/2 {
+	if waiting, age := metric(t, web, "candor_database_commits_waiting"), metric(t, web,
+		"candor_database_commit_wait_seconds"); waiting == 0 || age < patience.Seconds()/2 {
 		t.Errorf("the metrics say that %v commits wait, the longest for %v s", waiting, age)
 	}
 	if doctor := process.Run(t, env, "doctor"); !regexp.MustCompile(`failed +commits +.*wait`).MatchString(doctor.Stdout) {
@@ -96,7 +97,9 @@ func TestDrillFrozenStandby(t *testing.T) {
 		t.Errorf("all are acknowledged %s after the thaw", took)
 	}
 	process.Eventually(t, "/readyz is 200", func() bool { return statusOf(t, web.URL+"/readyz") == http.StatusOK })
-	process.Eventually(t, "the metrics say that no commit waits", func() bool { return metric(t, web, "candor_database_commits_waiting") == 0 })
+	process.Eventually(t, "the metrics say that no commit waits", func() bool {
+		return metric(t, web, "candor_database_commits_waiting") == 0
+	})
 	l.wantOnce(t, primary)
 	web.Stop()
 }
@@ -150,7 +153,8 @@ func TestDrillFrozenPrimary(t *testing.T) {
 	passed("sessions are created", movesWithin)
 	process.Eventually(t, "/readyz is 200", func() bool { return statusOf(t, web.URL+"/readyz") == http.StatusOK })
 	passed("ready", movesWithin)
-	status, _, body := api.Do("POST", "/sessions", `{"form_type": "financial_statement", "customer_email": "jo@customer.example", "simulate": "completed"}`)
+	status, _, body := api.Do("POST", "/sessions",
+		`{"form_type": "financial_statement", "customer_email": "jo@customer.example", "simulate": "completed"}`)
 	if status != http.StatusCreated {
 		t.Fatalf("after the promotion: %d %s", status, body)
 	}
@@ -330,7 +334,8 @@ func (l *keyedLoad) wantOnce(t *testing.T, server *devpg.Server) {
 		ID  string `db:"id"`
 		Key string `db:"key"`
 	}
-	err := dbtest.Open(t, server.DSN("candor")).Raw().SelectContext(t.Context(), &stored, `SELECT id, reference_id AS key FROM session WHERE reference_id IS NOT NULL`)
+	err := dbtest.Open(t, server.DSN("candor")).Raw().SelectContext(t.Context(), &stored,
+		`SELECT id, reference_id AS key FROM session WHERE reference_id IS NOT NULL`)
 	if err != nil {
 		t.Fatal(err)
 	}

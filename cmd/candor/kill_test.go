@@ -111,7 +111,8 @@ func newFaultHarness(t *testing.T, dsn string, hooks *tally) *faultHarness {
 	t.Helper()
 	// A claim lasts 20 s at least; what a worker was at when it was killed is
 	// free once these tests end the claims (abandon).
-	b := &faultHarness{T: t, hooks: hooks, env: process.NewEnvironment(t).With("CANDOR_RESCUE_AFTER", "1s", "CANDOR_SWEEP_INTERVAL", "1s", "DATABASE_URL", dsn)}
+	b := &faultHarness{T: t, hooks: hooks, env: process.NewEnvironment(t).With("CANDOR_RESCUE_AFTER", "1s", "CANDOR_SWEEP_INTERVAL",
+		"1s", "DATABASE_URL", dsn)}
 	a := process.CreateAccount(t, b.env)
 	hooks.secret = a.TestWebhookSecret
 	var err error
@@ -153,7 +154,8 @@ func (b *faultHarness) abandon() {
 	}
 	b.workers = nil
 	b.persist(func(ctx context.Context) error {
-		_, err := b.db.Raw().ExecContext(ctx, `UPDATE delivery SET lease_until = now() WHERE lease_until IS NOT NULL AND state = 'pending'`)
+		_, err := b.db.Raw().ExecContext(ctx,
+			`UPDATE delivery SET lease_until = now() WHERE lease_until IS NOT NULL AND state = 'pending'`)
 		return err
 	})
 }
@@ -219,7 +221,8 @@ func (b *faultHarness) settle(duplicates int) {
 		return err == nil && pending == 0
 	})
 	var sequences []int64
-	if err := b.db.Raw().SelectContext(b.Context(), &sequences, `SELECT sequence FROM event WHERE type = 'session.section_completed' ORDER BY sequence`); err != nil {
+	if err := b.db.Raw().SelectContext(b.Context(), &sequences,
+		`SELECT sequence FROM event WHERE type = 'session.section_completed' ORDER BY sequence`); err != nil {
 		b.Fatal(err)
 	}
 	c := b.hooks
@@ -237,7 +240,8 @@ func (b *faultHarness) settle(duplicates int) {
 			gaps++
 		}
 	}
-	b.Logf("%d events: lost %d, duplicated %d, with two ids %d, gaps %d, wrong signatures %d of %d", len(sequences), lost, c.again, twoIDs, gaps, c.unsigned, c.requests)
+	b.Logf("%d events: lost %d, duplicated %d, with two ids %d, gaps %d, wrong signatures %d of %d", len(sequences), lost, c.again,
+		twoIDs, gaps, c.unsigned, c.requests)
 	if lost+twoIDs+gaps+c.unsigned != 0 || len(c.ids) != len(sequences) || c.again > duplicates {
 		b.Errorf("%d events arrived, with at most %d duplicates expected", len(c.ids), duplicates)
 	}
@@ -310,12 +314,15 @@ func TestShutdownWithAHundredAttempts(t *testing.T) {
 	process.Eventually(t, "a hundred attempts run", func() bool { return b.hooks.arrived() == running })
 	b.workers[0].Signal(syscall.SIGTERM)
 	// An attempt that ended before the claims did would make room for another.
-	process.Eventually(t, "what isn't begun is given back", func() bool { return b.deliveries(`lease_until IS NOT NULL`) == running })
+	process.Eventually(t, "what isn't begun is given back", func() bool {
+		return b.deliveries(`lease_until IS NOT NULL`) == running
+	})
 	letGo()
 	if state := b.workers[0].Wait(); state.ExitCode() != 0 {
 		t.Errorf("the worker ended with %s", state)
 	}
-	if delivered, claimed := b.deliveries(`state = 'delivered'`), b.deliveries(`lease_until IS NOT NULL`); delivered != running || claimed != 0 {
+	if delivered, claimed := b.deliveries(`state = 'delivered'`), b.deliveries(`lease_until IS NOT NULL`); delivered != running ||
+		claimed != 0 {
 		t.Errorf("after the shutdown %d are delivered and %d claimed, want %d and 0", delivered, claimed, running)
 	}
 	b.workers = nil

@@ -49,12 +49,14 @@ func TestLinksAreEmailedOnce(t *testing.T) {
 		}
 		return ""
 	})
-	env := process.WebEnvironment(t).With("CANDOR_SMTP_URL", "smtp://"+server.Address, "CANDOR_MAIL_FROM", "no-reply@candor.example", "CANDOR_RATE_BURST", "10000")
+	env := process.WebEnvironment(t).With("CANDOR_SMTP_URL", "smtp://"+server.Address, "CANDOR_MAIL_FROM", "no-reply@candor.example",
+		"CANDOR_RATE_BURST", "10000")
 	account := process.CreateAccount(t, env)
 	web := process.Serve(t, env, "web")
 	api := process.NewPartner(t, web.URL, account.LiveKey)
 	for i := range many {
-		body := fmt.Sprintf(`{"form_type": "financial_statement", "customer_email": "c%d@customer.example", "deliver": {"by": "email"}}`, i)
+		body := fmt.Sprintf(
+			`{"form_type": "financial_statement", "customer_email": "c%d@customer.example", "deliver": {"by": "email"}}`, i)
 		if status, _, answer := api.Do(http.MethodPost, "/sessions", body); status != http.StatusCreated {
 			t.Fatalf("session %d: %d %s", i, status, answer)
 		}

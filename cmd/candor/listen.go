@@ -25,7 +25,8 @@ func listen(ctx context.Context, variable, addr string) (net.Listener, string, e
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, "", fmt.Errorf("%s is in use by another program: stop it, or set %s to another address, such as localhost:8081", addr, variable)
+		return nil, "", fmt.Errorf("%s is in use by another program: stop it, or set %s to another address, such as localhost:8081",
+			addr, variable)
 	case errors.Is(err, syscall.EACCES):
 		return nil, "", fmt.Errorf("this user may not listen on %s: set %s to a port from 1024", addr, variable)
 	case err != nil:
@@ -52,7 +53,8 @@ func (p *process) listenWeb(ctx context.Context, addr string) (net.Listener, str
 	defer file.Close() // the listener has a copy
 	l, err := net.FileListener(file)
 	if err != nil {
-		return nil, "", fmt.Errorf("can't listen on the socket of candor.socket: %w: its ListenStream must be an address and a port", err)
+		return nil, "", fmt.Errorf("can't listen on the socket of candor.socket: %w: its ListenStream must be an address and a port",
+			err)
 	}
 	return l, l.Addr().String(), nil
 }

@@ -45,7 +45,8 @@ func (p *process) commands() []cli.Command {
 		cli.New("worker", "", "workers alone: webhooks, PDFs, expiry, retention", p.worker),
 		cli.New("migrate", "[--json]", "migrate the database's schema", p.migrate),
 		cli.New("config check", "", "check the settings and list every error with its remedy", p.configCheck),
-		cli.New("doctor", "[--url U] [--json]", "examine what the service needs, with a remedy for what is wrong; --url tries the way that webhooks take", p.doctor),
+		cli.New("doctor", "[--url U] [--json]",
+			"examine what the service needs, with a remedy for what is wrong; --url tries the way that webhooks take", p.doctor),
 		cli.New("health", "", "ask the process that runs with these settings whether it is alive", p.health),
 	}, operators...),
 		cli.New("version", "[--json]", "show the version of this program", p.version),
@@ -138,8 +139,10 @@ func (p *process) openAdmin(ctx context.Context) (*admin.App, error) {
 		return nil, err
 	}
 	return &admin.App{
-		DB: a.db, Vault: vault.New(a.ring, a.blobs), Moving: a.moving, Terms: a.made.Terms, Policy: a.made.Policy, BaseURL: a.made.BaseURL,
-		Accounts: a.services.Accounts, Auth: a.services.StaffAuth, Billing: a.services.Billing, Sealing: a.services.Sealing, Webhooks: a.services.Webhooks,
+		DB: a.db, Vault: vault.New(a.ring, a.blobs), Moving: a.moving, Terms: a.made.Terms, Policy: a.made.Policy,
+		BaseURL:  a.made.BaseURL,
+		Accounts: a.services.Accounts, Auth: a.services.StaffAuth, Billing: a.services.Billing, Sealing: a.services.Sealing,
+		Webhooks: a.services.Webhooks,
 		Demo: func(clock domain.Clock) *admin.Demo {
 			config := a.made
 			config.Clock = clock
@@ -149,7 +152,9 @@ func (p *process) openAdmin(ctx context.Context) (*admin.App, error) {
 				Accounts: s.Accounts, Auth: s.StaffAuth, Keys: s.Keys, Sessions: s.Sessions, Team: s.Team, Webhooks: s.Webhooks,
 			}
 		},
-		PDFFont: c.PDFFont, OpenSigner: func() (*pdfsign.Signer, error) { return openSigner(c, domain.SystemClock.Now()) }, Close: a.close,
+		PDFFont: c.PDFFont, OpenSigner: func() (*pdfsign.Signer, error) {
+			return openSigner(c, domain.SystemClock.Now())
+		}, Close: a.close,
 	}, nil
 }
 

@@ -63,7 +63,8 @@ func migrate(ctx context.Context, c config.Config) (changed bool, err error) {
 	if err := a.openDatabase(ctx, c); err != nil {
 		return false, err
 	}
-	if err := refuseSharing(ctx, a.dsn, variable, "migrations need PostgreSQL itself; set CANDOR_DATABASE_DIRECT_URL or CANDOR_MIGRATE_URL to it"); err != nil {
+	if err := refuseSharing(ctx, a.dsn, variable,
+		"migrations need PostgreSQL itself; set CANDOR_DATABASE_DIRECT_URL or CANDOR_MIGRATE_URL to it"); err != nil {
 		return false, err
 	}
 	changed, err = db.MigrationsPending(ctx, a.db)

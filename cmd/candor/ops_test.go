@@ -30,8 +30,10 @@ func TestMetricsAtTheOperatorsAddress(t *testing.T) {
 
 	process.Eventually(t, "the metrics", func() bool {
 		text := fetch(t, ops+"/metrics", http.StatusOK)
-		return strings.Contains(text, `candor_events_total{type="session.accessed"} 1`) && strings.Contains(text, `candor_webhook_attempts_total{outcome="delivered"} 1`) &&
-			strings.Contains(text, "candor_database_readable 1") && strings.Contains(text, `route="/v1/sessions"`) && !strings.Contains(text, s.ID)
+		return strings.Contains(text, `candor_events_total{type="session.accessed"} 1`) &&
+			strings.Contains(text, `candor_webhook_attempts_total{outcome="delivered"} 1`) &&
+			strings.Contains(text, "candor_database_readable 1") && strings.Contains(text, `route="/v1/sessions"`) &&
+			!strings.Contains(text, s.ID)
 	})
 	fetch(t, ops+"/readyz", http.StatusOK)
 	fetch(t, ops+"/v1/sessions", http.StatusNotFound)

@@ -86,12 +86,15 @@ func TestDrillWithoutPostgres(t *testing.T) {
 		headers               []string
 		shows                 string
 	}{
-		"read":      {http.DefaultClient, http.MethodGet, p.URL + "/v1/sessions/" + session.ID, "", key, `"code":"service_unavailable"`},
-		"list":      {http.DefaultClient, http.MethodGet, p.URL + "/v1/sessions", "", key, `"code":"service_unavailable"`},
-		"create":    {http.DefaultClient, http.MethodPost, p.URL + "/v1/sessions", `{"form_type":"financial_statement","customer_email":"a@example.com"}`, key, `"code":"service_unavailable"`},
-		"show":      {customer.HTTP, http.MethodGet, section, "", nil, "What you had saved is safe."},
-		"save":      {customer.HTTP, http.MethodPost, section, "phone=0400+000+001", posted, "Nothing you typed is lost."},
-		"dashboard": {http.DefaultClient, http.MethodPost, p.URL + "/dashboard/sign-in", "email=a%40example.com&password=something+long", posted, "Reloading this page sends what you entered again."},
+		"read": {http.DefaultClient, http.MethodGet, p.URL + "/v1/sessions/" + session.ID, "", key,
+			`"code":"service_unavailable"`},
+		"list": {http.DefaultClient, http.MethodGet, p.URL + "/v1/sessions", "", key, `"code":"service_unavailable"`},
+		"create": {http.DefaultClient, http.MethodPost, p.URL + "/v1/sessions",
+			`{"form_type":"financial_statement","customer_email":"a@example.com"}`, key, `"code":"service_unavailable"`},
+		"show": {customer.HTTP, http.MethodGet, section, "", nil, "What you had saved is safe."},
+		"save": {customer.HTTP, http.MethodPost, section, "phone=0400+000+001", posted, "Nothing you typed is lost."},
+		"dashboard": {http.DefaultClient, http.MethodPost, p.URL + "/dashboard/sign-in",
+			"email=a%40example.com&password=something+long", posted, "Reloading this page sends what you entered again."},
 	} {
 		response, content := ask(t, of.client, of.method, of.address, of.body, of.headers...)
 		text, retry := string(content), response.Header.Get("Retry-After")

@@ -30,7 +30,8 @@ func TestStatementIsSigned(t *testing.T) {
 	api := process.NewPartner(t, web.URL, a.TestKey)
 	s := api.CreateSession("")
 	process.OpenForm(t, process.LinkOn(web, s)).Submit()
-	if status, _, body := api.Do(http.MethodPost, "/sessions", `{"form_type":"financial_statement","customer_email":"jo@customer.example","simulate":"completed"}`); status != http.StatusCreated {
+	if status, _, body := api.Do(http.MethodPost, "/sessions",
+		`{"form_type":"financial_statement","customer_email":"jo@customer.example","simulate":"completed"}`); status != http.StatusCreated {
 		t.Fatalf("a simulated session: %d %s", status, body)
 	}
 	hooks.Wait("session.pdf_ready", 2)
@@ -59,7 +60,8 @@ func TestStatementIsSigned(t *testing.T) {
 		t.Fatal(err)
 	}
 	line := strings.Split(string(key), "\n")[1]
-	if logs := web.Stderr.String() + worker.Stderr.String(); strings.Contains(logs, line) || !strings.Contains(logs, files.Certificate) {
+	if logs := web.Stderr.String() + worker.Stderr.String(); strings.Contains(logs, line) ||
+		!strings.Contains(logs, files.Certificate) {
 		t.Error("the log has the key, or doesn't name the certificate's file")
 	}
 }
@@ -84,7 +86,8 @@ func TestWorkerRefusesOddCertificates(t *testing.T) {
 			}
 		}
 	}
-	if r := process.Run(t, env.With("CANDOR_PDF_CERT", good.Certificate, "CANDOR_PDF_KEY", good.Key), "config", "check"); r.Code != 0 {
+	if r := process.Run(t, env.With("CANDOR_PDF_CERT", good.Certificate, "CANDOR_PDF_KEY", good.Key), "config",
+		"check"); r.Code != 0 {
 		t.Errorf("a good certificate: exit code %d, %s", r.Code, r.Stderr)
 	}
 }

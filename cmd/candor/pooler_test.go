@@ -47,7 +47,8 @@ func TestPooler(t *testing.T) {
 			t.Errorf("GET %s: %d, want 200 with %s", path, status, want)
 		}
 	}
-	for _, command := range []string{"account list", "webhooks endpoints --account " + a.AccountID, "keys check", "billing show --account " + a.AccountID} {
+	for _, command := range []string{"account list", "webhooks endpoints --account " + a.AccountID, "keys check",
+		"billing show --account " + a.AccountID} {
 		if r := process.Run(t, env, strings.Fields(command)...); r.Code != 0 {
 			t.Errorf("candor %s: exit code %d\n%s%s", command, r.Code, r.Stdout, r.Stderr)
 		}
@@ -70,12 +71,18 @@ func TestPoolerIsRefusedWithoutItsMode(t *testing.T) {
 		command string
 		want    []string
 	}{
-		"alone":            {env.With("DATABASE_URL", pooled), "serve", []string{"DATABASE_URL leads to a pooler", "set CANDOR_DATABASE_DIRECT_URL"}},
-		"a command":        {env.With("DATABASE_URL", pooled), "account list", []string{"DATABASE_URL leads to a pooler", "set CANDOR_DATABASE_DIRECT_URL"}},
-		"pooler twice":     {env.With("DATABASE_URL", pooled, "CANDOR_DATABASE_DIRECT_URL", pooled), "web", []string{"CANDOR_DATABASE_DIRECT_URL leads to a pooler", "set it to PostgreSQL itself"}},
-		"another database": {env.With("DATABASE_URL", pooled, "CANDOR_DATABASE_DIRECT_URL", dbtest.EmptyDSN(t)), "worker", []string{"leads to another database than DATABASE_URL"}},
-		"migrate":          {env.With("DATABASE_URL", pooled), "migrate", []string{"DATABASE_URL leads to a pooler", "CANDOR_DATABASE_DIRECT_URL or CANDOR_MIGRATE_URL"}},
-		"migrate as owner": {env.With("DATABASE_URL", direct, "CANDOR_MIGRATE_URL", pooled), "migrate", []string{"CANDOR_MIGRATE_URL leads to a pooler"}},
+		"alone": {env.With("DATABASE_URL", pooled), "serve", []string{"DATABASE_URL leads to a pooler",
+			"set CANDOR_DATABASE_DIRECT_URL"}},
+		"a command": {env.With("DATABASE_URL", pooled), "account list", []string{"DATABASE_URL leads to a pooler",
+			"set CANDOR_DATABASE_DIRECT_URL"}},
+		"pooler twice": {env.With("DATABASE_URL", pooled, "CANDOR_DATABASE_DIRECT_URL", pooled), "web",
+			[]string{"CANDOR_DATABASE_DIRECT_URL leads to a pooler", "set it to PostgreSQL itself"}},
+		"another database": {env.With("DATABASE_URL", pooled, "CANDOR_DATABASE_DIRECT_URL", dbtest.EmptyDSN(t)), "worker",
+			[]string{"leads to another database than DATABASE_URL"}},
+		"migrate": {env.With("DATABASE_URL", pooled), "migrate", []string{"DATABASE_URL leads to a pooler",
+			"CANDOR_DATABASE_DIRECT_URL or CANDOR_MIGRATE_URL"}},
+		"migrate as owner": {env.With("DATABASE_URL", direct, "CANDOR_MIGRATE_URL", pooled), "migrate",
+			[]string{"CANDOR_MIGRATE_URL leads to a pooler"}},
 	} {
 		r := process.Run(t, c.env, strings.Fields(c.command)...)
 		for _, want := range c.want {

@@ -47,7 +47,8 @@ func TestReverseProxies(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dsn := dbtest.DSN(t)
-			env := process.ProductionEnvironment(t, dsn).With("CANDOR_TRUSTED_PROXIES", "127.0.0.1,::1", "CANDOR_FORM_RATE_PER_MINUTE", "5")
+			env := process.ProductionEnvironment(t, dsn).With("CANDOR_TRUSTED_PROXIES", "127.0.0.1,::1",
+				"CANDOR_FORM_RATE_PER_MINUTE", "5")
 			account := process.CreateAccount(t, env)
 			candor := process.Serve(t, env, "web")
 			p := &proxy{candor: strings.TrimPrefix(candor.URL, "http://"), http: freeAddr(t), https: freeAddr(t), dir: t.TempDir()}
@@ -164,7 +165,8 @@ func startNginx(t *testing.T, p *proxy) {
 		temporary += fmt.Sprintf("%s_temp_path %s;\n", name, filepath.Join(p.dir, name))
 	}
 	// As Debian's nginx.conf, which has gzip on.
-	main := "daemon off;\nmaster_process off;\npid " + filepath.Join(p.dir, "pid") + ";\nevents {}\nhttp {\ngzip on;\naccess_log off;\n" + temporary + text + "}\n"
+	main := "daemon off;\nmaster_process off;\npid " + filepath.Join(p.dir, "pid") +
+		";\nevents {}\nhttp {\ngzip on;\naccess_log off;\n" + temporary + text + "}\n"
 	p.run(t, "nginx", "-e", "stderr", "-c", p.write(t, "nginx.conf", main))
 }
 
@@ -220,7 +222,8 @@ func (p *proxy) browser(from string) *client.Client {
 	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
 	c := client.New("")
 	c.HTTP.Transport = &http.Transport{
-		ForceAttemptHTTP2: true, DisableCompression: true, TLSClientConfig: &tls.Config{RootCAs: p.authority, MinVersion: tls.VersionTLS12},
+		ForceAttemptHTTP2: true, DisableCompression: true, TLSClientConfig: &tls.Config{RootCAs: p.authority,
+			MinVersion: tls.VersionTLS12},
 		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			to := p.https
 			if strings.HasSuffix(addr, ":80") {
@@ -271,7 +274,8 @@ func (p *proxy) checkUpload(t *testing.T, link string) {
 	t.Helper()
 	form := process.OpenFormWith(t, p.browser("127.0.0.4"), link)
 	const largest = 10 << 20
-	form.Upload("statement.pdf", append([]byte("%PDF-1.4\n"), append(bytes.Repeat([]byte("candor "), largest/7-10), "\n%%EOF\n"...)...))
+	form.Upload("statement.pdf", append([]byte("%PDF-1.4\n"), append(bytes.Repeat([]byte("candor "), largest/7-10),
+		"\n%%EOF\n"...)...))
 	if _, page := ask(t, form.HTTP, http.MethodGet, form.Form+"/documents", ""); !bytes.Contains(page, []byte("statement.pdf")) {
 		t.Error("the page doesn't list the uploaded document")
 	}
@@ -287,7 +291,8 @@ func (p *proxy) checkUpload(t *testing.T, link string) {
 func (p *proxy) checkLive(t *testing.T, pool *db.DB, account client.Account) {
 	t.Helper()
 	browser := p.browser("127.0.0.1").HTTP
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+formsHost+"/dashboard/test/live?on=session", nil)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+formsHost+"/dashboard/test/live?on=session",
+		nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -322,7 +327,8 @@ func staffToken(t *testing.T, pool *db.DB, account client.Account) string {
 	now := time.Now().UTC()
 	owner := domain.NewStaffID()
 	session := &domain.StaffSession{
-		Staff:     domain.Staff{ID: owner, AccountID: id, Email: owner.String() + "@lender.example", Role: domain.RoleOwner, CreatedAt: now},
+		Staff: domain.Staff{ID: owner, AccountID: id, Email: owner.String() + "@lender.example", Role: domain.RoleOwner,
+			CreatedAt: now},
 		SessionID: domain.NewStaffSessionID(), Stage: domain.SignInFull, StartedAt: now, SeenAt: now, ConfirmedAt: now,
 		ExpiresAt: now.Add(domain.StaffLifetime), Address: "192.0.2.1",
 	}
@@ -365,7 +371,8 @@ func (p *proxy) checkAddresses(t *testing.T) {
 func (p *proxy) checkCompression(t *testing.T) {
 	t.Helper()
 	for path, start := range map[string]string{"/v1/openapi.json": "{", "/dashboard/sign-in": "<!doctype html>"} {
-		response, content := ask(t, p.browser("127.0.0.1").HTTP, http.MethodGet, "https://"+formsHost+path, "", "Accept-Encoding", "gzip")
+		response, content := ask(t, p.browser("127.0.0.1").HTTP, http.MethodGet, "https://"+formsHost+path, "",
+			"Accept-Encoding", "gzip")
 		if got := response.Header.Values("Content-Encoding"); len(got) != 1 || got[0] != "gzip" {
 			t.Errorf("%s has Content-Encoding %q, want gzip", path, got)
 			continue
@@ -385,12 +392,15 @@ func (p *proxy) checkClearText(t *testing.T) {
 	t.Helper()
 	browser := p.browser("127.0.0.1").HTTP
 	response, _ := ask(t, browser, http.MethodGet, "http://"+formsHost+"/f/a/b?c=d", "")
-	if to := response.Header.Get("Location"); response.StatusCode != http.StatusPermanentRedirect || to != "https://"+formsHost+"/f/a/b?c=d" {
+	if to := response.Header.Get("Location"); response.StatusCode != http.StatusPermanentRedirect ||
+		to != "https://"+formsHost+"/f/a/b?c=d" {
 		t.Errorf("http leads to %q with %d", to, response.StatusCode)
 	}
 	for _, path := range []string{"/v1", "/v1/sessions"} {
-		response, content := ask(t, browser, http.MethodPost, "http://"+formsHost+path, "{}", "Authorization", "Bearer "+url.QueryEscape("candor_test_x"))
-		if response.StatusCode != http.StatusForbidden || !bytes.Contains(content, []byte(`"code":"forbidden"`)) || response.Header.Get("Content-Type") != "application/json" {
+		response, content := ask(t, browser, http.MethodPost, "http://"+formsHost+path, "{}", "Authorization",
+			"Bearer "+url.QueryEscape("candor_test_x"))
+		if response.StatusCode != http.StatusForbidden || !bytes.Contains(content, []byte(`"code":"forbidden"`)) ||
+			response.Header.Get("Content-Type") != "application/json" {
 			t.Errorf("POST http://…%s returned %d %q %s", path, response.StatusCode, response.Header.Get("Content-Type"), content)
 		}
 	}

@@ -39,7 +39,8 @@ func send(t *testing.T, processes []*process.Candor, key string, n int) (b burst
 		case http.StatusOK:
 			b.allowed++
 		case http.StatusTooManyRequests:
-			if after, err := strconv.Atoi(header.Get("Retry-After")); err != nil || after != 1 || header.Get("X-RateLimit-Remaining") != "0" {
+			if after, err := strconv.Atoi(header.Get("Retry-After")); err != nil || after != 1 ||
+				header.Get("X-RateLimit-Remaining") != "0" {
 				t.Errorf("Retry-After %q, remaining %q", header.Get("Retry-After"), header.Get("X-RateLimit-Remaining"))
 			}
 		default:
@@ -105,7 +106,8 @@ func TestDrillOneRateLimitForThreeProcesses(t *testing.T) {
 	redis.Kill()
 	b := send(t, web, a.LiveKey, 300) // of a bucket that is full
 	if b.allowed < 260 || b.slowest > 5*time.Second {
-		t.Errorf("without Redis %d of 300 requests are allowed, the slowest took %s; want 200 by each process, at once", b.allowed, b.slowest)
+		t.Errorf("without Redis %d of 300 requests are allowed, the slowest took %s; want 200 by each process, at once",
+			b.allowed, b.slowest)
 	}
 	for _, p := range web {
 		fetch(t, p.URL+"/readyz", http.StatusOK)
@@ -131,7 +133,8 @@ func TestRedisByTLS(t *testing.T) {
 	issuer := httptest.NewTLSServer(http.NotFoundHandler())
 	defer issuer.Close()
 	authority := filepath.Join(t.TempDir(), "ca.pem")
-	if err := os.WriteFile(authority, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: issuer.Certificate().Raw}), 0o600); err != nil {
+	if err := os.WriteFile(authority, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: issuer.Certificate().Raw}),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: issuer.TLS.Certificates})

@@ -48,7 +48,8 @@ func restoring(t *testing.T, env process.Environment, documents string) {
 	dir := openDir(t)
 	kept, wal := filepath.Join(dir, "kept"), filepath.Join(dir, "kept", "wal")
 	primary := startArchiving(t, filepath.Join(dir, "a"), wal)
-	env = env.With("CANDOR_SWEEP_INTERVAL", "1s", "CANDOR_SECRET_KEYS", keyring.Generate("k1"), "DATABASE_URL", primary.DSN("candor"))
+	env = env.With("CANDOR_SWEEP_INTERVAL", "1s", "CANDOR_SECRET_KEYS", keyring.Generate("k1"), "DATABASE_URL",
+		primary.DSN("candor"))
 	hooks := process.NewReceiver(t, nil)
 	a := process.CreateAccount(t, env, "--webhook-url", hooks.URL)
 	hooks.SetSecret(a.TestWebhookSecret)
@@ -96,7 +97,8 @@ func restoring(t *testing.T, env process.Environment, documents string) {
 	if out := script(t, primary, "restore.sh", 1, kept, kept, "", ""); !strings.Contains(out, "is not empty") {
 		t.Errorf("into a folder with files: %s", out)
 	}
-	if out := script(t, primary, "restore.sh", 1, kept, data, documents, "2020-01-01T00:00:00Z"); !strings.Contains(out, "no base backup from before 2020") {
+	if out := script(t, primary, "restore.sh", 1, kept, data, documents, "2020-01-01T00:00:00Z"); !strings.Contains(out,
+		"no base backup from before 2020") {
 		t.Errorf("to a time before the backup: %s", out)
 	}
 	script(t, primary, "restore.sh", 0, kept, data, documents, moment)
@@ -107,7 +109,8 @@ func restoring(t *testing.T, env process.Environment, documents string) {
 	env = env.With("DATABASE_URL", startRestored(t, filepath.Dir(data)).DSN("candor"))
 	r := process.Run(t, env, "verify")
 	t.Logf("restored in %s\n%s", time.Since(started).Round(time.Millisecond), r.Stdout)
-	for _, want := range []string{"ok     documents: 2 files", "ok     PDFs: 2 PDFs", "ok     finished sessions have their event: 2 ", "All 12 checks passed."} {
+	for _, want := range []string{"ok     documents: 2 files", "ok     PDFs: 2 PDFs",
+		"ok     finished sessions have their event: 2 ", "All 12 checks passed."} {
 		if r.Code != 0 || !strings.Contains(r.Stdout, want) {
 			t.Errorf("candor verify: exit code %d, %s%s, want %q", r.Code, r.Stdout, r.Stderr, want)
 		}
@@ -154,7 +157,8 @@ func TestDrillRestoreTwice(t *testing.T) {
 	}
 	restore("b", "before", moment)
 
-	if got := examined(t, server); got != "warning the database was restored and archive_mode is off: another restore loses all that came since" {
+	if got := examined(t,
+		server); got != "warning the database was restored and archive_mode is off: another restore loses all that came since" {
 		t.Errorf("candor doctor after a restore: %s", got)
 	}
 	query(t, server, "ALTER SYSTEM SET archive_mode = 'on'")
@@ -374,7 +378,8 @@ func startArchiving(t *testing.T, dir, wal string) *devpg.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, statement := range []string{"ALTER SYSTEM SET archive_mode = 'on'", "ALTER SYSTEM SET archive_command = '" + archiveCommand(t, wal) + "'"} {
+	for _, statement := range []string{"ALTER SYSTEM SET archive_mode = 'on'", "ALTER SYSTEM SET archive_command = '" +
+		archiveCommand(t, wal) + "'"} {
 		if _, err := d.Raw().ExecContext(t.Context(), statement); err != nil {
 			t.Fatal(err)
 		}
@@ -426,7 +431,8 @@ func scriptCommand(t *testing.T, server *devpg.Server, name string, args ...stri
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), "sh", append([]string{filepath.Join(root, "scripts", name)}, args...)...)
-	cmd.Env = append(os.Environ(), "PATH="+server.BinDir()+":"+os.Getenv("PATH"), "BACKUP_URL=host="+socketOf(t, server)+" port=5432 user=candor dbname=candor")
+	cmd.Env = append(os.Environ(), "PATH="+server.BinDir()+":"+os.Getenv("PATH"), "BACKUP_URL=host="+socketOf(t, server)+
+		" port=5432 user=candor dbname=candor")
 	return cmd
 }
 

@@ -49,7 +49,8 @@ func TestStatementFromStartToEnd(t *testing.T) {
 	checkPDF(t, api, s.ID, ready, checkData(t, api, s.ID))
 	p.Stop()
 	var calls int // with the queued ones
-	if err := dbtest.Open(t, env["DATABASE_URL"]).Raw().Get(&calls, `SELECT count(*) FROM api_request WHERE status IN (200, 201)`); err != nil || calls != 3 {
+	if err := dbtest.Open(t, env["DATABASE_URL"]).Raw().Get(&calls,
+		`SELECT count(*) FROM api_request WHERE status IN (200, 201)`); err != nil || calls != 3 {
 		t.Errorf("%d API requests in the log, %v; want 3", calls, err)
 	}
 	if logs := p.Stderr.String(); !strings.Contains(logs, "route=/v1/sessions") || strings.Contains(logs, "zoe.obrien") ||
@@ -86,7 +87,8 @@ func checkCompleted(t *testing.T, call process.WebhookCall) {
 	}
 	decodeNumbers(t, call.Data, &data)
 	sum := statementtest.Full().Summary()
-	for name, want := range map[string]statement.Cents{"total_assets": sum.TotalAssets, "total_liabilities": sum.TotalLiabilities, "net_worth": sum.NetWorth} {
+	for name, want := range map[string]statement.Cents{"total_assets": sum.TotalAssets, "total_liabilities": sum.TotalLiabilities,
+		"net_worth": sum.NetWorth} {
 		wantJSON, err := json.Marshal(want)
 		if err != nil {
 			t.Fatal(err)
@@ -129,7 +131,8 @@ func checkData(t *testing.T, api process.Partner, id string) (data []byte) {
 		t.Fatal(err)
 	}
 	if status != http.StatusOK || got.Status != "completed" || fmt.Sprint(got.Data.Summary["monthly_surplus"]) != string(surplus) ||
-		len(got.Data.Documents) != 1 || got.Data.Documents[0]["content_type"] != "application/pdf" || got.Data.Personal["full_name"] != "Zoë Margaret O'Brien" {
+		len(got.Data.Documents) != 1 || got.Data.Documents[0]["content_type"] != "application/pdf" ||
+		got.Data.Personal["full_name"] != "Zoë Margaret O'Brien" {
 		t.Errorf("the data endpoint returned %d %s, want monthly_surplus %s", status, content, surplus)
 	}
 	return dataIn(t, content)
@@ -332,7 +335,8 @@ func checkAttached(t *testing.T, id string, content, data []byte) {
 	if err := os.WriteFile(path, content, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if said, err := exec.CommandContext(t.Context(), "pdfdetach", "-savefile", "financial_statement_"+id+".json", "-o", out, path).CombinedOutput(); err != nil {
+	if said, err := exec.CommandContext(t.Context(), "pdfdetach", "-savefile", "financial_statement_"+id+".json", "-o", out, path).
+		CombinedOutput(); err != nil {
 		t.Fatalf("pdfdetach (install poppler-utils): %v\n%s", err, said)
 	}
 	if attached, err := os.ReadFile(out); err != nil || !bytes.Equal(attached, data) {

@@ -104,7 +104,9 @@ func TestShutdownDelay(t *testing.T) {
 	}
 	p.Signal(syscall.SIGTERM)
 	p.WaitFor(regexp.MustCompile(`msg="leaving`))
-	process.Eventually(t, "the process is unready", func() bool { return get("/readyz").StatusCode == http.StatusServiceUnavailable })
+	process.Eventually(t, "the process is unready", func() bool {
+		return get("/readyz").StatusCode == http.StatusServiceUnavailable
+	})
 	if r := get("/dashboard/sign-in"); r.StatusCode != http.StatusOK || !r.Close {
 		t.Errorf("after SIGTERM: %s, closes the connection: %t; want a page and true", r.Status, r.Close)
 	}
@@ -192,7 +194,8 @@ func hangingUpload(t *testing.T, p *process.Candor, a client.Account) net.Conn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = fmt.Fprintf(conn, "POST /v1/sessions HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 1000\r\nExpect: 100-continue\r\n\r\n", a.TestKey)
+	_, err = fmt.Fprintf(conn,
+		"POST /v1/sessions HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 1000\r\nExpect: 100-continue\r\n\r\n", a.TestKey)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,8 @@ import (
 func TestTraces(t *testing.T) {
 	t.Parallel()
 	traces := tracetest.NewReceiver(t)
-	env := process.NewEnvironment(t).With("OTEL_EXPORTER_OTLP_ENDPOINT", traces.URL, "OTEL_EXPORTER_OTLP_HEADERS", "x-token=let%20me%20in")
+	env := process.NewEnvironment(t).With("OTEL_EXPORTER_OTLP_ENDPOINT", traces.URL, "OTEL_EXPORTER_OTLP_HEADERS",
+		"x-token=let%20me%20in")
 	a := process.CreateAccount(t, env)
 	hooks := process.NewReceiver(t, func(call process.WebhookCall, _ int) int {
 		if call.Header.Get("Traceparent") != "" {
@@ -47,7 +48,8 @@ func TestTraces(t *testing.T) {
 			t.Errorf("a span is named %q", span.Name)
 		}
 	}
-	personal := []string{"zoe.obrien", "Zoë", "Brien", "loan-7", "Acme", s.ID, a.TestKey, a.TestWebhookSecret, a.AccountID, hooks.URL, "127.0.0.1",
+	personal := []string{"zoe.obrien", "Zoë", "Brien", "loan-7", "Acme", s.ID, a.TestKey, a.TestWebhookSecret, a.AccountID,
+		hooks.URL, "127.0.0.1",
 		s.SessionURL[strings.LastIndex(s.SessionURL, "/")+1:], "let me in"}
 	for _, values := range statementtest.Values("personal_details") {
 		for _, value := range values {

@@ -36,7 +36,9 @@ func TestWaitingAcrossProcesses(t *testing.T) {
 	}
 	ready := make(chan page, 1)
 	go func() { ready <- ask("wait=25&type=session.pdf_ready") }()
-	status, _, body := partner.Do(http.MethodPost, "/sessions", `{"form_type": "financial_statement", "customer_email": "jo@customer.example", "simulate": "completed", "webhook_url": "`+hook.URL+`"}`)
+	status, _, body := partner.Do(http.MethodPost, "/sessions",
+		`{"form_type": "financial_statement", "customer_email": "jo@customer.example", "simulate": "completed", "webhook_url": "`+
+			hook.URL+`"}`)
 	if status != http.StatusCreated {
 		t.Fatalf("%d %s", status, body)
 	}
@@ -46,7 +48,9 @@ func TestWaitingAcrossProcesses(t *testing.T) {
 	hook.Wait("session.pdf_ready", 1)
 
 	sent := make(chan struct{})
-	traced := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { close(sent) }})
+	traced := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) {
+		close(sent)
+	}})
 	request, err := http.NewRequestWithContext(traced, http.MethodGet, web.URL+"/v1/events?wait=25&type=billing.invoice_paid", nil)
 	if err != nil {
 		t.Fatal(err)

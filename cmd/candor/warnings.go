@@ -33,7 +33,8 @@ func warnOfSettings(ctx context.Context, c config.Config, logger *slog.Logger) {
 	if err != nil {
 		signer = nil // a web process need not be able to read the key
 	}
-	warnOf(ctx, logger, doctor.DatabaseWarning(readable(c)), doctor.CertificateWarning(signer, now), doctor.MailWarning(c.SMTPURL != ""))
+	warnOf(ctx, logger, doctor.DatabaseWarning(readable(c)), doctor.CertificateWarning(signer, now),
+		doctor.MailWarning(c.SMTPURL != ""))
 }
 
 // warnOf logs what doctor shows, too.
@@ -76,7 +77,8 @@ func (a *app) warnOfKeys(ctx context.Context, logger *slog.Logger) {
 	}
 	for _, s := range sealed {
 		if !s.Configured {
-			logger.ErrorContext(ctx, "sealed by a secret key that isn't configured: add it to CANDOR_SECRET_KEYS", "kind", s.Kind, "key", s.Key, "values", s.Values)
+			logger.ErrorContext(ctx, "sealed by a secret key that isn't configured: add it to CANDOR_SECRET_KEYS", "kind", s.Kind, "key",
+				s.Key, "values", s.Values)
 		}
 	}
 }
@@ -114,5 +116,6 @@ func warnOfRedis(ctx context.Context, c config.Config, logger *slog.Logger) {
 	if err != nil || u.Scheme != "redis" || u.Hostname() == "localhost" || net.ParseIP(u.Hostname()).IsLoopback() {
 		return
 	}
-	logger.WarnContext(ctx, "the connection to Redis can be read or redirected on the network: use rediss:// in CANDOR_REDIS_URL, a unix socket or a loopback address")
+	logger.WarnContext(ctx,
+		"the connection to Redis can be read or redirected on the network: use rediss:// in CANDOR_REDIS_URL, a unix socket or a loopback address")
 }

@@ -50,11 +50,13 @@ func TestWarnsOfSeller(t *testing.T) {
 // The warning doesn't show the password.
 func TestDatabaseWarning(t *testing.T) {
 	t.Parallel()
-	for dsn, warned := range map[string]bool{"postgres://candor:hunter2@db.example/candor": true, "postgres://candor:hunter2@db.example/candor?sslmode=verify-full": false} {
+	for dsn, warned := range map[string]bool{"postgres://candor:hunter2@db.example/candor": true,
+		"postgres://candor:hunter2@db.example/candor?sslmode=verify-full": false} {
 		var log strings.Builder
 		c := config.Config{DatabaseURL: dsn}
 		warnOfSettings(t.Context(), c, slog.New(slog.NewTextHandler(&log, nil)))
-		if got := strings.Contains(log.String(), "sslmode=verify-full to DATABASE_URL"); got != warned || strings.Contains(log.String(), "hunter2") {
+		if got := strings.Contains(log.String(), "sslmode=verify-full to DATABASE_URL"); got != warned ||
+			strings.Contains(log.String(), "hunter2") {
 			t.Errorf("%s: logged %q, want a warning: %v", dsn, log.String(), warned)
 		}
 	}
@@ -67,7 +69,8 @@ func TestCertificateWarning(t *testing.T) {
 	for days, warned := range map[int]bool{31: false, 29: true, -1: false} { // once it has expired, a worker doesn't start
 		files := signtest.New(t, signtest.ECDSA(t), func(c *x509.Certificate) { c.NotAfter = now.AddDate(0, 0, days) })
 		var log strings.Builder
-		warnOfSettings(t.Context(), config.Config{PDFCert: files.Certificate, PDFKey: files.Key}, slog.New(slog.NewTextHandler(&log, nil)))
+		warnOfSettings(t.Context(), config.Config{PDFCert: files.Certificate, PDFKey: files.Key},
+			slog.New(slog.NewTextHandler(&log, nil)))
 		if got := strings.Contains(log.String(), "the certificate that signs PDFs as "); got != warned {
 			t.Errorf("with %d days left: logged %q, want a warning: %v", days, log.String(), warned)
 		}

@@ -44,8 +44,10 @@ func startWeb(c config.Config, a *app, listener net.Listener, logger *slog.Logge
 	config := handlers.Config{
 		Services: a.services,
 		Logger:   logger, Clock: domain.SystemClock, BaseURL: c.PublicURL(), Development: c.Development, Remote: c.Remote,
-		TrustedProxies: c.TrustedProxies, Limiter: limits.api, SignedOutLimiter: limits.signedOut, StaffLimits: limits.staff, RefusalDelay: refusalDelay, AttemptWait: attemptWait,
-		LinkLimiter: limits.links, OpenedLimiter: limits.opened, NetworkLimiter: limits.networks, CookieKeys: a.ring.CookieKeys(), Ready: a.ready.check,
+		TrustedProxies: c.TrustedProxies, Limiter: limits.api, SignedOutLimiter: limits.signedOut, StaffLimits: limits.staff,
+		RefusalDelay: refusalDelay, AttemptWait: attemptWait,
+		LinkLimiter: limits.links, OpenedLimiter: limits.opened, NetworkLimiter: limits.networks, CookieKeys: a.ring.CookieKeys(),
+		Ready:   a.ready.check,
 		Version: readVersion().Version, Answered: a.metrics.Answered, Called: requests.Add,
 		Fonts: fonts, Stripe: a.stripe, Tracer: a.tracer, DatabaseTime: c.DBTimeout,
 	}
@@ -60,8 +62,9 @@ func startWeb(c config.Config, a *app, listener net.Listener, logger *slog.Logge
 	// No ReadTimeout or WriteTimeout: a photo from a slow phone takes minutes.
 	// The handler gives each request its own deadlines.
 	server := &http.Server{
-		Handler: leavable(handler, a.ready), ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
-		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug), // it has addresses, which are personal data
+		Handler: leavable(handler, a.ready), ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout,
+		MaxHeaderBytes: maxHeaderBytes,
+		ErrorLog:       slog.NewLogLogger(logger.Handler(), slog.LevelDebug), // it has addresses, which are personal data
 	}
 	server.RegisterOnShutdown(a.services.Webhooks.EndWaits)
 	server.RegisterOnShutdown(a.services.Live.End)

@@ -19,10 +19,14 @@ var (
 	code = regexp.MustCompile(`^form\.Rule\{Code: (?:"(\w+)"|form\.Rule(\w+))[,}]$`)
 
 	// Files whose rules clients and operators meet, but not the dashboard.
-	ofAPI = []string{"handlers/api/billing.go", "handlers/api/describe.go", "handlers/api/sessions.go", "internal/domain/newsession.go", "internal/service/accounts/account.go", "internal/service/billing/usage.go", "internal/service/simulator/customer.go", "internal/service/simulator/event.go", "internal/service/simulator/simulator.go", "internal/service/webhooks/event.go", "internal/statement/prefill.go"}
+	ofAPI = []string{"handlers/api/billing.go", "handlers/api/describe.go", "handlers/api/sessions.go",
+		"internal/domain/newsession.go", "internal/service/accounts/account.go", "internal/service/billing/usage.go",
+		"internal/service/simulator/customer.go", "internal/service/simulator/event.go", "internal/service/simulator/simulator.go",
+		"internal/service/webhooks/event.go", "internal/statement/prefill.go"}
 	// Each front end cleans text and makes sessions.
 	ofBoth = []form.RuleCode{form.RuleReadable, form.RuleOneLine, form.RuleMaxLength, form.RuleEmail, form.RuleRange, "language"}
-	named  = map[string]form.RuleCode{"NoLink": form.RuleNoLink, "Email": form.RuleEmail, "Range": form.RuleRange, "MaxLength": form.RuleMaxLength}
+	named  = map[string]form.RuleCode{"NoLink": form.RuleNoLink, "Email": form.RuleEmail, "Range": form.RuleRange,
+		"MaxLength": form.RuleMaxLength}
 )
 
 // TestEveryRuleIsWorded checks that each front end has a sentence for each rule
@@ -45,7 +49,8 @@ func TestEveryRuleIsWorded(t *testing.T) {
 			}
 			content, err := fs.ReadFile(os.DirFS(root), path)
 			// The form's documents are worded by internal/statement, and translated.
-			if strings.Contains(string(content), "domain.FieldError(") && strings.HasPrefix(path, "internal/") && path != "internal/service/forms/document.go" {
+			if strings.Contains(string(content), "domain.FieldError(") && strings.HasPrefix(path, "internal/") &&
+				path != "internal/service/forms/document.go" {
 				t.Errorf("%s words an error: use domain.Breaks", path)
 			}
 			for _, found := range rule.FindAllString(string(content), -1) {

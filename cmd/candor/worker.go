@@ -29,11 +29,13 @@ func startWorker(ctx context.Context, c config.Config, a *app, logger *slog.Logg
 	}
 	client := webhook.NewClient(targets(c))
 	dispatcher := delivery.New(delivery.Config{
-		DB: a.db, Ring: a.ring, Client: client, Schedule: c.Schedule, Clock: domain.SystemClock, Logger: logger, Observer: a.metrics, Tracer: a.tracer,
+		DB: a.db, Ring: a.ring, Client: client, Schedule: c.Schedule, Clock: domain.SystemClock, Logger: logger, Observer: a.metrics,
+		Tracer:    a.tracer,
 		PollEvery: c.SweepInterval, RescueAfter: c.RescueAfter,
 	})
 	work := jobs.Config{
-		DB: a.db, DSN: a.dsn, DirectDSN: a.direct, Outbox: a.made.Outbox, Dispatcher: dispatcher, Ring: a.ring, Blobs: a.blobs, Fonts: fonts, Signer: signer,
+		DB: a.db, DSN: a.dsn, DirectDSN: a.direct, Outbox: a.made.Outbox, Dispatcher: dispatcher, Ring: a.ring, Blobs: a.blobs,
+		Fonts: fonts, Signer: signer,
 		Mail: a.mail, BaseURL: c.PublicURL(), Clock: domain.SystemClock, Logger: logger, Observer: a.metrics, Tracer: a.tracer,
 		// Drawing takes a core. The others are for people who wait for a page.
 		SweepEvery: c.SweepInterval, RescueAfter: c.RescueAfter, PDFWorkers: max(1, runtime.GOMAXPROCS(0)/2),

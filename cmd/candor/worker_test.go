@@ -66,7 +66,8 @@ func TestShutdownFinishesDeliveries(t *testing.T) {
 		t.Errorf("the worker ended with %s", state)
 	}
 	var state string
-	if err := dbtest.Open(t, env["DATABASE_URL"]).Raw().Get(&state, `SELECT state FROM delivery`); err != nil || state != "delivered" {
+	if err := dbtest.Open(t, env["DATABASE_URL"]).Raw().Get(&state, `SELECT state FROM delivery`); err != nil ||
+		state != "delivered" {
 		t.Errorf("the delivery is %q (%v) after the shutdown, want delivered", state, err)
 	}
 }
@@ -128,7 +129,8 @@ func TestProductionIsStrict(t *testing.T) {
 	web, worker := process.Serve(t, env, "web"), process.Serve(t, env, "worker")
 	for _, hook := range []string{
 		"http://hooks.example.com/", "http://localhost:9000/", "http://127.0.0.1:9000/", "https://127.0.0.1/", "https://[::1]/",
-		"https://10.1.2.3/", "https://192.168.0.10/", "https://169.254.169.254/latest/", "https://[::ffff:10.0.0.1]/", "https://localhost/",
+		"https://10.1.2.3/", "https://192.168.0.10/", "https://169.254.169.254/latest/", "https://[::ffff:10.0.0.1]/",
+		"https://localhost/",
 	} {
 		status, _, body := process.NewPartner(t, web.URL, a.TestKey).Do(http.MethodPost, "/sessions",
 			`{"form_type":"financial_statement","customer_email":"private@example.com","webhook_url":"`+hook+`"}`)
@@ -144,7 +146,8 @@ func TestProductionIsStrict(t *testing.T) {
 	web.Stop()
 	worker.Stop()
 	logs := web.Stdout.String()
-	for _, want := range []string{`"route":"/v1/sessions"`, `"status":201`, `"account_id":"` + a.AccountID, `"request_id":"req_`, `"secret_keys":"k2,k1"`} {
+	for _, want := range []string{`"route":"/v1/sessions"`, `"status":201`, `"account_id":"` + a.AccountID, `"request_id":"req_`,
+		`"secret_keys":"k2,k1"`} {
 		if !strings.Contains(logs, want) {
 			t.Errorf("the log does not have %s", want)
 		}

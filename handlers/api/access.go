@@ -43,7 +43,8 @@ func (s *Server) Admit(next echo.HandlerFunc) echo.HandlerFunc {
 			h.Set(echo.HeaderAccessControlAllowHeaders, "Authorization, Content-Type, Idempotency-Key, Candor-Strict")
 			return c.NoContent(http.StatusNoContent)
 		case browser && web.RequestOf(c).Principal != nil:
-			return domain.Errorf(domain.CodeForbidden, "API keys are for servers only: everyone who opens this page can read the key in it. Delete the key, and call the API from your server.")
+			return domain.Errorf(domain.CodeForbidden,
+				"API keys are for servers only: everyone who opens this page can read the key in it. Delete the key, and call the API from your server.")
 		}
 		if p := web.RequestOf(c).Principal; p != nil {
 			if err := s.Line.Enter(c, p.AccountID); err != nil {
@@ -68,7 +69,8 @@ func (s *Server) authenticate(c echo.Context) error {
 	r := web.RequestOf(c)
 	key, err := bearer(c.Request().Header)
 	if err != nil && keyInQuery.MatchString(c.Request().URL.RawQuery) {
-		err = domain.Errorf(domain.CodeUnauthorized, "A key in the address isn’t read, and addresses are written to logs: rotate that key. Send Authorization: Bearer and your API key.")
+		err = domain.Errorf(domain.CodeUnauthorized,
+			"A key in the address isn’t read, and addresses are written to logs: rotate that key. Send Authorization: Bearer and your API key.")
 	}
 	if err != nil {
 		r.KeyError = err
@@ -100,7 +102,8 @@ func (s *Server) authenticate(c echo.Context) error {
 // same statement.
 func (s *Server) findPrincipal(c echo.Context, key, address string) (domain.Principal, *domain.Session, error) {
 	ctx := c.Request().Context()
-	if id, err := domain.ParseSessionID(c.Param("id")); err == nil && c.Request().Method == http.MethodGet && c.Path() == SessionPath {
+	if id, err := domain.ParseSessionID(c.Param("id")); err == nil && c.Request().Method == http.MethodGet &&
+		c.Path() == SessionPath {
 		return s.Keys.AuthenticateFor(ctx, key, address, id)
 	}
 	principal, err := s.Keys.Authenticate(ctx, key, address)

@@ -19,7 +19,8 @@ func Serves(r *http.Request) bool { return addresses.MatchString(r.URL.Path) }
 
 // addresses are those of the API, also without /v1, and below another version or a
 // prefix that other APIs have.
-var addresses = regexp.MustCompile(`^/+(api|rest|v[0-9.]+|sessions?|events?|billing/(subscription|usage)|openapi\.(json|ya?ml))(/|$)`)
+var addresses = regexp.MustCompile(
+	`^/+(api|rest|v[0-9.]+|sessions?|events?|billing/(subscription|usage)|openapi\.(json|ya?ml))(/|$)`)
 
 // strayedPrefix is what an address of the API doesn't begin with.
 var strayedPrefix = regexp.MustCompile(`^/((api|rest|v[0-9.]+)/)*`)
@@ -65,7 +66,8 @@ func (s *Server) nearestRoute(segments []string) string {
 
 func fits(pattern, segments []string) bool {
 	for i, part := range pattern {
-		if !strings.HasPrefix(part, ":") && segments[i] != part && nearest(segments[i], []string{part}) == "" && !strings.Contains(segments[i], part) {
+		if !strings.HasPrefix(part, ":") && segments[i] != part && nearest(segments[i], []string{part}) == "" &&
+			!strings.Contains(segments[i], part) {
 			return false
 		}
 	}
@@ -74,7 +76,9 @@ func fits(pattern, segments []string) bool {
 
 // takes says which methods an address takes, by the response's Allow header.
 func takes(allow string) string {
-	methods := slices.DeleteFunc(strings.Split(allow, ", "), func(method string) bool { return method == http.MethodOptions || method == "" })
+	methods := slices.DeleteFunc(strings.Split(allow, ", "), func(method string) bool {
+		return method == http.MethodOptions || method == ""
+	})
 	slices.Sort(methods)
 	return "This address takes " + web.List(methods) + " only."
 }
@@ -86,7 +90,8 @@ var kinds = map[string]string{
 }
 
 // unset are what is in an address if a program's variable was empty.
-var unset = []string{"undefined", "null", "None", "nil", "NaN", "[object Object]", ":id", "{id}", "<id>", "<session_id>", "{session_id}", "$SESSION_ID"}
+var unset = []string{"undefined", "null", "None", "nil", "NaN", "[object Object]", ":id", "{id}", "<id>", "<session_id>",
+	"{session_id}", "$SESSION_ID"}
 
 // notAnID says why a text is no id of the kind with the prefix.
 func notAnID(prefix, text string) string {
@@ -106,4 +111,5 @@ func notAnID(prefix, text string) string {
 var errTestOnly = domain.Errorf(domain.CodeNotFound, "There is nothing at this address for a live key. Use a test key.")
 
 // errNoSession is domain.ErrSessionNotFound for who has a key.
-var errNoSession = domain.Errorf(domain.CodeSessionNotFound, "There is no session with this id in this account and mode. A test key sees test sessions only, a live key live ones.")
+var errNoSession = domain.Errorf(domain.CodeSessionNotFound,
+	"There is no session with this id in this account and mode. A test key sees test sessions only, a live key live ones.")

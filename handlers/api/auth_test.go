@@ -134,7 +134,8 @@ func TestLinkOfAnOpenedSession(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	reader := h.RestrictedKey(domain.Permissions{domain.SessionsRead, domain.SessionsWrite})
-	create := harness.Call{Method: http.MethodPost, Path: "/sessions", Body: harness.ValidBody, Key: reader, Header: "Idempotency-Key: link"}
+	create := harness.Call{Method: http.MethodPost, Path: "/sessions", Body: harness.ValidBody, Key: reader,
+		Header: "Idempotency-Key: link"}
 	created := h.Do(create).WantStatus(http.StatusCreated).Object()
 	link := created["session_url"]
 	id, err := domain.ParseSessionID(created["id"].(string))
@@ -149,7 +150,8 @@ func TestLinkOfAnOpenedSession(t *testing.T) {
 			reader: forReader, h.Account.TestKey: full,
 			h.RestrictedKey(domain.Permissions{domain.SessionsRead, domain.DataRead}): full,
 		} {
-			got, there := h.Do(harness.Call{Method: http.MethodGet, Path: "/sessions/" + id.String(), Key: key}).WantStatus(http.StatusOK).Object()["session_url"]
+			got, there := h.Do(harness.Call{Method: http.MethodGet, Path: "/sessions/" + id.String(), Key: key}).WantStatus(http.StatusOK).
+				Object()["session_url"]
 			if got != want || !there {
 				t.Errorf("%s: session_url %v, want %v", when, got, want)
 			}
@@ -171,7 +173,8 @@ func TestLinkOfAnOpenedSession(t *testing.T) {
 	if id, err = domain.ParseSessionID(first["id"].(string)); err != nil || repeated["id"] != first["id"] {
 		t.Fatalf("%v, repeated %v", first["id"], repeated["id"])
 	}
-	if repeated["session_url"] != h.Service.Sessions.URL(&domain.Session{ID: id}, false) || first["session_url"] != harness.BaseURL+h.Link(id) {
+	if repeated["session_url"] != h.Service.Sessions.URL(&domain.Session{ID: id}, false) ||
+		first["session_url"] != harness.BaseURL+h.Link(id) {
 		t.Errorf("the key without data:read repeats %v and gets %v", first["session_url"], repeated["session_url"])
 	}
 }
@@ -210,7 +213,8 @@ func TestIsolation(t *testing.T) {
 	h.Complete(session.ID)
 	h.StorePDF(session.ID, []byte("%PDF-1.7"))
 	path := "/sessions/" + session.ID.String()
-	for name, key := range map[string]string{"other account": other.TestKey, "other account's live mode": other.LiveKey, "own live mode": h.Account.LiveKey} {
+	for name, key := range map[string]string{"other account": other.TestKey, "other account's live mode": other.LiveKey,
+		"own live mode": h.Account.LiveKey} {
 		for _, call := range authRoutes(session.ID.String()) {
 			if !strings.Contains(call.Path, "/sessions/") {
 				continue
@@ -222,7 +226,8 @@ func TestIsolation(t *testing.T) {
 			}
 			h.Do(call.Call).WantError(http.StatusNotFound, code, "")
 		}
-		list := h.Do(harness.Call{Method: http.MethodGet, Path: "/sessions?reference_id=R1", Key: key}).WantStatus(http.StatusOK).Object()
+		list := h.Do(harness.Call{Method: http.MethodGet, Path: "/sessions?reference_id=R1", Key: key}).
+			WantStatus(http.StatusOK).Object()
 		if len(list["data"].([]any)) != 0 || list["pagination"].(map[string]any)["total"] != 0.0 {
 			t.Errorf("%s: list %v", name, list)
 		}
@@ -242,7 +247,8 @@ func TestDatabaseDown(t *testing.T) {
 	h := harness.New(t, standardLimit(t))
 	h.OK(h.DB.Close())
 	for range 200 {
-		h.Do(harness.Call{Method: http.MethodGet, Path: "/sessions", Key: harness.NoKey}).WantError(http.StatusUnauthorized, "unauthorized", "")
+		h.Do(harness.Call{Method: http.MethodGet, Path: "/sessions", Key: harness.NoKey}).WantError(http.StatusUnauthorized,
+			"unauthorized", "")
 	}
 	for _, call := range []harness.Call{
 		{Method: http.MethodGet, Path: "/sessions", Key: h.Account.TestKey},
@@ -253,5 +259,6 @@ func TestDatabaseDown(t *testing.T) {
 			t.Errorf("the answer tells of the inside: %s", text)
 		}
 	}
-	h.Do(harness.Call{Method: http.MethodGet, Path: "/sessions", Key: harness.NoKey}).WantError(http.StatusTooManyRequests, "rate_limit_exceeded", "")
+	h.Do(harness.Call{Method: http.MethodGet, Path: "/sessions", Key: harness.NoKey}).WantError(http.StatusTooManyRequests,
+		"rate_limit_exceeded", "")
 }

@@ -23,8 +23,10 @@ func TestSubscription(t *testing.T) {
 	} {
 		account := h.NewAccount(plan+"@lender.example", plan)
 		for range 2 {
-			h.Do(harness.Call{Method: http.MethodPost, Path: "/sessions", Body: harness.ValidBody, Key: account.LiveKey}).WantStatus(http.StatusCreated)
-			h.Do(harness.Call{Method: http.MethodPost, Path: "/sessions", Body: harness.ValidBody, Key: account.TestKey}).WantStatus(http.StatusCreated)
+			h.Do(harness.Call{Method: http.MethodPost, Path: "/sessions", Body: harness.ValidBody, Key: account.LiveKey}).
+				WantStatus(http.StatusCreated)
+			h.Do(harness.Call{Method: http.MethodPost, Path: "/sessions", Body: harness.ValidBody, Key: account.TestKey}).
+				WantStatus(http.StatusCreated)
 		}
 		var remaining any
 		if included, ok := want["sessions_included"].(float64); ok {
@@ -55,8 +57,10 @@ func TestSubscriptionUsage(t *testing.T) {
 		return [2]any{u["sessions_used"], u["sessions_remaining"]}
 	}
 	for i := range 12 {
-		created := h.Do(harness.Call{Method: http.MethodPost, Path: "/sessions", Body: harness.ValidBody, Key: account.LiveKey}).WantStatus(http.StatusCreated).Object()
-		h.Do(harness.Call{Method: http.MethodDelete, Path: "/sessions/" + created["id"].(string), Key: account.LiveKey}).WantStatus(http.StatusOK)
+		created := h.Do(harness.Call{Method: http.MethodPost, Path: "/sessions", Body: harness.ValidBody, Key: account.LiveKey}).
+			WantStatus(http.StatusCreated).Object()
+		h.Do(harness.Call{Method: http.MethodDelete, Path: "/sessions/" + created["id"].(string), Key: account.LiveKey}).
+			WantStatus(http.StatusOK)
 		if got, want := usage(), [2]any{float64(i + 1), float64(max(0, 9-i))}; got != want {
 			t.Errorf("after %d sessions: %v, want %v", i+1, got, want)
 		}
@@ -77,7 +81,9 @@ func TestSubscriptionEnd(t *testing.T) {
 	h := harness.New(t)
 	effective := harness.StartTime.Add(time.Hour)
 	for _, status := range []string{"past_due", "cancelled"} {
-		_, err := h.DB.Raw().ExecContext(h.Context(), `UPDATE subscription SET status = $1::text, effective_at = CASE WHEN $1::text = 'cancelled' THEN $2::timestamptz END`, status, effective)
+		_, err := h.DB.Raw().ExecContext(h.Context(),
+			`UPDATE subscription SET status = $1::text, effective_at = CASE WHEN $1::text = 'cancelled' THEN $2::timestamptz END`,
+			status, effective)
 		h.OK(err)
 		if got := h.Get("/billing/subscription").WantStatus(http.StatusOK).Object()["status"]; got != status {
 			t.Errorf("status %v, want %s", got, status)
@@ -95,7 +101,8 @@ func TestUsageAgainstNaiveCount(t *testing.T) {
 	all := populate(h, 3, 200)
 	for _, span := range [][2]string{
 		{"2026-11-10", "2026-11-20"}, {"2026-11-15", "2026-11-15"}, {"2026-11-20", "2026-11-20"}, {"2026-11-01", "2026-11-12"},
-		{"2026-11-18", "2026-12-25"}, {"2026-10-01", "2026-10-31"}, {"2027-01-01", "2027-01-02"}, {"2024-02-29", "2024-03-01"}, {"2025-11-21", "2026-11-21"},
+		{"2026-11-18", "2026-12-25"}, {"2026-10-01", "2026-10-31"}, {"2027-01-01", "2027-01-02"}, {"2024-02-29", "2024-03-01"},
+		{"2025-11-21", "2026-11-21"},
 	} {
 		for _, livemode := range []bool{false, true} {
 			key := h.Account.TestKey
@@ -155,12 +162,14 @@ func naiveUsage(t *testing.T, all []record, span [2]string, livemode bool, now t
 	}
 	for at := first; at.Format(time.DateOnly) <= span[1] && !at.After(now); at = at.AddDate(0, 0, 1) {
 		day := at.Format(time.DateOnly)
-		daily = append(daily, map[string]any{"date": day, "sessions_created": float64(createdOn[day]), "sessions_completed": float64(completedOn[day])})
+		daily = append(daily, map[string]any{"date": day, "sessions_created": float64(createdOn[day]),
+			"sessions_completed": float64(completedOn[day])})
 	}
 	return map[string]any{
 		"period": map[string]any{"start": span[0] + "T00:00:00.000Z", "end": span[1] + "T23:59:59.999Z"},
 		"sessions": map[string]any{
-			"total_created": float64(created), "completed": float64(completed), "cancelled": float64(cancelled), "expired": float64(expired), "in_progress": float64(inProgress),
+			"total_created": float64(created), "completed": float64(completed), "cancelled": float64(cancelled),
+			"expired": float64(expired), "in_progress": float64(inProgress),
 		},
 		"completion_rate": rate, "average_completion_time_hours": hours,
 		"breakdown_by_form_type": map[string]any{"financial_statement": float64(created)}, "daily_usage": daily,
@@ -210,7 +219,8 @@ func TestBadUsageRange(t *testing.T) {
 	for query, field := range map[string]string{
 		"start_date=2026-11-01": "end_date", "end_date=2026-11-01": "start_date", "period=last_month&end_date=2026-11-01": "start_date",
 		"start_date=2026-11-02&end_date=2026-11-01": "end_date", "start_date=2025-11-19&end_date=2026-11-20": "end_date",
-		"start_date=&end_date=2026-11-01": "start_date", "start_date=2026-11-01&end_date=": "end_date", "start_date=&end_date=": "start_date",
+		"start_date=&end_date=2026-11-01": "start_date", "start_date=2026-11-01&end_date=": "end_date",
+		"start_date=&end_date=":                     "start_date",
 		"start_date=2026-02-30&end_date=2026-03-01": "start_date", "start_date=2026-11-01&end_date=2026-11-31": "end_date",
 		"start_date=1-1-1&end_date=2026-11-01": "start_date", "start_date=2026-11-01T00:00:00Z&end_date=2026-11-02": "start_date",
 		"start_date=20261101&end_date=2026-11-02": "start_date", "start_date=x&end_date=y": "start_date",
@@ -219,12 +229,14 @@ func TestBadUsageRange(t *testing.T) {
 		h.Get("/billing/usage?"+query).WantError(http.StatusBadRequest, "invalid_date_range", field)
 	}
 	for query, field := range map[string]string{
-		"period=this_year": "period", "period=": "period", "period=CURRENT_MONTH": "period", "period=%00": "period", "period=last_month&period=last_month": "period",
+		"period=this_year": "period", "period=": "period", "period=CURRENT_MONTH": "period", "period=%00": "period",
+		"period=last_month&period=last_month": "period",
 	} {
 		h.Get("/billing/usage?"+query).WantError(http.StatusBadRequest, "invalid_request", field)
 	}
 	for _, value := range []string{"%00", "%ff", "2026-11-01%0A", "2026-11-01&start_date=2026-11-01"} {
-		if a := h.Get("/billing/usage?end_date=2026-11-02&start_date=" + value); a.Code != http.StatusBadRequest || !slices.Contains(wrongFields(a), "start_date") {
+		if a := h.Get("/billing/usage?end_date=2026-11-02&start_date=" + value); a.Code != http.StatusBadRequest ||
+			!slices.Contains(wrongFields(a), "start_date") {
 			t.Errorf("start_date=%s: %d %s", value, a.Code, a.Body)
 		}
 	}

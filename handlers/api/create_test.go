@@ -28,8 +28,9 @@ func TestCreateSession(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	full := h.Do(harness.Call{Method: http.MethodPost, Path: "/sessions", Key: h.Account.LiveKey, Body: map[string]any{
-		"form_type": "financial_statement", "customer_email": "Jo@Customer.example", "customer_name": "  Jo Citizen ", "reference_id": "LOAN-1",
-		"webhook_url": "https://hooks.lender.example/candor?a=b", "expires_in_days": 90.0,
+		"form_type": "financial_statement", "customer_email": "Jo@Customer.example", "customer_name": "  Jo Citizen ",
+		"reference_id": "LOAN-1",
+		"webhook_url":  "https://hooks.lender.example/candor?a=b", "expires_in_days": 90.0,
 		"return_url": "https://my.lender.example/?a=b",
 		"metadata":   map[string]any{"branch": "Newtown", "officer": 12, "rate": json.RawMessage("5.250"), "vip": true},
 		"id":         "sess_mine", "status": "completed", "unknown": map[string]any{"x": []int{1}},
@@ -41,14 +42,16 @@ func TestCreateSession(t *testing.T) {
 	if _, err := domain.ParseSessionID(id); err != nil {
 		t.Errorf("id %q: %v", id, err)
 	}
-	if url := full["session_url"].(string); !strings.HasPrefix(url, harness.BaseURL+"/f/"+id+"/") || len(url) < len(harness.BaseURL+"/f/"+id+"/")+22 {
+	if url := full["session_url"].(string); !strings.HasPrefix(url, harness.BaseURL+"/f/"+id+"/") ||
+		len(url) < len(harness.BaseURL+"/f/"+id+"/")+22 {
 		t.Errorf("session_url %q", url)
 	}
 	delete(full, "id")
 	delete(full, "session_url")
 	want := map[string]any{
 		"status": "pending", "form_type": "financial_statement", "customer_email": "Jo@Customer.example", "customer_name": "Jo Citizen",
-		"reference_id": "LOAN-1", "webhook_url": "https://hooks.lender.example/candor?a=b", "return_url": "https://my.lender.example/?a=b", "created_at": "2026-11-20T03:04:05.678Z",
+		"reference_id": "LOAN-1", "webhook_url": "https://hooks.lender.example/candor?a=b",
+		"return_url": "https://my.lender.example/?a=b", "created_at": "2026-11-20T03:04:05.678Z",
 		"expires_at": "2027-02-18T03:04:05.678Z", "accessed_at": nil, "completed_at": nil, "livemode": true,
 		"metadata": map[string]any{"branch": "Newtown", "officer": 12.0, "rate": 5.25, "vip": true},
 	}
@@ -74,7 +77,8 @@ func TestMetadataIsKeptAsWritten(t *testing.T) {
 	h := harness.New(t)
 	a := h.Post("/sessions", with(`"metadata": {"n": 12345678901234567890.10, "e": 1E+2, "s": "<&>é\u0000", "": 1}`))
 	a.WantError(http.StatusUnprocessableEntity, "validation_error", "metadata")
-	a = h.Post("/sessions", with(`"metadata": {"n": 12345678901234567890.10, "e": 1E+2, "s": "<&>é\u0000😀"}`)).WantStatus(http.StatusCreated)
+	a = h.Post("/sessions", with(`"metadata": {"n": 12345678901234567890.10, "e": 1E+2, "s": "<&>é\u0000😀"}`)).
+		WantStatus(http.StatusCreated)
 	got := h.Get("/sessions/" + a.Object()["id"].(string)).WantStatus(http.StatusOK)
 	for _, w := range []harness.Answer{a, got} {
 		for _, wanted := range []string{"12345678901234567890.10", "1E+2"} {
@@ -138,7 +142,8 @@ func TestUnreadableBody(t *testing.T) {
 			h.In(t).Post("/sessions", test.body).WantError(http.StatusBadRequest, "invalid_request", test.field)
 		})
 	}
-	a := h.Post("/sessions", `{"form_type": 1, "expires_in_days": "x"}`).WantError(http.StatusBadRequest, "invalid_request", "form_type")
+	a := h.Post("/sessions", `{"form_type": 1, "expires_in_days": "x"}`).WantError(http.StatusBadRequest, "invalid_request",
+		"form_type")
 	if got := wrongFields(a); !slices.Equal(got, []string{"form_type", "customer_email", "expires_in_days"}) {
 		t.Errorf("details.errors names %q", got)
 	}
@@ -179,9 +184,11 @@ func TestInvalidFields(t *testing.T) {
 	long := strings.Repeat("é", 501)
 	email := func(s string) string { return `{"form_type": "financial_statement", "customer_email": "` + s + `"}` }
 	for name, test := range map[string]struct{ body, code, field string }{
-		"form_type other":      {`{"form_type": "tax_return", "customer_email": "jo@customer.example"}`, "invalid_form_type", "form_type"},
-		"form_type empty":      {`{"form_type": "", "customer_email": "jo@customer.example"}`, "invalid_form_type", "form_type"},
-		"form_type capitals":   {`{"form_type": "Financial_Statement", "customer_email": "jo@customer.example"}`, "invalid_form_type", "form_type"},
+		"form_type other": {`{"form_type": "tax_return", "customer_email": "jo@customer.example"}`, "invalid_form_type",
+			"form_type"},
+		"form_type empty": {`{"form_type": "", "customer_email": "jo@customer.example"}`, "invalid_form_type", "form_type"},
+		"form_type capitals": {`{"form_type": "Financial_Statement", "customer_email": "jo@customer.example"}`, "invalid_form_type",
+			"form_type"},
 		"email empty":          {email(""), "invalid_email", "customer_email"},
 		"email without domain": {email("jo"), "invalid_email", "customer_email"},
 		"email without dot":    {email("jo@localhost"), "invalid_email", "customer_email"},
@@ -204,7 +211,8 @@ func TestInvalidFields(t *testing.T) {
 		"webhook user":         {with(`"webhook_url": "https://u:p@hooks.lender.example/"`), "validation_error", "webhook_url"},
 		"webhook not a URL":    {with(`"webhook_url": "hooks"`), "validation_error", "webhook_url"},
 		"webhook NUL":          {with(`"webhook_url": "https://hooks.lender.example/\u0000"`), "validation_error", "webhook_url"},
-		"webhook too long":     {with(`"webhook_url": "https://hooks.lender.example/` + strings.Repeat("a", 2048) + `"`), "validation_error", "webhook_url"},
+		"webhook too long": {with(`"webhook_url": "https://hooks.lender.example/` + strings.Repeat("a", 2048) + `"`),
+			"validation_error", "webhook_url"},
 		"days 0":               {with(`"expires_in_days": 0`), "validation_error", "expires_in_days"},
 		"days -1":              {with(`"expires_in_days": -1`), "validation_error", "expires_in_days"},
 		"days 91":              {with(`"expires_in_days": 91`), "validation_error", "expires_in_days"},
@@ -228,7 +236,8 @@ func TestInvalidFields(t *testing.T) {
 	}
 	a := h.Post("/sessions", `{"form_type": "x", "customer_email": "x", "expires_in_days": 0, "metadata": {"a": [], "b": {}}}`)
 	a.WantError(http.StatusUnprocessableEntity, "invalid_form_type", "form_type")
-	if got := wrongFields(a); !slices.Equal(got, []string{"form_type", "customer_email", "expires_in_days", "metadata.a", "metadata.b"}) {
+	if got := wrongFields(a); !slices.Equal(got, []string{"form_type", "customer_email", "expires_in_days", "metadata.a",
+		"metadata.b"}) {
 		t.Errorf("details.errors names %q", got)
 	}
 }
@@ -238,7 +247,8 @@ func TestAcceptedFields(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	for name, body := range map[string]string{
-		"nulls":              with(`"customer_name": null, "reference_id": null, "webhook_url": null, "expires_in_days": null, "metadata": null, "language": null`),
+		"nulls": with(
+			`"customer_name": null, "reference_id": null, "webhook_url": null, "expires_in_days": null, "metadata": null, "language": null`),
 		"English":            with(`"language": "en-AU"`),
 		"language empty":     with(`"language": ""`),
 		"days 1":             with(`"expires_in_days": 1`),

@@ -25,9 +25,10 @@ func (s *Server) GetPDF() Endpoint {
 	return endpoint(operation{
 		id: "getSessionPDF", tag: "Form data", summary: "Download the PDF",
 		description: "The statement of a completed session as a PDF, kept for 90 days after completion, or the fewer that the account has set. It is made within seconds of completion; until then the answer is 202. A part can be asked for by `Range`, to go on after a download broke off.",
-		errors:      []domain.Code{domain.CodeSessionNotFound, domain.CodeSessionNotCompleted, domain.CodePDFNotReady, domain.CodePDFExpired, domain.CodeRangeNotSatisfiable},
-		files:       []string{"application/pdf"},
-		status:      200,
+		errors: []domain.Code{domain.CodeSessionNotFound, domain.CodeSessionNotCompleted, domain.CodePDFNotReady,
+			domain.CodePDFExpired, domain.CodeRangeNotSatisfiable},
+		files:  []string{"application/pdf"},
+		status: 200,
 	}, s.sessionPDF)
 }
 
@@ -58,9 +59,10 @@ func (s *Server) GetDocument() Endpoint {
 	return endpoint(operation{
 		id: "getSessionDocument", tag: "Form data", summary: "Download a document",
 		description: "A file that the customer uploaded, as an attachment. Its id is in the session’s data; it is kept for 90 days after completion, or the fewer that the account has set. A part can be asked for by `Range`.",
-		errors:      []domain.Code{domain.CodeSessionNotFound, domain.CodeSessionNotCompleted, domain.CodeDocumentNotFound, domain.CodeRangeNotSatisfiable},
-		files:       []string{"application/pdf", "image/jpeg", "image/png", "image/heic"},
-		status:      200,
+		errors: []domain.Code{domain.CodeSessionNotFound, domain.CodeSessionNotCompleted, domain.CodeDocumentNotFound,
+			domain.CodeRangeNotSatisfiable},
+		files:  []string{"application/pdf", "image/jpeg", "image/png", "image/heic"},
+		status: 200,
 	}, s.sessionDocument)
 }
 
@@ -79,7 +81,8 @@ func (s *Server) sessionDocument(ctx context.Context, r *documentRequest) (*web.
 	if err != nil {
 		return nil, err
 	}
-	return &web.File{ContentType: document.ContentType, Name: document.FileName, Size: document.SizeBytes, SHA256: document.SHA256, Content: document}, nil
+	return &web.File{ContentType: document.ContentType, Name: document.FileName, Size: document.SizeBytes, SHA256: document.SHA256,
+		Content: document}, nil
 }
 
 // submittedData is a completed session's data.
@@ -96,8 +99,9 @@ func (s *Server) GetData() Endpoint {
 	return endpoint(operation{
 		id: "getSessionData", tag: "Form data", summary: "Get the data",
 		description: "The answers of a completed session. They are kept until they are erased on request, or for as long as the account has set.",
-		errors:      []domain.Code{domain.CodeSessionNotFound, domain.CodeSessionNotCompleted, domain.CodeDataErased, domain.CodeDataExpired},
-		status:      200,
+		errors: []domain.Code{domain.CodeSessionNotFound, domain.CodeSessionNotCompleted, domain.CodeDataErased,
+			domain.CodeDataExpired},
+		status: 200,
 	}, s.sessionData)
 }
 

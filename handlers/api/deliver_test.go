@@ -30,13 +30,15 @@ const (
 func delivered(h *harness.Harness, remind bool, email string) *domain.Session {
 	h.Helper()
 	live := domain.Scope{AccountID: h.Account.AccountID, Livemode: true}
-	return h.NewSession(live, domain.NewSession{CustomerEmail: email, CustomerName: "Jo Citizen", Deliver: &domain.Deliver{Remind: remind}})
+	return h.NewSession(live, domain.NewSession{CustomerEmail: email, CustomerName: "Jo Citizen",
+		Deliver: &domain.Deliver{Remind: remind}})
 }
 
 // deliverOf is the session's member deliver.
 func deliverOf(h *harness.Harness, key string, id any) map[string]any {
 	h.Helper()
-	got, _ := h.Do(harness.Call{Method: http.MethodGet, Path: fmt.Sprint("/sessions/", id), Key: key}).WantStatus(http.StatusOK).Object()["deliver"].(map[string]any)
+	got, _ := h.Do(harness.Call{Method: http.MethodGet, Path: fmt.Sprint("/sessions/", id), Key: key}).WantStatus(http.StatusOK).
+		Object()["deliver"].(map[string]any)
 	return got
 }
 
@@ -73,35 +75,43 @@ func TestLinkIsEmailed(t *testing.T) {
 		return errors.Join(err, tx.UpdateAccount(t.Context(), account))
 	}))
 	const body = `{"form_type": "financial_statement", "customer_email": "jo@customer.example", "customer_name": "Jo Citizen", "deliver": {"by": "email"}}`
-	create := harness.Call{Method: http.MethodPost, Path: "/sessions", Key: h.Account.LiveKey, Body: body, Header: "Idempotency-Key: one"}
+	create := harness.Call{Method: http.MethodPost, Path: "/sessions", Key: h.Account.LiveKey, Body: body,
+		Header: "Idempotency-Key: one"}
 	created := h.Do(create).WantStatus(http.StatusCreated).Object()
-	if got := fmt.Sprint(created["deliver"]); got != "map[by:email problem:<nil> remind:false reminders_sent:0 reminders_stopped_at:<nil> sent_at:<nil> status:queued]" {
+	if got := fmt.Sprint(
+		created["deliver"]); got != "map[by:email problem:<nil> remind:false reminders_sent:0 reminders_stopped_at:<nil> sent_at:<nil> status:queued]" {
 		t.Errorf("created with %s", got)
 	}
 	email := m.Email("jo@customer.example", invited)
 	link := created["session_url"].(string)
-	if email.FromName != "Lender & Sons via Candor" || email.ReplyTo != "help@lender.example" || email.Unsubscribe != "" || email.ID == "" {
+	if email.FromName != "Lender & Sons via Candor" || email.ReplyTo != "help@lender.example" || email.Unsubscribe != "" ||
+		email.ID == "" {
 		t.Errorf("from %q, replies to %q, unsubscribe %q, id %q", email.FromName, email.ReplyTo, email.Unsubscribe, email.ID)
 	}
-	for _, want := range []string{"Hello Jo Citizen,", link, "until 20 December 2026", "Contact Lender & Sons at help@lender.example."} {
+	for _, want := range []string{"Hello Jo Citizen,", link, "until 20 December 2026",
+		"Contact Lender & Sons at help@lender.example."} {
 		if !strings.Contains(email.Text, want) {
 			t.Errorf("the email lacks %q:\n%s", want, email.Text)
 		}
 	}
-	if !strings.Contains(email.HTML, `href="`+link+`"`) || strings.Contains(email.HTML, "<img") || strings.ContainsAny(email.Text, "$") {
+	if !strings.Contains(email.HTML, `href="`+link+`"`) || strings.Contains(email.HTML, "<img") ||
+		strings.ContainsAny(email.Text, "$") {
 		t.Errorf("the HTML has another link, loads something, or money is told:\n%s", email.HTML)
 	}
 	h.Do(create).WantStatus(http.StatusCreated) // the same request again
 	h.AwaitLinkEmails()
-	if got := deliverOf(h, h.Account.LiveKey, created["id"]); got["status"] != "sent" || got["sent_at"] != "2026-11-20T03:04:05.678Z" || got["problem"] != nil {
+	if got := deliverOf(h, h.Account.LiveKey, created["id"]); got["status"] != "sent" ||
+		got["sent_at"] != "2026-11-20T03:04:05.678Z" || got["problem"] != nil {
 		t.Errorf("sent as %v", got)
 	}
 	none(m)
 	token := link[strings.LastIndex(link, "/")+1:]
-	if n := harness.QueryOne[int](h, `SELECT (SELECT count(*) FROM river_job j WHERE j::text LIKE '%' || $1 || '%') + (SELECT count(*) FROM link_email e WHERE e::text LIKE '%' || $1 || '%')`, token); n != 0 || strings.Contains(h.Logs.String(), token) {
+	if n := harness.QueryOne[int](h,
+		`SELECT (SELECT count(*) FROM river_job j WHERE j::text LIKE '%' || $1 || '%') + (SELECT count(*) FROM link_email e WHERE e::text LIKE '%' || $1 || '%')`, token); n != 0 || strings.Contains(h.Logs.String(), token) {
 		t.Errorf("%d rows, or the log, have the link's token", n)
 	}
-	if bare := h.Post("/sessions", harness.ValidBody).WantStatus(http.StatusCreated).Object(); bare["deliver"] != nil || deliverOf(h, "", bare["id"]) != nil {
+	if bare := h.Post("/sessions", harness.ValidBody).WantStatus(http.StatusCreated).Object(); bare["deliver"] != nil ||
+		deliverOf(h, "", bare["id"]) != nil {
 		t.Error("a session that didn’t ask for it has deliver")
 	}
 }
@@ -110,10 +120,13 @@ func TestLinkIsEmailed(t *testing.T) {
 func TestDeliverIsChecked(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
-	for _, wrong := range []string{`"email"`, `true`, `[]`, `{}`, `{"by": "sms"}`, `{"by": "email", "remind": "yes"}`, `{"by": "email", "reminder": true}`} {
-		h.Post("/sessions", `{"form_type": "financial_statement", "customer_email": "jo@customer.example", "deliver": `+wrong+`}`).WantError(http.StatusBadRequest, "invalid_request", "deliver")
+	for _, wrong := range []string{`"email"`, `true`, `[]`, `{}`, `{"by": "sms"}`, `{"by": "email", "remind": "yes"}`,
+		`{"by": "email", "reminder": true}`} {
+		h.Post("/sessions", `{"form_type": "financial_statement", "customer_email": "jo@customer.example", "deliver": `+wrong+`}`).
+			WantError(http.StatusBadRequest, "invalid_request", "deliver")
 	}
-	h.Post("/sessions", `{"form_type": "financial_statement", "customer_email": "jo@customer.example", "deliver": null}`).WantStatus(http.StatusCreated)
+	h.Post("/sessions", `{"form_type": "financial_statement", "customer_email": "jo@customer.example", "deliver": null}`).
+		WantStatus(http.StatusCreated)
 }
 
 // TestEmailedLinkIsTheCreators: a key without data:read can’t have the link that opens what
@@ -139,7 +152,8 @@ func TestEmailedLinkIsTheCreators(t *testing.T) {
 	for _, address := range []string{"jo@customer.example", other} {
 		id := create(address)["id"]
 		none(m)
-		if got := deliverOf(h, key, id); got["status"] != "not_sent" || got["problem"] != "Test mode sends emails only to people of your own team." {
+		if got := deliverOf(h, key, id); got["status"] != "not_sent" ||
+			got["problem"] != "Test mode sends emails only to people of your own team." {
 			t.Errorf("%s: %v", address, got)
 		}
 	}
@@ -165,7 +179,8 @@ func TestReminders(t *testing.T) {
 	none(m)
 	at(2*day + 18*hour) // 8:04
 	first := m.Email("jo@customer.example", reminded)
-	if !strings.Contains(first.Text, "You haven’t opened the form yet.") || !strings.HasPrefix(first.Unsubscribe, "https://candor.example/f/"+session.ID.String()+"/reminders/") || !strings.Contains(first.Text, first.Unsubscribe) {
+	if !strings.Contains(first.Text, "You haven’t opened the form yet.") || !strings.HasPrefix(first.Unsubscribe,
+		"https://candor.example/f/"+session.ID.String()+"/reminders/") || !strings.Contains(first.Text, first.Unsubscribe) {
 		t.Errorf("unsubscribe at %q:\n%s", first.Unsubscribe, first.Text)
 	}
 	at(6 * day)
@@ -197,7 +212,8 @@ func TestReminders(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	owner := h.Staff(domain.RoleOwner)
-	owner.WantPage(owner.Get("/dashboard/live/sessions/"+session.ID.String()), http.StatusOK, "Emails to the customer", "Second reminder: not finished", "Reminder: the link ends soon")
+	owner.WantPage(owner.Get("/dashboard/live/sessions/"+session.ID.String()), http.StatusOK, "Emails to the customer",
+		"Second reminder: not finished", "Reminder: the link ends soon")
 }
 
 // TestRemindersEnd: nothing follows completion, cancellation, a renewed link, an erasure or
@@ -224,7 +240,8 @@ func TestRemindersEnd(t *testing.T) {
 				}
 			}
 			c := &harness.Customer{Harness: h, ID: s.ID, Cookies: map[string]string{}}
-			c.WantPage(c.Send(httptest.NewRequestWithContext(t.Context(), http.MethodGet, stopOf(s.ID), nil)), http.StatusOK).Shows("Candor reminds you of the statement for Lender & Sons")
+			c.WantPage(c.Send(httptest.NewRequestWithContext(t.Context(), http.MethodGet, stopOf(s.ID), nil)), http.StatusOK).
+				Shows("Candor reminds you of the statement for Lender & Sons")
 		},
 		"no more": func(s *domain.Session) {
 			if got := post(stopOf(s.ID)); got != http.StatusOK {
@@ -251,7 +268,9 @@ func TestRemindersEnd(t *testing.T) {
 		},
 		"erased": func(s *domain.Session) {
 			h.OK(h.Service.Sessions.Erase(t.Context(), live, s.ID, []domain.SessionID{s.ID}, s.CustomerEmail, harness.Operator))
-			if n := harness.QueryOne[int](h, `SELECT (SELECT count(*) FROM link_email WHERE session_id = $1) + (SELECT count(*) FROM link_delivery WHERE session_id = $1)`, s.ID); n != 0 {
+			if n := harness.QueryOne[int](h,
+				`SELECT (SELECT count(*) FROM link_email WHERE session_id = $1) + (SELECT count(*) FROM link_delivery WHERE session_id = $1)`,
+				s.ID); n != 0 {
 				t.Errorf("%d rows of an erased session", n)
 			}
 		},
@@ -320,7 +339,8 @@ func TestEmailsThatAreNotTaken(t *testing.T) {
 		for _, step := range []time.Duration{pause - time.Second, time.Second} {
 			h.Clock.Advance(step)
 			var looked bool
-			h.OK(h.DB.Raw().GetContext(t.Context(), &looked, `SELECT look_at <= $2 FROM link_delivery WHERE session_id = $1`, grey.ID, h.Clock.Now()))
+			h.OK(h.DB.Raw().GetContext(t.Context(), &looked, `SELECT look_at <= $2 FROM link_delivery WHERE session_id = $1`, grey.ID,
+				h.Clock.Now()))
 			if looked != (step == time.Second) {
 				t.Fatalf("try %d is due after %s: %t", i+2, pause, looked)
 			}
@@ -351,7 +371,8 @@ func TestEmailsThatAreNotTaken(t *testing.T) {
 	h.Clock.Advance(53 * time.Hour)
 	h.LookAtEmails(unknown.ID)
 	emails := server.Emails()
-	if len(emails) != 3 || emails[2].To != "unknown@customer.example" || !strings.Contains(emails[2].Text, "List-Unsubscribe-Post: List-Unsubscribe=One-Click") {
+	if len(emails) != 3 || emails[2].To != "unknown@customer.example" || !strings.Contains(emails[2].Text,
+		"List-Unsubscribe-Post: List-Unsubscribe=One-Click") {
 		t.Errorf("the server has %d emails, want the first and a reminder", len(emails))
 	}
 	if strings.Contains(h.Logs.String(), "@customer.example") {
@@ -385,14 +406,16 @@ func TestLinkEmailsOfADayAreLimited(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	for key, most := range map[string]int{h.Account.LiveKey: 2000, h.Account.TestKey: 200} {
-		_, err := h.DB.Raw().ExecContext(t.Context(), `INSERT INTO link_email_count VALUES ($1, $2, '2026-11-20', $3)`, h.Account.AccountID, key == h.Account.LiveKey, most-3)
+		_, err := h.DB.Raw().ExecContext(t.Context(), `INSERT INTO link_email_count VALUES ($1, $2, '2026-11-20', $3)`,
+			h.Account.AccountID, key == h.Account.LiveKey, most-3)
 		h.OK(err)
 		const body = `{"form_type": "financial_statement", "customer_email": "jo@customer.example", "deliver": {"by": "email"}}`
 		answers := make([]harness.Answer, 8)
 		var all sync.WaitGroup
 		for i := range answers {
 			all.Go(func() {
-				answers[i] = h.Do(harness.Call{Method: http.MethodPost, Path: "/sessions", Key: key, Body: body, Header: fmt.Sprint("Idempotency-Key: ", i)})
+				answers[i] = h.Do(harness.Call{Method: http.MethodPost, Path: "/sessions", Key: key, Body: body,
+					Header: fmt.Sprint("Idempotency-Key: ", i)})
 			})
 		}
 		all.Wait()
@@ -407,14 +430,16 @@ func TestLinkEmailsOfADayAreLimited(t *testing.T) {
 				t.Errorf("Retry-After: %s", a.Header().Get("Retry-After"))
 			}
 		}
-		if n := harness.QueryOne[int](h, `SELECT count(*) FROM session WHERE livemode = $1`, key == h.Account.LiveKey); created != 3 || n != 3 {
+		if n := harness.QueryOne[int](h, `SELECT count(*) FROM session WHERE livemode = $1`, key == h.Account.LiveKey); created != 3 ||
+			n != 3 {
 			t.Errorf("%d of 3 were created, %d are stored", created, n)
 		}
 		h.Do(harness.Call{Method: http.MethodPost, Path: "/sessions", Key: key, Body: harness.ValidBody}).WantStatus(http.StatusCreated)
 	}
 	owner := h.Staff(domain.RoleOwner)
 	form := url.Values{"customer_email": {"jo@customer.example"}, "expires_in_days": {"30"}, "deliver": {"email"}, "remind": {"on"}}
-	owner.WantPage(owner.Post("/dashboard/live/sessions", form), http.StatusUnprocessableEntity, "as many links emailed today as it can")
+	owner.WantPage(owner.Post("/dashboard/live/sessions", form), http.StatusUnprocessableEntity,
+		"as many links emailed today as it can")
 	h.Clock.Advance(24 * time.Hour)
 	owner = h.Staff(domain.RoleOwner)
 	if got := owner.Post("/dashboard/live/sessions", form); got.Code != http.StatusSeeOther {

@@ -125,9 +125,11 @@ func describe(baseURL string, routes []Route) (*openapi.Document, error) {
 	}
 	var err error
 	out.Webhooks, err = d.webhooks()
-	out.Components = openapi.Components{Schemas: d.Named, Headers: commonHeaders(), Examples: d.errors, SecuritySchemes: map[string]openapi.SecurityScheme{
-		"apiKey": {Type: "http", Scheme: "bearer", Format: "candor_(test|live)_[0-9A-Za-z]{38}", Description: "An API key of the dashboard, candor_test_… or candor_live_…. Use it on your servers only."},
-	}}
+	out.Components = openapi.Components{Schemas: d.Named, Headers: commonHeaders(), Examples: d.errors,
+		SecuritySchemes: map[string]openapi.SecurityScheme{
+			"apiKey": {Type: "http", Scheme: "bearer", Format: "candor_(test|live)_[0-9A-Za-z]{38}",
+				Description: "An API key of the dashboard, candor_test_… or candor_live_…. Use it on your servers only."},
+		}}
 	return out, err
 }
 
@@ -139,15 +141,18 @@ var jsonTypes = map[reflect.Type]openapi.JSONType{
 	reflect.TypeFor[domain.Code]():       errorCode,
 	reflect.TypeFor[domain.EventType]():  eventType,
 	reflect.TypeFor[eventData]():         anyEventData,
-	reflect.TypeFor[form.Timestamp]():    func(*openapi.Schemas) *form.Schema { return &form.Schema{Type: "string", Format: "date-time"} },
-	reflect.TypeFor[statement.Cents]():   func(*openapi.Schemas) *form.Schema { return form.DollarSchema() },
-	reflect.TypeFor[domain.Metadata]():   metadata,
+	reflect.TypeFor[form.Timestamp](): func(*openapi.Schemas) *form.Schema {
+		return &form.Schema{Type: "string", Format: "date-time"}
+	},
+	reflect.TypeFor[statement.Cents](): func(*openapi.Schemas) *form.Schema { return form.DollarSchema() },
+	reflect.TypeFor[domain.Metadata](): metadata,
 	reflect.TypeFor[rawPrefill](): func(s *openapi.Schemas) *form.Schema {
 		return s.Component("Prefill", statement.PrefillSchema)
 	},
 	reflect.TypeFor[*statement.Statement](): func(s *openapi.Schemas) *form.Schema {
 		return s.Component("FormData", func() *form.Schema {
-			return statement.DataSchema(s.Of(reflect.TypeFor[statement.Summary]()), s.Of(reflect.TypeFor[[]statement.Document]()), s.Of(reflect.TypeFor[[]statement.Confirmation]()))
+			return statement.DataSchema(s.Of(reflect.TypeFor[statement.Summary]()), s.Of(reflect.TypeFor[[]statement.Document]()),
+				s.Of(reflect.TypeFor[[]statement.Confirmation]()))
 		})
 	},
 }
@@ -164,14 +169,16 @@ func metadata(s *openapi.Schemas) *form.Schema {
 	return &form.Schema{
 		Type: "object", MaxProps: 10, PropNames: &form.Schema{Type: "string", MinLength: 1, MaxLength: 100},
 		Additional: s.Component("MetadataValue", func() *form.Schema {
-			return &form.Schema{AnyOf: []*form.Schema{{Type: "string", MaxLength: 500}, {Type: "number", Format: "double"}, {Type: "boolean"}}}
+			return &form.Schema{AnyOf: []*form.Schema{{Type: "string", MaxLength: 500}, {Type: "number", Format: "double"},
+				{Type: "boolean"}}}
 		}),
 	}
 }
 
 func errorCode(s *openapi.Schemas) *form.Schema {
 	return s.Component("ErrorCode", func() *form.Schema {
-		out := &form.Schema{Type: "string", Description: "What a program can tell errors apart by. Codes are added: handle one that you don’t know by its HTTP status."}
+		out := &form.Schema{Type: "string",
+			Description: "What a program can tell errors apart by. Codes are added: handle one that you don’t know by its HTTP status."}
 		for _, info := range domain.CodeTable {
 			out.Enum = append(out.Enum, string(info.Code))
 		}
@@ -181,7 +188,8 @@ func errorCode(s *openapi.Schemas) *form.Schema {
 
 func eventType(s *openapi.Schemas) *form.Schema {
 	return s.Component("EventType", func() *form.Schema {
-		return &form.Schema{Type: "string", Enum: domain.EventType("").Enum(), Description: "The name of an event. More are added: ignore those that you don’t know."}
+		return &form.Schema{Type: "string", Enum: domain.EventType("").Enum(),
+			Description: "The name of an event. More are added: ignore those that you don’t know."}
 	})
 }
 
@@ -202,7 +210,8 @@ func (d description) operation(r Route) (openapi.Operation, error) {
 		about += " A live key gets 404."
 	}
 	out := openapi.Operation{
-		ID: r.Endpoint.id, Tags: []string{r.Endpoint.tag}, Summary: r.Endpoint.summary, Description: about + " The key needs " + r.Needs.String() + ".",
+		ID: r.Endpoint.id, Tags: []string{r.Endpoint.tag}, Summary: r.Endpoint.summary, Description: about + " The key needs " +
+			r.Needs.String() + ".",
 		Parameters: d.Parameters(r.Endpoint.request), Permission: r.Needs.String(), Responses: map[string]openapi.Response{},
 	}
 	if r.Method == http.MethodPost && len(fieldsOf(r.Endpoint.request).body) > 0 {
@@ -214,15 +223,17 @@ func (d description) operation(r Route) (openapi.Operation, error) {
 	}
 	if r.Method == http.MethodPost {
 		out.Parameters = append(out.Parameters, openapi.Parameter{
-			Name: headerIdempotencyKey, In: "header", Description: "1 to 255 printable ASCII characters. The same key within 24 hours gets the same answer.",
-			Schema: &form.Schema{Type: "string", MinLength: 1, MaxLength: 255, Pattern: "^[!-~]([ -~]*[!-~])?$"},
+			Name: headerIdempotencyKey, In: "header",
+			Description: "1 to 255 printable ASCII characters. The same key within 24 hours gets the same answer.",
+			Schema:      &form.Schema{Type: "string", MinLength: 1, MaxLength: 255, Pattern: "^[!-~]([ -~]*[!-~])?$"},
 		})
 	}
 	// Where there is nothing else to name, a parameter would only change the generated clients.
 	if slices.ContainsFunc(out.Parameters, func(p openapi.Parameter) bool { return p.In != "path" }) {
 		out.Parameters = append(out.Parameters, openapi.Parameter{
-			Name: headerStrict, In: "header", Description: "1 refuses the request if it has a field or query parameter that the address doesn’t know. Without it, those are ignored and named in Candor-Ignored.",
-			Schema: &form.Schema{Type: "string", Enum: []string{"1"}},
+			Name: headerStrict, In: "header",
+			Description: "1 refuses the request if it has a field or query parameter that the address doesn’t know. Without it, those are ignored and named in Candor-Ignored.",
+			Schema:      &form.Schema{Type: "string", Enum: []string{"1"}},
 		})
 	}
 	success := openapi.Response{Description: r.Endpoint.summary + ": done.", Headers: headerRefs(responseHeaders)}
@@ -234,14 +245,17 @@ func (d description) operation(r Route) (openapi.Operation, error) {
 		for _, contentType := range r.Endpoint.files {
 			success.Content[contentType] = openapi.Media{Schema: &form.Schema{Type: "string", Format: "binary"}}
 		}
-		success.Headers["Content-Disposition"] = openapi.Header{Description: "inline or attachment, and the file’s name.", Required: true, Schema: &form.Schema{Type: "string"}}
+		success.Headers["Content-Disposition"] = openapi.Header{Description: "inline or attachment, and the file’s name.",
+			Required: true, Schema: &form.Schema{Type: "string"}}
 	}
 	if r.Method == http.MethodPost {
 		success.Headers[headerReplayed] = openapi.Header{Ref: "#/components/headers/" + headerReplayed}
 	}
 	if r.Method == http.MethodGet {
 		success.Headers["ETag"] = openapi.Header{Ref: "#/components/headers/ETag"}
-		out.Responses["304"] = openapi.Response{Description: "Nothing has changed since the answer whose `ETag` is in the request’s `If-None-Match`.", Headers: maps.Clone(success.Headers)}
+		out.Responses["304"] = openapi.Response{
+			Description: "Nothing has changed since the answer whose `ETag` is in the request’s `If-None-Match`.",
+			Headers:     maps.Clone(success.Headers)}
 		delete(out.Responses["304"].Headers, echo.HeaderContentDisposition)
 	}
 	out.Responses[strconv.Itoa(r.Endpoint.status)] = success
@@ -249,7 +263,8 @@ func (d description) operation(r Route) (openapi.Operation, error) {
 		part := success
 		part.Description = "The part that the request’s `Range` asks for."
 		part.Headers = maps.Clone(success.Headers)
-		part.Headers["Content-Range"] = openapi.Header{Description: "Which bytes these are, of how many.", Required: true, Schema: &form.Schema{Type: "string"}}
+		part.Headers["Content-Range"] = openapi.Header{Description: "Which bytes these are, of how many.", Required: true,
+			Schema: &form.Schema{Type: "string"}}
 		out.Responses["206"] = part
 	}
 	d.addErrors(&out, r)
@@ -265,12 +280,14 @@ func (d description) json(exampleName string, schema *form.Schema) (map[string]o
 // addErrors describes the errors of an operation: one response a status, with
 // all codes that have it.
 func (d description) addErrors(out *openapi.Operation, r Route) {
-	codes := append([]domain.Code{domain.CodeInvalidRequest, domain.CodeUnauthorized, domain.CodeInvalidAPIKey, domain.CodeForbidden, domain.CodeRateLimitExceeded, domain.CodeServiceUnavailable, domain.CodeInternal}, r.Endpoint.errors...)
+	codes := append([]domain.Code{domain.CodeInvalidRequest, domain.CodeUnauthorized, domain.CodeInvalidAPIKey, domain.CodeForbidden,
+		domain.CodeRateLimitExceeded, domain.CodeServiceUnavailable, domain.CodeInternal}, r.Endpoint.errors...)
 	if slices.Contains(r.Needs, domain.BillingRead) {
 		codes = append(codes, domain.CodeBillingAccessDenied)
 	}
 	if r.Method == http.MethodPost {
-		codes = append(codes, domain.CodePayloadTooLarge, domain.CodeRequestTimeout, domain.CodeUnsupportedMediaType, domain.CodeIdempotencyInProgress, domain.CodeIdempotencyKeyReused)
+		codes = append(codes, domain.CodePayloadTooLarge, domain.CodeRequestTimeout, domain.CodeUnsupportedMediaType,
+			domain.CodeIdempotencyInProgress, domain.CodeIdempotencyKeyReused)
 	}
 	if r.Endpoint.test {
 		codes = append(codes, domain.CodeNotFound)
@@ -326,7 +343,8 @@ var exampleFields = map[domain.Code]form.Error{
 	domain.CodeInvalidRequest:  {Field: "customer_email", Message: "customer_email is required."},
 	domain.CodeInvalidFormType: {Field: "form_type", Rule: form.Rule{Code: "form_type"}},
 	domain.CodeInvalidEmail:    {Field: "customer_email", Rule: form.Rule{Code: form.RuleEmail}},
-	domain.CodeValidation:      {Field: "expires_in_days", Rule: form.Rule{Code: form.RuleRange, Min: 1, Max: domain.MaxExpiresInDays}},
+	domain.CodeValidation: {Field: "expires_in_days", Rule: form.Rule{Code: form.RuleRange, Min: 1,
+		Max: domain.MaxExpiresInDays}},
 }
 
 // responseHeaders are on every response of the API, the last one if there is something to
@@ -344,14 +362,25 @@ func headerRefs(names []string) map[string]openapi.Header {
 func commonHeaders() map[string]openapi.Header {
 	number := &form.Schema{Type: "integer", Minimum: "0"}
 	return map[string]openapi.Header{
-		"X-Request-Id":             {Description: "Names this request in our logs; tell us when you ask about it.", Required: true, Schema: &form.Schema{Type: "string"}},
-		headerLimit:                {Description: "Requests a minute, the standard rate.", Required: true, Schema: number},
-		headerRemaining:            {Description: "Requests left of X-RateLimit-Limit. At 0 a burst of as many again is let through before 429.", Required: true, Schema: number},
-		headerReset:                {Description: "Unix second at which X-RateLimit-Remaining is X-RateLimit-Limit again.", Required: true, Schema: number},
-		echo.HeaderWWWAuthenticate: {Description: "How to authenticate.", Required: true, Schema: &form.Schema{Type: "string", Const: wwwAuthenticate}},
-		web.HeaderRetry:            {Description: "Seconds to wait before the next try.", Required: true, Schema: &form.Schema{Type: "integer", Minimum: "1"}},
-		"ETag":                     {Description: "Names this state of the answer. Send it as If-None-Match to be told 304 while it is the same.", Required: true, Schema: &form.Schema{Type: "string"}},
-		headerIgnored:              {Description: "The fields or query parameters that the request has and the address doesn’t know, at most 10, each with the known name that is nearest to it: `customerName;nearest=customer_name, colour`. A structured field (RFC 9651).", Schema: &form.Schema{Type: "string"}},
-		headerReplayed:             {Description: "true where this is the kept answer to an earlier request with the same Idempotency-Key.", Schema: &form.Schema{Type: "string", Const: "true"}},
+		"X-Request-Id": {Description: "Names this request in our logs; tell us when you ask about it.", Required: true,
+			Schema: &form.Schema{Type: "string"}},
+		headerLimit: {Description: "Requests a minute, the standard rate.", Required: true, Schema: number},
+		headerRemaining: {
+			Description: "Requests left of X-RateLimit-Limit. At 0 a burst of as many again is let through before 429.", Required: true,
+			Schema: number},
+		headerReset: {Description: "Unix second at which X-RateLimit-Remaining is X-RateLimit-Limit again.",
+			Required: true, Schema: number},
+		echo.HeaderWWWAuthenticate: {Description: "How to authenticate.", Required: true, Schema: &form.Schema{Type: "string",
+			Const: wwwAuthenticate}},
+		web.HeaderRetry: {Description: "Seconds to wait before the next try.", Required: true,
+			Schema: &form.Schema{Type: "integer", Minimum: "1"}},
+		"ETag": {
+			Description: "Names this state of the answer. Send it as If-None-Match to be told 304 while it is the same.", Required: true,
+			Schema: &form.Schema{Type: "string"}},
+		headerIgnored: {
+			Description: "The fields or query parameters that the request has and the address doesn’t know, at most 10, each with the known name that is nearest to it: `customerName;nearest=customer_name, colour`. A structured field (RFC 9651).", Schema: &form.Schema{Type: "string"}},
+		headerReplayed: {
+			Description: "true where this is the kept answer to an earlier request with the same Idempotency-Key.",
+			Schema:      &form.Schema{Type: "string", Const: "true"}},
 	}
 }

@@ -122,7 +122,8 @@ func readBody(c echo.Context) ([]byte, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(c.Response(), r.Body, MaxBody))
 	var tooLarge *http.MaxBytesError
 	if err != nil && !errors.As(err, &tooLarge) && !errors.Is(err, web.ErrTooSlow) {
-		return nil, &domain.Error{Code: domain.CodeInvalidRequest, Message: "The request body could not be read to its end.", Cause: err}
+		return nil, &domain.Error{Code: domain.CodeInvalidRequest, Message: "The request body could not be read to its end.",
+			Cause: err}
 	}
 	return body, err
 }

@@ -42,7 +42,8 @@ func newErrorBody(baseURL string, e *domain.Error, h http.Header) errorBody {
 	if e == domain.ErrSessionNotFound {
 		e = errNoSession
 	}
-	return errorBody{errorContent{Code: e.Code, Message: e.Text(Words.Say), DocURL: baseURL + e.Code.DocPath(), Details: newErrorDetails(e.Fields), Ignored: ignoredIn(h)}}
+	return errorBody{errorContent{Code: e.Code, Message: e.Text(Words.Say), DocURL: baseURL + e.Code.DocPath(),
+		Details: newErrorDetails(e.Fields), Ignored: ignoredIn(h)}}
 }
 
 func newErrorDetails(fields form.Errors) *errorDetails {

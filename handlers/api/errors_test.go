@@ -50,9 +50,11 @@ func TestPathIDs(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	for _, id := range []string{
-		unknownSession, "x", "sess_", "sess_01h455vb4pex5vsknk084sn02", "sess_01h455vb4pex5vsknk084sn02qq", "SESS_01H455VB4PEX5VSKNK084SN02Q",
+		unknownSession, "x", "sess_", "sess_01h455vb4pex5vsknk084sn02", "sess_01h455vb4pex5vsknk084sn02qq",
+		"SESS_01H455VB4PEX5VSKNK084SN02Q",
 		"sess_81h455vb4pex5vsknk084sn02q", "sess_01h455vb4pex5vsknk084sn0il", "doc_01h455vb4pex5vsknk084sn02q",
-		"018e8f5c-7d00-7000-8000-000000000000", "%00", "%ff", "sess_01h455vb4pex5vsknk084sn02q%00", "..", "%2e%2e", "a%2Fb", "😀", "%F0%9F%98%80",
+		"018e8f5c-7d00-7000-8000-000000000000", "%00", "%ff", "sess_01h455vb4pex5vsknk084sn02q%00", "..", "%2e%2e", "a%2Fb", "😀",
+		"%F0%9F%98%80",
 		strings.Repeat("a", 5000),
 	} {
 		for _, path := range []string{"", "/data", "/pdf", "/documents/doc_01h455vb4pex5vsknk084sn02q"} {
@@ -83,14 +85,17 @@ func TestContentType(t *testing.T) {
 		"application/":                      http.StatusUnsupportedMediaType,
 		"\xff":                              http.StatusUnsupportedMediaType,
 	} {
-		a := h.Do(harness.Call{Method: http.MethodPost, Path: "/sessions", Body: harness.ValidBody, Header: "Content-Type: " + contentType})
+		a := h.Do(harness.Call{Method: http.MethodPost, Path: "/sessions", Body: harness.ValidBody,
+			Header: "Content-Type: " + contentType})
 		if a.WantStatus(status); status != http.StatusCreated {
 			a.WantError(status, "unsupported_media_type", "")
 		}
 	}
-	h.Do(harness.Call{Method: http.MethodPost, Path: "/sessions", Body: harness.ValidBody, Header: "Content-Encoding: gzip"}).WantError(415, "unsupported_media_type", "")
+	h.Do(harness.Call{Method: http.MethodPost, Path: "/sessions", Body: harness.ValidBody, Header: "Content-Encoding: gzip"}).
+		WantError(415, "unsupported_media_type", "")
 	h.Do(harness.Call{Method: http.MethodPost, Path: "/sessions"}).WantError(400, "invalid_request", "")
-	h.Do(harness.Call{Method: http.MethodDelete, Path: "/sessions/" + unknownSession, Body: "x", Header: "Content-Type: text/plain"}).WantError(404, "session_not_found", "")
+	h.Do(harness.Call{Method: http.MethodDelete, Path: "/sessions/" + unknownSession, Body: "x",
+		Header: "Content-Type: text/plain"}).WantError(404, "session_not_found", "")
 }
 
 // TestBodySize checks the limit of 64 KiB (D27).
@@ -132,7 +137,8 @@ func TestRequestID(t *testing.T) {
 func TestAPILog(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
-	created := h.Post("/sessions", `{"form_type": "financial_statement", "customer_email": "secret@customer.example", "customer_name": "Private Person"}`).WantStatus(201).Object()
+	created := h.Post("/sessions",
+		`{"form_type": "financial_statement", "customer_email": "secret@customer.example", "customer_name": "Private Person"}`).WantStatus(201).Object()
 	h.Get("/sessions/" + created["id"].(string)).WantStatus(200)
 	h.Get("/sessions?customer_email=secret@customer.example").WantStatus(200)
 	h.Do(harness.Call{Method: http.MethodGet, Path: "/sessions", Key: "candor_test_wrongkey"}).WantStatus(401)
@@ -144,7 +150,8 @@ func TestAPILog(t *testing.T) {
 	}
 	token := created["session_url"].(string)
 	token = token[strings.LastIndex(token, "/")+1:]
-	for _, secret := range []string{"secret@customer", "Private Person", h.Account.TestKey, "wrongkey", token, "customer_email", created["id"].(string)} {
+	for _, secret := range []string{"secret@customer", "Private Person", h.Account.TestKey, "wrongkey", token, "customer_email",
+		created["id"].(string)} {
 		if strings.Contains(logs, secret) {
 			t.Errorf("the log has %q:\n%s", secret, logs)
 		}
@@ -162,7 +169,8 @@ func TestPanic(t *testing.T) {
 	r := h.Request(harness.Call{Method: http.MethodGet, Path: "/sessions"})
 	a := harness.AnswerOf(t, h.Serve(r))
 	a.WantError(http.StatusInternalServerError, "internal_error", "")
-	if strings.Contains(a.Body.String(), "nil pointer") || strings.Contains(a.Body.String(), ".go") || a.Header().Get("X-Request-Id") == "" {
+	if strings.Contains(a.Body.String(), "nil pointer") || strings.Contains(a.Body.String(), ".go") ||
+		a.Header().Get("X-Request-Id") == "" {
 		t.Errorf("answer %s, headers %v", a.Body, a.Header())
 	}
 	if !strings.Contains(h.Logs.String(), "nil pointer") || !strings.Contains(h.Logs.String(), `"status":500`) {
@@ -184,7 +192,8 @@ func TestSecurityHeaders(t *testing.T) {
 					t.Errorf("%s: %s is %q, want %q", path, name, h.Get(name), value)
 				}
 			}
-			if policy := h.Get("Content-Security-Policy"); !strings.Contains(policy, "default-src 'none'") || strings.Contains(policy, "unsafe") {
+			if policy := h.Get("Content-Security-Policy"); !strings.Contains(policy, "default-src 'none'") ||
+				strings.Contains(policy, "unsafe") {
 				t.Errorf("%s: policy %q", path, policy)
 			}
 			if got := h.Get("Strict-Transport-Security") == ""; got != development {
@@ -200,7 +209,8 @@ func TestNoEchoOfInput(t *testing.T) {
 	h := harness.New(t)
 	const marker = "<script>marker</script>"
 	for _, a := range []harness.Answer{
-		h.Post("/sessions", fmt.Sprintf(`{"form_type": %q, "customer_email": %q, "webhook_url": %q, "expires_in_days": 91}`, marker, marker, marker)),
+		h.Post("/sessions", fmt.Sprintf(`{"form_type": %q, "customer_email": %q, "webhook_url": %q, "expires_in_days": 91}`, marker,
+			marker, marker)),
 		h.Get("/sessions?status=%3Cscript%3Emarker%3C/script%3E"),
 		h.Get("/%3Cscript%3Emarker"),
 		h.Get("/sessions/%3Cscript%3Emarker"),
@@ -231,12 +241,14 @@ func TestOverHTTP(t *testing.T) {
 		return response, string(text)
 	}
 	created, text := send(http.MethodPost, "/v1/sessions", strings.NewReader(harness.ValidBody))
-	if created.StatusCode != http.StatusCreated || created.ContentLength != int64(len(text)) || created.Header.Get("Content-Type") != "application/json" {
+	if created.StatusCode != http.StatusCreated || created.ContentLength != int64(len(text)) ||
+		created.Header.Get("Content-Type") != "application/json" {
 		t.Errorf("created: %v %s", created, text)
 	}
 	get, whole := send(http.MethodGet, "/v1/sessions", nil)
 	head, none := send(http.MethodHead, "/v1/sessions", nil)
-	if head.StatusCode != http.StatusOK || none != "" || head.ContentLength != get.ContentLength || get.ContentLength != int64(len(whole)) {
+	if head.StatusCode != http.StatusOK || none != "" || head.ContentLength != get.ContentLength ||
+		get.ContentLength != int64(len(whole)) {
 		t.Errorf("HEAD: %v %q, GET: %v", head, none, get)
 	}
 	chunked := io.MultiReader(strings.NewReader(harness.ValidBody[:20]), strings.NewReader(harness.ValidBody[20:]))

@@ -151,8 +151,9 @@ func newFeedEvent(e *domain.FeedEvent) (feedEvent, error) {
 	}
 	if e.DeliveryID != nil {
 		out.Delivery = &feedDelivery{
-			ID: *e.DeliveryID, URL: *e.URL, State: *e.State, Attempts: *e.Attempts, LastStatusCode: e.LastStatusCode, LastErrorClass: e.LastErrorClass,
-			NextAttemptAt: form.AtOptional(e.NextAttemptAt), FinishedAt: form.AtOptional(e.FinishedAt),
+			ID: *e.DeliveryID, URL: *e.URL, State: *e.State, Attempts: *e.Attempts, LastStatusCode: e.LastStatusCode,
+			LastErrorClass: e.LastErrorClass,
+			NextAttemptAt:  form.AtOptional(e.NextAttemptAt), FinishedAt: form.AtOptional(e.FinishedAt),
 		}
 	}
 	return out, nil

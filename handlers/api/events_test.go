@@ -37,7 +37,8 @@ func TestEvents(t *testing.T) {
 		}
 		h.RecordEvent(session, domain.PDFReadyPayload{SessionID: session.ID, PageCount: i})
 		h.RecordEvent(session, domain.ExpiredPayload{SessionID: session.ID, ProgressPercentage: i})
-		h.OK(second(h.DB.Raw().ExecContext(t.Context(), `DELETE FROM event WHERE type = 'session.expired'`))) // leaves gaps to step over
+		// leaves gaps to step over
+		h.OK(second(h.DB.Raw().ExecContext(t.Context(), `DELETE FROM event WHERE type = 'session.expired'`)))
 	}
 	page := h.Events("?limit=3")
 	if len(page.Data) != 3 || !page.HasMore || page.NextAfter != 5 || *page.OldestSequence != 1 {
@@ -52,10 +53,12 @@ func TestEvents(t *testing.T) {
 		t.Errorf("type without events: %+v", page)
 	}
 	page = h.Events("?session_id=" + loud.ID.String() + "&limit=2")
-	if len(page.Data) != 2 || !page.HasMore || page.NextAfter != 7 || page.Data[0].SessionID != loud.ID.String() || page.Data[0].Delivery.State != "pending" || page.Data[0].Delivery.URL != *loud.WebhookURL {
+	if len(page.Data) != 2 || !page.HasMore || page.NextAfter != 7 || page.Data[0].SessionID != loud.ID.String() ||
+		page.Data[0].Delivery.State != "pending" || page.Data[0].Delivery.URL != *loud.WebhookURL {
 		t.Errorf("one session's: %+v", page)
 	}
-	if page := h.Events("?session_id=" + quiet.ID.String() + "&type=session.pdf_ready"); len(page.Data) != 4 || page.Data[0].Delivery != nil {
+	if page := h.Events("?session_id=" + quiet.ID.String() + "&type=session.pdf_ready"); len(page.Data) != 4 ||
+		page.Data[0].Delivery != nil {
 		t.Errorf("without a webhook URL: %+v", page)
 	}
 	for _, query := range []string{"?session_id=" + live.ID.String(), "?after=14", "?session_id=" + unknownSession} {
@@ -98,7 +101,8 @@ func TestFeedIsTheWebhook(t *testing.T) {
 			Data      json.RawMessage
 		}
 		h.OK(json.Unmarshal(stored[i].Body, &webhook))
-		if got.Event != webhook.Event || got.SessionID != webhook.SessionID || got.Sequence != webhook.Sequence || got.Timestamp != webhook.Timestamp || !bytes.Equal(got.Data, webhook.Data) {
+		if got.Event != webhook.Event || got.SessionID != webhook.SessionID || got.Sequence != webhook.Sequence ||
+			got.Timestamp != webhook.Timestamp || !bytes.Equal(got.Data, webhook.Data) {
 			t.Errorf("event %d of the feed is %+v,\nits webhook %s", i, got, stored[i].Body)
 		}
 	}
@@ -166,7 +170,8 @@ func TestFeedMissesNothing(t *testing.T) {
 				want = kept / 2
 			}
 			if len(seen) != want || !slices.IsSorted(seen) || len(slices.Compact(slices.Clone(seen))) != want || after != kept {
-				t.Errorf("poll with %q: %d events up to %d in %d polls, want %d up to %d: %v", filter, len(seen), after, polls, want, kept, seen)
+				t.Errorf("poll with %q: %d events up to %d in %d polls, want %d up to %d: %v", filter, len(seen), after, polls, want,
+					kept, seen)
 			}
 			if filter == "" && len(seen) == kept && seen[0]+int64(kept)-1 != seen[kept-1] {
 				t.Errorf("the numbers have gaps: %v", seen)
@@ -187,7 +192,8 @@ func TestFeedTellsWhatIsGone(t *testing.T) {
 	}
 	h.Clock.Advance(domain.EventRetention)
 	h.RecordEvent(session, domain.AccessedPayload{SessionID: session.ID})
-	if n, err := h.DB.DeleteEvents(t.Context(), h.Clock.Now().Add(-domain.EventRetention).Add(time.Second), 100); n != 3 || err != nil {
+	if n, err := h.DB.DeleteEvents(t.Context(), h.Clock.Now().Add(-domain.EventRetention).Add(time.Second), 100); n != 3 ||
+		err != nil {
 		t.Fatalf("deleted %d, %v", n, err)
 	}
 	if page := h.Events("?after=1"); *page.OldestSequence != 4 || len(page.Data) != 1 || page.Data[0].Sequence != 4 {

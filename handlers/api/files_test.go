@@ -31,10 +31,12 @@ func TestPDF(t *testing.T) {
 	content := bytes.Repeat([]byte("%PDF-1.7 \x00\xff"), 5000)
 	h.StorePDF(session.ID, content)
 	name := `filename="financial_statement_` + session.ID.String() + `.pdf"`
-	for query, want := range map[string]string{"": "inline; " + name, "?download=false": "inline; " + name, "?download=true": "attachment; " + name} {
+	for query, want := range map[string]string{"": "inline; " + name, "?download=false": "inline; " + name,
+		"?download=true": "attachment; " + name} {
 		a := h.Get(path + query).WantStatus(http.StatusOK)
 		h := a.Header()
-		if !bytes.Equal(a.Body.Bytes(), content) || h.Get("Content-Type") != "application/pdf" || h.Get("Content-Length") != fmt.Sprint(len(content)) || h.Get("Content-Disposition") != want {
+		if !bytes.Equal(a.Body.Bytes(), content) || h.Get("Content-Type") != "application/pdf" ||
+			h.Get("Content-Length") != fmt.Sprint(len(content)) || h.Get("Content-Disposition") != want {
 			t.Errorf("%s: %d bytes, headers %v", query, a.Body.Len(), h)
 		}
 	}
@@ -66,7 +68,8 @@ func TestDataAreTheBytesOfTheDigest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if body := h.Get("/sessions/" + session.ID.String() + "/data").Body.Bytes(); !bytes.Contains(body, append([]byte(`"data":`), signed...)) {
+	if body := h.Get("/sessions/" + session.ID.String() + "/data").Body.Bytes(); !bytes.Contains(body,
+		append([]byte(`"data":`), signed...)) {
 		t.Errorf("the answer doesn't have the bytes that the PDF's digest is of:\n%s\n%s", body, signed)
 	}
 }
@@ -100,11 +103,13 @@ func TestDocuments(t *testing.T) {
 		path = "/sessions/" + session.ID.String() + "/documents/" + document["id"].(string)
 		a := h.Get(path).WantStatus(http.StatusOK)
 		sum := sha256.Sum256(a.Body.Bytes())
-		if !bytes.Equal(a.Body.Bytes(), contents[name]) || document["sha256"] != hex.EncodeToString(sum[:]) || document["size_bytes"] != float64(a.Body.Len()) {
+		if !bytes.Equal(a.Body.Bytes(), contents[name]) || document["sha256"] != hex.EncodeToString(sum[:]) ||
+			document["size_bytes"] != float64(a.Body.Len()) {
 			t.Errorf("%s: %q, document %v", name, a.Body, document)
 		}
 		h := a.Header()
-		if h.Get("Content-Type") != "application/pdf" || h.Get("Content-Length") != fmt.Sprint(a.Body.Len()) || h.Get("Content-Disposition") != names[name] {
+		if h.Get("Content-Type") != "application/pdf" || h.Get("Content-Length") != fmt.Sprint(a.Body.Len()) ||
+			h.Get("Content-Disposition") != names[name] {
 			t.Errorf("%s: headers %v", name, h)
 		}
 		if !strings.Contains(h.Get("Content-Security-Policy"), "sandbox") || h.Get("X-Content-Type-Options") != "nosniff" {
@@ -128,7 +133,8 @@ func TestDocumentTypes(t *testing.T) {
 	session := h.NewSession(h.TestScope(), domain.NewSession{})
 	h.Open(session.ID)
 	heic := []byte("\x00\x00\x00\x18ftypheic\x00\x00\x00\x00<script>")
-	h.OK(h.Service.Forms.AddDocument(h.Context(), session, forms.Upload{Category: "other", FileName: "page.html", Content: bytes.NewReader(heic)}))
+	h.OK(h.Service.Forms.AddDocument(h.Context(), session, forms.Upload{Category: "other", FileName: "page.html",
+		Content: bytes.NewReader(heic)}))
 	h.Complete(session.ID)
 	data := h.Get("/sessions/" + session.ID.String() + "/data").Object()["data"].(map[string]any)
 	document := data["documents"].([]any)[0].(map[string]any)

@@ -20,7 +20,8 @@ import (
 
 // idempotent makes an endpoint of a function that takes an idempotency key
 // (D31), nil if the request has none. respond makes the response to its result.
-func idempotent[Req, Of, Resp any](s *Server, o operation, respond func(context.Context, Of) *Resp, do func(context.Context, *idempotency.Key[Of], *Req) (Of, error)) Endpoint {
+func idempotent[Req, Of, Resp any](s *Server, o operation, respond func(context.Context, Of) *Resp,
+	do func(context.Context, *idempotency.Key[Of], *Req) (Of, error)) Endpoint {
 	fields := fieldsOf(reflect.TypeFor[Req]())
 	return Endpoint{o, reflect.TypeFor[Req](), reflect.TypeFor[Resp](), func(c echo.Context) error {
 		body, err := readBody(c)
@@ -70,7 +71,8 @@ const maxPath = 255
 
 // newKey returns the request's idempotency key, nil if it has none. The answer to
 // a result has the status; fail makes that to a failure, nil if it isn't kept.
-func newKey[Of, Resp any](r *http.Request, body []byte, status int, respond func(context.Context, Of) *Resp, fail func(error) (*idempotency.Answer, error)) (*idempotency.Key[Of], error) {
+func newKey[Of, Resp any](r *http.Request, body []byte, status int, respond func(context.Context, Of) *Resp,
+	fail func(error) (*idempotency.Answer, error)) (*idempotency.Key[Of], error) {
 	values := r.Header.Values(headerIdempotencyKey)
 	if len(values) == 0 {
 		return nil, nil
@@ -80,13 +82,15 @@ func newKey[Of, Resp any](r *http.Request, body []byte, status int, respond func
 		valid = valid && c >= ' ' && c <= '~'
 	}
 	if !valid {
-		return nil, domain.FieldError(domain.CodeInvalidRequest, headerIdempotencyKey, "Idempotency-Key must be given once, with 1 to 255 printable ASCII characters.")
+		return nil, domain.FieldError(domain.CodeInvalidRequest, headerIdempotencyKey,
+			"Idempotency-Key must be given once, with 1 to 255 printable ASCII characters.")
 	}
 	path := r.URL.EscapedPath()
 	if len(path) > maxPath {
 		path = fmt.Sprintf("%x", sha256.Sum256([]byte(path)))
 	}
-	return &idempotency.Key[Of]{Path: path, Text: values[0], Body: body, Encode: func(result Of, failure error) (*idempotency.Answer, error) {
+	return &idempotency.Key[Of]{Path: path, Text: values[0], Body: body, Encode: func(result Of,
+		failure error) (*idempotency.Answer, error) {
 		if failure != nil {
 			return fail(failure)
 		}

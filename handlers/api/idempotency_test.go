@@ -30,7 +30,8 @@ func replays(a harness.Answer, first harness.Answer) {
 		a.TB.Errorf("replayed %d %s,\nwant %d %s", a.Code, a.Body, first.Code, first.Body)
 	}
 	if a.Header().Get("Idempotency-Replayed") != "true" || first.Header().Get("Idempotency-Replayed") != "" {
-		a.TB.Errorf("Idempotency-Replayed: %q, first %q", a.Header().Get("Idempotency-Replayed"), first.Header().Get("Idempotency-Replayed"))
+		a.TB.Errorf("Idempotency-Replayed: %q, first %q", a.Header().Get("Idempotency-Replayed"),
+			first.Header().Get("Idempotency-Replayed"))
 	}
 	if a.Header().Get("X-Request-Id") == first.Header().Get("X-Request-Id") {
 		a.TB.Error("a replay has the first request's id")
@@ -77,7 +78,8 @@ func TestIdempotencyScope(t *testing.T) {
 	first := h.Do(create).WantStatus(http.StatusCreated)
 	for _, key := range []string{h.Account.LiveKey, other.TestKey, other.LiveKey} {
 		create.Key = key
-		if a := h.Do(create).WantStatus(http.StatusCreated); a.Header().Get("Idempotency-Replayed") != "" || bytes.Equal(a.Body.Bytes(), first.Body.Bytes()) {
+		if a := h.Do(create).WantStatus(http.StatusCreated); a.Header().Get("Idempotency-Replayed") != "" ||
+			bytes.Equal(a.Body.Bytes(), first.Body.Bytes()) {
 			t.Errorf("another scope gets the answer: %s", a.Body)
 		}
 	}
@@ -92,7 +94,8 @@ func TestIdempotentRefusals(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	for key, body := range map[string]string{
-		"malformed": "{", "missing": "{}", "type": with(`"customer_name": 1`), "rule": with(`"expires_in_days": 91`), "email": `{"form_type": "financial_statement", "customer_email": "x"}`,
+		"malformed": "{", "missing": "{}", "type": with(`"customer_name": 1`), "rule": with(`"expires_in_days": 91`),
+		"email": `{"form_type": "financial_statement", "customer_email": "x"}`,
 	} {
 		first := h.PostOnce(key, body)
 		if first.Code != http.StatusBadRequest && first.Code != http.StatusUnprocessableEntity {
@@ -105,7 +108,8 @@ func TestIdempotentRefusals(t *testing.T) {
 		t.Errorf("%d sessions, want none", n)
 	}
 
-	create := harness.Call{Method: http.MethodPost, Path: "/sessions", Body: harness.ValidBody, Key: h.Account.LiveKey, Header: "Idempotency-Key: forbidden"}
+	create := harness.Call{Method: http.MethodPost, Path: "/sessions", Body: harness.ValidBody, Key: h.Account.LiveKey,
+		Header: "Idempotency-Key: forbidden"}
 	_, err := h.DB.Raw().ExecContext(h.Context(), `UPDATE subscription SET status = 'cancelled', effective_at = started_at`)
 	h.OK(err)
 	h.Do(create).WantError(http.StatusForbidden, "forbidden", "")
@@ -113,7 +117,8 @@ func TestIdempotentRefusals(t *testing.T) {
 	h.OK(err)
 	h.Do(create).WantStatus(http.StatusCreated)
 
-	_, readOnly, err := h.Service.Keys.Create(h.Context(), h.TestScope(), harness.Operator, keys.Params{Name: "Read", Permissions: domain.Permissions{domain.SessionsRead}})
+	_, readOnly, err := h.Service.Keys.Create(h.Context(), h.TestScope(), harness.Operator,
+		keys.Params{Name: "Read", Permissions: domain.Permissions{domain.SessionsRead}})
 	h.OK(err)
 	create.Key, create.Header = readOnly, "Idempotency-Key: permission"
 	h.Do(create).WantError(http.StatusForbidden, "forbidden", "")
@@ -134,7 +139,8 @@ func TestIdempotencyKeyForm(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	for name, values := range map[string][]string{
-		"empty": {""}, "256": {strings.Repeat("k", 256)}, "control": {"a\x01b"}, "tab": {"a\tb"}, "DEL": {"a\x7f"}, "not ASCII": {"clé"}, "not UTF-8": {"\xff"}, "emoji": {"😀"}, "two": {"a", "b"},
+		"empty": {""}, "256": {strings.Repeat("k", 256)}, "control": {"a\x01b"}, "tab": {"a\tb"}, "DEL": {"a\x7f"},
+		"not ASCII": {"clé"}, "not UTF-8": {"\xff"}, "emoji": {"😀"}, "two": {"a", "b"},
 	} {
 		r := h.Request(harness.Call{Method: http.MethodPost, Path: "/sessions", Body: harness.ValidBody})
 		r.Header["Idempotency-Key"] = values
@@ -162,7 +168,8 @@ func TestIdempotencyOfOddPaths(t *testing.T) {
 	h := harness.New(t)
 	for _, id := range []string{"%00", "%ff", "%ED%A0%80"} {
 		send := func(body string) harness.Answer {
-			return h.Do(harness.Call{Method: http.MethodPost, Path: "/test/sessions/" + id + "/advance", Body: body, Header: "Idempotency-Key: k"})
+			return h.Do(harness.Call{Method: http.MethodPost, Path: "/test/sessions/" + id + "/advance", Body: body,
+				Header: "Idempotency-Key: k"})
 		}
 		first := send(`{}`).WantError(http.StatusBadRequest, "invalid_request", "to")
 		replays(send(`{}`), first)
@@ -195,7 +202,8 @@ func TestMissingSessionIsReplayed(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	send := func() harness.Answer {
-		return h.Do(harness.Call{Method: http.MethodPost, Path: "/test/sessions/" + unknownSession + "/advance", Body: `{"to": "completed"}`, Header: "Idempotency-Key: k"})
+		return h.Do(harness.Call{Method: http.MethodPost, Path: "/test/sessions/" + unknownSession + "/advance",
+			Body: `{"to": "completed"}`, Header: "Idempotency-Key: k"})
 	}
 	first := send().WantError(http.StatusNotFound, "session_not_found", "")
 	replays(send(), first)

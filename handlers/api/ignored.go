@@ -66,7 +66,8 @@ func noteUnknown[V any](c echo.Context, members map[string]V, fields []requestFi
 		return told, nil
 	case "1":
 	default:
-		return told, form.Errors{{Field: headerStrict, Message: headerStrict + " must be 1. Leave the header out if unknown names are to be ignored."}}
+		return told, form.Errors{{Field: headerStrict, Message: headerStrict +
+			" must be 1. Leave the header out if unknown names are to be ignored."}}
 	}
 	if others {
 		told = append(told, unknownName{Name: untold})
@@ -205,7 +206,8 @@ var memberNames = sync.OnceValue(func() (out []string) {
 		walk(s.Items)
 	}
 	walk(statement.PrefillSchema())
-	for _, request := range []reflect.Type{reflect.TypeFor[createSessionRequest](), reflect.TypeFor[advanceSessionRequest](), reflect.TypeFor[createTestEventRequest]()} {
+	for _, request := range []reflect.Type{reflect.TypeFor[createSessionRequest](), reflect.TypeFor[advanceSessionRequest](),
+		reflect.TypeFor[createTestEventRequest]()} {
 		for _, f := range fieldsOf(request).body {
 			out = append(out, f.name)
 		}

@@ -54,7 +54,8 @@ func TestRateLimit(t *testing.T) {
 	h.OK(err)
 	keys := []string{h.Account.TestKey, second} // both take from the account's one bucket
 	for i := 1; i <= 200; i++ {
-		a := h.Do(harness.Call{Method: http.MethodGet, Path: "/sessions/" + unknownSession, Key: keys[i%2]}).WantStatus(http.StatusNotFound)
+		a := h.Do(harness.Call{Method: http.MethodGet, Path: "/sessions/" + unknownSession, Key: keys[i%2]}).
+			WantStatus(http.StatusNotFound)
 		left := 200 - i
 		limits(a, max(left-100, 0), harness.StartTime.Add(time.Duration(i)*600*time.Millisecond))
 	}
@@ -63,8 +64,10 @@ func TestRateLimit(t *testing.T) {
 	if a.Header().Get("Retry-After") != "1" {
 		t.Errorf("Retry-After: %q, want 1", a.Header().Get("Retry-After"))
 	}
-	limits(h.Do(harness.Call{Method: http.MethodGet, Path: "/sessions", Key: h.Account.LiveKey}).WantStatus(http.StatusOK), 99, harness.StartTime.Add(600*time.Millisecond))
-	limits(h.Do(harness.Call{Method: http.MethodGet, Path: "/sessions", Key: harness.NoKey}).WantStatus(http.StatusUnauthorized), 99, harness.StartTime.Add(600*time.Millisecond))
+	limits(h.Do(harness.Call{Method: http.MethodGet, Path: "/sessions", Key: h.Account.LiveKey}).WantStatus(http.StatusOK), 99,
+		harness.StartTime.Add(600*time.Millisecond))
+	limits(h.Do(harness.Call{Method: http.MethodGet, Path: "/sessions", Key: harness.NoKey}).WantStatus(http.StatusUnauthorized),
+		99, harness.StartTime.Add(600*time.Millisecond))
 
 	h.Clock.Advance(600 * time.Millisecond)
 	limits(h.Get("/sessions").WantStatus(http.StatusOK), 0, harness.StartTime.Add(2*time.Minute+600*time.Millisecond))
@@ -128,7 +131,8 @@ func TestForwardedAddress(t *testing.T) {
 			h := harness.New(t, standardLimit(t), func(c *handlers.Config) { c.TrustedProxies = test.trusted })
 			var last harness.Answer
 			for i := range 201 {
-				r := h.Request(harness.Call{Method: http.MethodGet, Path: "/sessions", Key: harness.NoKey, Header: "X-Forwarded-For: 203.0.113." + strconv.Itoa(i)})
+				r := h.Request(harness.Call{Method: http.MethodGet, Path: "/sessions", Key: harness.NoKey,
+					Header: "X-Forwarded-For: 203.0.113." + strconv.Itoa(i)})
 				last = harness.AnswerOf(t, h.Serve(r))
 			}
 			if got := last.Code == http.StatusTooManyRequests; got != test.refused {
@@ -223,7 +227,9 @@ func (unobserved) CountedAlone()     {}
 // Redis.
 func BenchmarkRateLimit(b *testing.B) {
 	endless := ratelimit.Config{PerMinute: 1_000_000_000, Burst: 1_000_000_000, Keys: 1000}
-	redis, err := ratelimit.Dial(redistest.Start(b).URL, func(key string) string { return key }, unobserved{}, slog.New(slog.DiscardHandler))
+	redis, err := ratelimit.Dial(redistest.Start(b).URL, func(key string) string {
+		return key
+	}, unobserved{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -58,8 +58,10 @@ func populate(h *harness.Harness, seed uint64, count int) []record {
 		h.Clock.Set(created)
 		days := 1 + random.IntN(12)
 		r := record{
-			stored: domain.Statuses[random.IntN(5)], created: created, expires: created.Add(time.Duration(days) * 24 * time.Hour), livemode: random.IntN(4) == 0,
-			reference: []string{"", "R1", "R2"}[random.IntN(3)], email: []string{"jo@customer.example", "Zoë@customer.example", "JO@customer.example"}[random.IntN(3)],
+			stored: domain.Statuses[random.IntN(5)], created: created, expires: created.Add(time.Duration(days) * 24 * time.Hour),
+			livemode:  random.IntN(4) == 0,
+			reference: []string{"", "R1", "R2"}[random.IntN(3)], email: []string{"jo@customer.example", "Zoë@customer.example",
+				"JO@customer.example"}[random.IntN(3)],
 		}
 		scope := domain.Scope{AccountID: h.Account.AccountID, Livemode: r.livemode}
 		session := h.NewSession(scope, domain.NewSession{CustomerEmail: r.email, ReferenceID: r.reference, ExpiresInDays: &days})
@@ -69,7 +71,8 @@ func populate(h *harness.Harness, seed uint64, count int) []record {
 			r.completed = created.Add(time.Duration(random.IntN(3*24*3600*1000)) * time.Millisecond)
 			completed = &r.completed
 		}
-		_, err := h.DB.Raw().ExecContext(h.Context(), `UPDATE session SET status = $2, completed_at = $3 WHERE id = $1`, r.id, r.stored, completed)
+		_, err := h.DB.Raw().ExecContext(h.Context(), `UPDATE session SET status = $2, completed_at = $3 WHERE id = $1`, r.id,
+			r.stored, completed)
 		h.OK(err)
 		out = append(out, r)
 	}
@@ -91,7 +94,8 @@ type listQuery struct {
 
 func (q listQuery) values() url.Values {
 	out := url.Values{}
-	for name, value := range map[string]string{"status": q.status, "reference_id": q.reference, "customer_email": q.email, "created_after": q.after, "created_before": q.before} {
+	for name, value := range map[string]string{"status": q.status, "reference_id": q.reference, "customer_email": q.email,
+		"created_after": q.after, "created_before": q.before} {
 		if value != "" {
 			out.Set(name, value)
 		}
@@ -186,7 +190,8 @@ func compareList(h *harness.Harness, t *testing.T, q listQuery, all []record, pa
 	}
 	pages := (total + perPage - 1) / perPage
 	p := list["pagination"].(map[string]any)
-	if p["page"] != float64(page) || p["per_page"] != float64(perPage) || p["total"] != float64(total) || p["total_pages"] != float64(pages) {
+	if p["page"] != float64(page) || p["per_page"] != float64(perPage) || p["total"] != float64(total) ||
+		p["total_pages"] != float64(pages) {
 		t.Errorf("%+v: pagination %v, want total %d on %d pages", q, p, total, pages)
 	}
 }
@@ -196,7 +201,8 @@ func TestListItems(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	empty := h.Get("/sessions").WantStatus(http.StatusOK)
-	if !strings.Contains(empty.Body.String(), `"data":[]`) || !strings.Contains(empty.Body.String(), `{"page":1,"per_page":20,"total":0,"total_pages":0}`) {
+	if !strings.Contains(empty.Body.String(), `"data":[]`) || !strings.Contains(empty.Body.String(),
+		`{"page":1,"per_page":20,"total":0,"total_pages":0}`) {
 		t.Errorf("an empty list is %s", empty.Body)
 	}
 	for range 21 {
@@ -207,16 +213,23 @@ func TestListItems(t *testing.T) {
 	if len(data) != 20 || list["pagination"].(map[string]any)["total"] != 21.0 {
 		t.Fatalf("%d items, pagination %v", len(data), list["pagination"])
 	}
-	want := []string{"completed_at", "created_at", "customer_email", "customer_name", "form_type", "id", "livemode", "reference_id", "status"}
+	want := []string{"completed_at", "created_at", "customer_email", "customer_name", "form_type", "id", "livemode",
+		"reference_id", "status"}
 	if got := keysOf(data[0].(map[string]any)); !slices.Equal(got, want) {
 		t.Errorf("an item has %q, want %q", got, want)
 	}
 	for path, items := range map[string]int{
-		"?page=2": 1, "?page=3": 0, "?page=1000000000&per_page=100": 0, "?per_page=100": 21, "?per_page=1&page=21": 1, "?page=1&unknown=x&PAGE=9": 20,
-		"?customer_email=jo%40CUSTOMER.EXAMPLE": 20, "?customer_email=jo": 0, "?customer_email=%20jo@customer.example%E2%80%8B": 20, "?reference_id=r": 0, "?reference_id=%20R": 20,
-		"?created_after=2026-11-20T03:04:05.678Z": 0, "?created_after=2026-11-20T03:04:05.677999Z": 20, "?created_before=2026-11-20T03:04:05.678Z": 0,
-		"?created_before=2026-11-20T03:04:05.678001Z": 20, "?created_after=0001-01-01T00:00:00Z": 20, "?created_before=9998-12-31T23:59:59Z": 20,
-		"?created_after=9998-12-31T23:59:59Z": 0, "?created_before=9999-12-31T23:59:59.999Z": 20, "?created_before=9999-12-31T23:59:59-10:00": 20, "?created_after=9999-12-31T23:59:59Z": 0, "?created_before=0001-01-01T00:00:00Z": 0,
+		"?page=2": 1, "?page=3": 0, "?page=1000000000&per_page=100": 0, "?per_page=100": 21, "?per_page=1&page=21": 1,
+		"?page=1&unknown=x&PAGE=9":              20,
+		"?customer_email=jo%40CUSTOMER.EXAMPLE": 20, "?customer_email=jo": 0, "?customer_email=%20jo@customer.example%E2%80%8B": 20,
+		"?reference_id=r": 0, "?reference_id=%20R": 20,
+		"?created_after=2026-11-20T03:04:05.678Z": 0, "?created_after=2026-11-20T03:04:05.677999Z": 20,
+		"?created_before=2026-11-20T03:04:05.678Z":    0,
+		"?created_before=2026-11-20T03:04:05.678001Z": 20, "?created_after=0001-01-01T00:00:00Z": 20,
+		"?created_before=9998-12-31T23:59:59Z": 20,
+		"?created_after=9998-12-31T23:59:59Z":  0, "?created_before=9999-12-31T23:59:59.999Z": 20,
+		"?created_before=9999-12-31T23:59:59-10:00": 20, "?created_after=9999-12-31T23:59:59Z": 0,
+		"?created_before=0001-01-01T00:00:00Z":                                    0,
 		"?created_after=2027-01-01T00:00:00Z&created_before=2027-01-01T00:00:00Z": 0,
 	} {
 		list := h.Get("/sessions" + path).WantStatus(http.StatusOK).Object()
@@ -234,12 +247,14 @@ func TestBadListParameters(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	for field, values := range map[string][]string{
-		"page":           {"0", "-1", "1.5", "1e1", "x", "", "%201", "%2B1", "0x1", "1_0", "9223372036854775808", "1000000001", "%00", "%ff", "1&page=2", "٣"},
+		"page": {"0", "-1", "1.5", "1e1", "x", "", "%201", "%2B1", "0x1", "1_0", "9223372036854775808", "1000000001", "%00",
+			"%ff", "1&page=2", "٣"},
 		"per_page":       {"0", "-1", "101", "x", "", "9999999999999999999999"},
 		"status":         {"open", "", "PENDING", "pending,expired", "%00", "%ff", "pending&status=expired"},
 		"reference_id":   {"", "%00", "a%00b", "%ff", "%0A", "%20", "%C2%85", "a&reference_id=b"},
 		"customer_email": {"", "%00", "%ff%fe", "a%0D%0Ab", "%20", "%E2%80%8B"},
-		"created_after":  {"", "x", "2026-11-20", "2026-11-20T03:04:05", "2026-13-01T00:00:00Z", "2026-02-30T00:00:00Z", "1763607845", "0000-01-01T00:00:00Z", "0001-01-01T00:00:00%2B10:00", "2026-11-20T03:04:05+10:00", "%00", "%ff"},
+		"created_after": {"", "x", "2026-11-20", "2026-11-20T03:04:05", "2026-13-01T00:00:00Z", "2026-02-30T00:00:00Z", "1763607845",
+			"0000-01-01T00:00:00Z", "0001-01-01T00:00:00%2B10:00", "2026-11-20T03:04:05+10:00", "%00", "%ff"},
 		"created_before": {"", "yesterday", "2026-11-20T25:00:00Z", "20261120T030405Z", "-2026-11-20T03:04:05Z", "%F0%9F%98%80"},
 	} {
 		for _, value := range values {

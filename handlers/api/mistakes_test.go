@@ -31,13 +31,15 @@ func TestTypicalMistakes(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	var got bytes.Buffer
-	got.WriteString("# What the API answers to typical mistakes\n\nWritten by `go test ./handlers/api -run TestTypicalMistakes -update`; read each answer aloud before you commit it.\n")
+	got.WriteString(
+		"# What the API answers to typical mistakes\n\nWritten by `go test ./handlers/api -run TestTypicalMistakes -update`; read each answer aloud before you commit it.\n")
 	mistakes := typicalMistakes(h)
 	for _, m := range mistakes {
 		answer := m.send(h)
 		fmt.Fprintf(&got, "\n## %s\n`%s`", m.name, random.ReplaceAllString(m.request, "${1}…"))
 		if m.body != "" {
-			fmt.Fprintf(&got, " `%s`", strings.NewReplacer("\n", "↵", "\x00", "␀", "\ufeff", "(BOM)").Replace(strings.ToValidUTF8(m.body, "�")))
+			fmt.Fprintf(&got, " `%s`", strings.NewReplacer("\n", "↵", "\x00", "␀", "\ufeff",
+				"(BOM)").Replace(strings.ToValidUTF8(m.body, "�")))
 		}
 		fmt.Fprintf(&got, "\n: %d", answer.Code)
 		if answer.Code >= http.StatusBadRequest {
@@ -84,7 +86,8 @@ func (m typicalMistake) send(h *harness.Harness) harness.Answer {
 func typicalMistakes(h *harness.Harness) []typicalMistake {
 	key := func(value string) map[string]string { return map[string]string{"Authorization": value} }
 	_, elsewhere := domain.NewAPIKey(h.TestScope(), "of another server", harness.StartTime)
-	live := h.Do(harness.Call{Method: http.MethodPost, Path: "/sessions", Key: h.Account.LiveKey, Body: harness.ValidBody}).WantStatus(http.StatusCreated).Object()["id"].(string)
+	live := h.Do(harness.Call{Method: http.MethodPost, Path: "/sessions", Key: h.Account.LiveKey, Body: harness.ValidBody}).
+		WantStatus(http.StatusCreated).Object()["id"].(string)
 	open := newSessionID(h, harness.ValidBody)
 	cancelled := newSessionID(h, harness.ValidBody)
 	h.Do(harness.Call{Method: http.MethodDelete, Path: "/sessions/" + cancelled}).WantStatus(http.StatusOK)
@@ -109,7 +112,8 @@ func typicalMistakes(h *harness.Harness) []typicalMistake {
 		{"A variable that the shell left", list, "", key("Bearer $CANDOR_KEY")},
 
 		{"From a page in a browser", list, "", page},
-		{"The browser asks before it sends", "OPTIONS /v1/sessions", "", map[string]string{"Authorization": "", "Origin": "https://lender.example", "Sec-Fetch-Site": "cross-site", "Access-Control-Request-Method": "POST"}},
+		{"The browser asks before it sends", "OPTIONS /v1/sessions", "", map[string]string{"Authorization": "",
+			"Origin": "https://lender.example", "Sec-Fetch-Site": "cross-site", "Access-Control-Request-Method": "POST"}},
 
 		{"Without /v1", "GET /sessions", "", nil},
 		{"Another version", "GET /v2/sessions", "", nil},
@@ -138,7 +142,8 @@ func typicalMistakes(h *harness.Harness) []typicalMistake {
 
 		{"No body", create, " ", nil},
 		{"No Content-Type", create, harness.ValidBody, map[string]string{"Content-Type": ""}},
-		{"A form's Content-Type", create, "form_type=financial_statement", map[string]string{"Content-Type": "application/x-www-form-urlencoded"}},
+		{"A form's Content-Type", create, "form_type=financial_statement",
+			map[string]string{"Content-Type": "application/x-www-form-urlencoded"}},
 		{"A form as JSON", create, "form_type=financial_statement&customer_email=jo@customer.example", nil},
 		{"A byte order mark", create, "\ufeff" + harness.ValidBody, nil},
 		{"UTF-16", create, "\xff\xfe{\x00}\x00", nil},
@@ -147,9 +152,13 @@ func typicalMistakes(h *harness.Harness) []typicalMistake {
 		{"Curly quotes", create, "{“form_type”: “financial_statement”}", nil},
 		{"Names without quotes", create, "{form_type: \"financial_statement\"}", nil},
 		{"A comma at the end", create, "{\n  \"form_type\": \"financial_statement\",\n}", nil},
-		{"A member twice", create, `{"form_type": "financial_statement", "customer_email": "a@customer.example", "customer_\u0065mail": "b@customer.example"}`, nil},
-		{"A member twice within another", create, `{"form_type": "financial_statement", "customer_email": "a@customer.example", "prefill": {"income": {"salary_wages": 1, "salary_wages": 2}}}`, nil},
-		{"A comma missing", create, "{\n  \"form_type\": \"financial_statement\"\n  \"customer_email\": \"jo@customer.example\"\n}", nil},
+		{"A member twice", create,
+			`{"form_type": "financial_statement", "customer_email": "a@customer.example", "customer_\u0065mail": "b@customer.example"}`,
+			nil},
+		{"A member twice within another", create,
+			`{"form_type": "financial_statement", "customer_email": "a@customer.example", "prefill": {"income": {"salary_wages": 1, "salary_wages": 2}}}`, nil},
+		{"A comma missing", create, "{\n  \"form_type\": \"financial_statement\"\n  \"customer_email\": \"jo@customer.example\"\n}",
+			nil},
 		{"Cut off", create, `{"form_type": "financial_sta`, nil},
 		{"A comment", create, "{\n  // the form\n  \"form_type\": \"financial_statement\"\n}", nil},
 		{"Python's words", create, `{"form_type": None}`, nil},
@@ -190,7 +199,8 @@ func typicalMistakes(h *harness.Harness) []typicalMistake {
 		{"Events after the last one", "GET /v1/events?after=1000", "", nil},
 		{"The data too early", "GET /v1/sessions/" + open + "/data", "", nil},
 		{"The PDF of a cancelled session", "GET /v1/sessions/" + cancelled + "/pdf", "", nil},
-		{"A strict request with fields that aren’t there", create, with(`"customerName": "Jo", "colour": "red", "Jo Citizen": 1`), strictly},
+		{"A strict request with fields that aren’t there", create, with(`"customerName": "Jo", "colour": "red", "Jo Citizen": 1`),
+			strictly},
 		{"A strict request with parameters that aren’t there", list + "?limit=5&state=open&Jo%20Citizen", "", strictly},
 		{"Strict in other words", list, "", map[string]string{"Candor-Strict": "yes"}},
 	}

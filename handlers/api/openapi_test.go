@@ -36,8 +36,9 @@ func TestMismatch(t *testing.T) {
 		"error without code":   {"/billing/usage", `{"error":{"message":"x"}}`, "", 400},
 		"a wrong type":         {"/sessions", `{"data":[],"pagination":{"page":"1","per_page":20,"total":0,"total_pages":0}}`, "", 200},
 		"null for an array":    {"/sessions", `{"data":null,"pagination":{"page":1,"per_page":20,"total":0,"total_pages":0}}`, "", 200},
-		"no limit header":      {"/sessions", `{"data":[],"pagination":{"page":1,"per_page":20,"total":0,"total_pages":0}}`, "X-RateLimit-Limit", 200},
-		"no fault":             {"/sessions", `{"data":[],"pagination":{"page":1,"per_page":20,"total":0,"total_pages":0}}`, "", 200},
+		"no limit header": {"/sessions", `{"data":[],"pagination":{"page":1,"per_page":20,"total":0,"total_pages":0}}`,
+			"X-RateLimit-Limit", 200},
+		"no fault": {"/sessions", `{"data":[],"pagination":{"page":1,"per_page":20,"total":0,"total_pages":0}}`, "", 200},
 	} {
 		r := h.Request(harness.Call{Method: http.MethodGet, Path: test.path})
 		path, item, operation := harness.FindOperation(doc, r)
@@ -62,7 +63,8 @@ func TestWebhookSchemas(t *testing.T) {
 	session := h.NewSession(h.TestScope(), domain.NewSession{ReferenceID: "R1"})
 	h.Complete(session.ID)
 	var events []domain.Event
-	h.OK(h.DB.Raw().SelectContext(h.Context(), &events, `SELECT id, account_id, livemode, session_id, type, body, created_at FROM event`))
+	h.OK(h.DB.Raw().SelectContext(h.Context(), &events,
+		`SELECT id, account_id, livemode, session_id, type, body, created_at FROM event`))
 	for _, info := range domain.EventTable {
 		event, err := domain.NewEvent(h.TestScope(), info.Example.SessionID, 1, info.Example.Data, harness.StartTime)
 		h.OK(err)
@@ -174,7 +176,8 @@ func TestDocumentIsCached(t *testing.T) {
 		t.Errorf("compressed, it is another document: %v", packed.Header())
 	}
 	for _, a := range []harness.Answer{plain, packed} {
-		again := get("If-None-Match", a.Header().Get("ETag"), "Accept-Encoding", a.Header().Get("Content-Encoding")).WantStatus(http.StatusNotModified)
+		again := get("If-None-Match", a.Header().Get("ETag"), "Accept-Encoding", a.Header().Get("Content-Encoding")).
+			WantStatus(http.StatusNotModified)
 		if again.Body.Len() > 0 {
 			t.Errorf("%d bytes with 304", again.Body.Len())
 		}
@@ -213,7 +216,8 @@ func describedAll(t *testing.T, at string, schema *openapi3.Schema) {
 	t.Helper()
 	for name, property := range schema.Properties {
 		at := at + "." + name
-		if property.Value.Description == "" && property.Value.Title == "" && property.Value.Properties == nil && property.Value.Items == nil {
+		if property.Value.Description == "" && property.Value.Title == "" && property.Value.Properties == nil &&
+			property.Value.Items == nil {
 			t.Errorf("%s isn't described", at)
 		}
 		describedAll(t, at, property.Value)
@@ -235,7 +239,8 @@ func TestEveryRouteIsDocumented(t *testing.T) {
 	}
 	slices.Sort(got)
 	want := []string{
-		"DELETE /sessions/{id}", "GET /billing/subscription", "GET /billing/usage", "GET /events", "GET /sessions", "GET /sessions/{id}",
+		"DELETE /sessions/{id}", "GET /billing/subscription", "GET /billing/usage", "GET /events", "GET /sessions",
+		"GET /sessions/{id}",
 		"GET /sessions/{id}/data", "GET /sessions/{id}/documents/{document_id}", "GET /sessions/{id}/pdf", "POST /sessions",
 		"POST /test/deliveries/{id}/attempt", "POST /test/events", "POST /test/sessions/{id}/advance",
 	}

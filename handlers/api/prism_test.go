@@ -84,7 +84,8 @@ func (p *proxy) run(document []byte) error {
 	if err := listener.Close(); err != nil { // Prism takes the port
 		return err
 	}
-	p.command = exec.Command(filepath.Join(root, "tools/openapi/node_modules/.bin/prism"), "proxy", "--port", port, file, p.upstream.URL)
+	p.command = exec.Command(filepath.Join(root, "tools/openapi/node_modules/.bin/prism"), "proxy", "--port", port, file,
+		p.upstream.URL)
 	return p.command.Start()
 }
 

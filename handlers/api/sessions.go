@@ -88,7 +88,8 @@ func newLinkDelivery(of *domain.LinkDelivery) *linkDelivery {
 		return nil
 	}
 	first := of.Email(domain.LinkItself)
-	out := &linkDelivery{By: "email", Remind: of.Remind, Status: string(first.State), RemindersSent: of.RemindersSent(), RemindersStoppedAt: form.AtOptional(of.StoppedAt)}
+	out := &linkDelivery{By: "email", Remind: of.Remind, Status: string(first.State), RemindersSent: of.RemindersSent(),
+		RemindersStoppedAt: form.AtOptional(of.StoppedAt)}
 	switch first.State {
 	case domain.LinkSending:
 		out.Status = string(domain.LinkQueued)
@@ -167,15 +168,18 @@ func (s *Server) CreateSession() Endpoint {
 	return idempotent(s, operation{
 		id: "createSession", tag: "Sessions", summary: "Create a session",
 		description: "Makes a session and the link that opens its form. Unknown fields are ignored; null is the same as leaving a field out.",
-		errors:      []domain.Code{domain.CodeInvalidFormType, domain.CodeInvalidEmail, domain.CodeValidation, domain.CodeSpendCapReached},
-		status:      201,
+		errors: []domain.Code{domain.CodeInvalidFormType, domain.CodeInvalidEmail, domain.CodeValidation,
+			domain.CodeSpendCapReached},
+		status: 201,
 	}, s.newSession, s.createSession)
 }
 
-func (s *Server) createSession(ctx context.Context, key *idempotency.Key[*domain.Session], r *createSessionRequest) (*domain.Session, error) {
+func (s *Server) createSession(ctx context.Context, key *idempotency.Key[*domain.Session],
+	r *createSessionRequest) (*domain.Session, error) {
 	params := domain.NewSession{
 		FormType: r.FormType, CustomerEmail: r.CustomerEmail, CustomerName: r.CustomerName, ReferenceID: r.ReferenceID,
-		WebhookURL: r.WebhookURL, ReturnURL: r.ReturnURL, ExpiresInDays: r.ExpiresInDays, Metadata: r.Metadata, Language: r.Language, Prefill: json.RawMessage(r.Prefill), By: actorIn(ctx),
+		WebhookURL: r.WebhookURL, ReturnURL: r.ReturnURL, ExpiresInDays: r.ExpiresInDays, Metadata: r.Metadata, Language: r.Language,
+		Prefill: json.RawMessage(r.Prefill), By: actorIn(ctx),
 	}
 	if r.Deliver != nil {
 		params.Deliver = &domain.Deliver{Remind: r.Deliver.Remind, OneBrowser: !mayReadData(ctx)}
@@ -203,7 +207,8 @@ func newSessionFields(of *domain.Session) sessionFields {
 		ID: of.ID, Status: of.Status, FormType: of.FormType, CustomerEmail: of.CustomerEmail, CustomerName: of.CustomerName,
 		ReferenceID: of.ReferenceID, WebhookURL: of.WebhookURL, ReturnURL: of.ReturnURL,
 		CreatedAt: form.At(of.CreatedAt), ExpiresAt: form.At(of.ExpiresAt), AccessedAt: form.AtOptional(of.AccessedAt),
-		CompletedAt: form.AtOptional(of.CompletedAt), Metadata: of.Metadata, Livemode: of.Livemode, Deliver: newLinkDelivery(of.Delivery),
+		CompletedAt: form.AtOptional(of.CompletedAt), Metadata: of.Metadata, Livemode: of.Livemode,
+		Deliver: newLinkDelivery(of.Delivery),
 	}
 }
 
@@ -244,7 +249,8 @@ func (s *Server) listSessions(ctx context.Context, r *listSessionsRequest) (*ses
 	for i, of := range sessions {
 		out.Data[i] = sessionItem{
 			ID: of.ID, Status: of.Status, FormType: of.FormType, CustomerEmail: of.CustomerEmail, CustomerName: of.CustomerName,
-			ReferenceID: of.ReferenceID, CreatedAt: form.At(of.CreatedAt), CompletedAt: form.AtOptional(of.CompletedAt), Livemode: of.Livemode,
+			ReferenceID: of.ReferenceID, CreatedAt: form.At(of.CreatedAt), CompletedAt: form.AtOptional(of.CompletedAt),
+			Livemode: of.Livemode,
 		}
 	}
 	return out, nil
@@ -288,9 +294,11 @@ func (s *Server) newSessionNow(of *domain.Session, mayRead bool) *session {
 	if url := s.Sessions.LinkNow(of, mayRead); url != "" {
 		link = &url
 	}
-	return &session{sessionFields: newSessionFields(of), SessionURL: link, CancelledAt: form.AtOptional(of.CancelledAt), DataErasedAt: form.AtOptional(of.DataErasedAt), Progress: progress{
-		SectionsCompleted: of.SectionsCompleted, SectionsTotal: statement.SectionsTotal, Percentage: statement.Percentage(of.SectionsCompleted),
-	}}
+	return &session{sessionFields: newSessionFields(of), SessionURL: link, CancelledAt: form.AtOptional(of.CancelledAt),
+		DataErasedAt: form.AtOptional(of.DataErasedAt), Progress: progress{
+			SectionsCompleted: of.SectionsCompleted, SectionsTotal: statement.SectionsTotal,
+			Percentage: statement.Percentage(of.SectionsCompleted),
+		}}
 }
 
 // CancelSession is DELETE /v1/sessions/:id.
@@ -298,8 +306,9 @@ func (s *Server) CancelSession() Endpoint {
 	return endpoint(operation{
 		id: "cancelSession", tag: "Sessions", summary: "Cancel a session",
 		description: "Ends a pending or in_progress session: its link shows that it was cancelled. No event is sent.",
-		errors:      []domain.Code{domain.CodeSessionNotFound, domain.CodeSessionCompleted, domain.CodeSessionCancelled, domain.CodeSessionExpired},
-		status:      200,
+		errors: []domain.Code{domain.CodeSessionNotFound, domain.CodeSessionCompleted, domain.CodeSessionCancelled,
+			domain.CodeSessionExpired},
+		status: 200,
 	}, s.cancelSession)
 }
 

@@ -16,7 +16,8 @@ import (
 func TestGetSession(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
-	created := h.Post("/sessions", with(`"customer_name": "Jo", "metadata": {"branch": "Newtown"}`)).WantStatus(http.StatusCreated).Object()
+	created := h.Post("/sessions", with(`"customer_name": "Jo", "metadata": {"branch": "Newtown"}`)).
+		WantStatus(http.StatusCreated).Object()
 	path := "/sessions/" + created["id"].(string)
 	id, err := domain.ParseSessionID(created["id"].(string))
 	h.OK(err)
@@ -180,11 +181,13 @@ func TestSessionData(t *testing.T) {
 	}
 	data := got["data"].(map[string]any)
 	delete(got, "data")
-	want := map[string]any{"session_id": session.ID.String(), "form_type": "financial_statement", "status": "completed", "submitted_at": "2026-11-20T04:34:05.678Z"}
+	want := map[string]any{"session_id": session.ID.String(), "form_type": "financial_statement", "status": "completed",
+		"submitted_at": "2026-11-20T04:34:05.678Z"}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("data's frame %v, want %v", got, want)
 	}
-	members := []string{"assets", "confirmations", "declaration", "documents", "entered", "expenses", "income", "liabilities", "personal_details", "prefilled", "summary"}
+	members := []string{"assets", "confirmations", "declaration", "documents", "entered", "expenses", "income", "liabilities",
+		"personal_details", "prefilled", "summary"}
 	if keys := keysOf(data); !slices.Equal(keys, members) {
 		t.Errorf("data's members %q, want %q", keys, members)
 	}

@@ -29,12 +29,14 @@ func (s *Server) AdvanceSession() Endpoint {
 			"Either all of it happens or nothing. A session that is as far already stays as it is, and sections that are completed keep their answers unless data has them. " +
 			"After completed, `session.pdf_ready` follows within seconds. A PDF that isn’t made when its session goes to pdf_expired is never made. In a UTC day an account can have 1000 test sessions completed so. " +
 			"`session_url` is null once the session was opened; creation returned it.",
-		errors: []domain.Code{domain.CodeSessionNotFound, domain.CodeValidation, domain.CodeSessionCompleted, domain.CodeSessionCancelled, domain.CodeSessionExpired},
+		errors: []domain.Code{domain.CodeSessionNotFound, domain.CodeValidation, domain.CodeSessionCompleted,
+			domain.CodeSessionCancelled, domain.CodeSessionExpired},
 		status: 200, test: true,
 	}, s.advancedSession, s.advanceSession)
 }
 
-func (s *Server) advanceSession(ctx context.Context, key *idempotency.Key[*domain.Session], r *advanceSessionRequest) (*domain.Session, error) {
+func (s *Server) advanceSession(ctx context.Context, key *idempotency.Key[*domain.Session],
+	r *advanceSessionRequest) (*domain.Session, error) {
 	id, err := r.parse()
 	if err != nil {
 		return nil, err
@@ -63,7 +65,8 @@ func (s *Server) CreateTestEvent() Endpoint {
 	}, newTestEvent, s.createTestEvent)
 }
 
-func (s *Server) createTestEvent(ctx context.Context, key *idempotency.Key[*domain.FeedEvent], r *createTestEventRequest) (*domain.FeedEvent, error) {
+func (s *Server) createTestEvent(ctx context.Context, key *idempotency.Key[*domain.FeedEvent],
+	r *createTestEventRequest) (*domain.FeedEvent, error) {
 	return s.Simulator.RecordEvent(ctx, scopeIn(ctx), key, r.Type)
 }
 
@@ -97,7 +100,8 @@ func (s *Server) newAttemptedDelivery(_ context.Context, d *domain.Delivery) *at
 	return &attemptedDelivery{*newFeedDelivery(d), d.DueAt(s.Clock.Now())}
 }
 
-func (s *Server) attemptDelivery(ctx context.Context, key *idempotency.Key[*domain.Delivery], r *deliveryID) (*domain.Delivery, error) {
+func (s *Server) attemptDelivery(ctx context.Context, key *idempotency.Key[*domain.Delivery],
+	r *deliveryID) (*domain.Delivery, error) {
 	id, _ := domain.ParseDeliveryID(r.DeliveryID) // if it is malformed, the id of no delivery
 	delivery, err := s.Simulator.AttemptDelivery(ctx, scopeIn(ctx), key, id, actorIn(ctx))
 	if err != nil || key != nil {
@@ -111,7 +115,8 @@ func (s *Server) attemptDelivery(ctx context.Context, key *idempotency.Key[*doma
 
 func newFeedDelivery(d *domain.Delivery) *feedDelivery {
 	return &feedDelivery{
-		ID: d.ID, URL: d.URL, State: d.State, Attempts: d.AttemptsTotal, LastStatusCode: d.LastStatusCode, LastErrorClass: d.LastErrorClass,
-		NextAttemptAt: form.AtOptional(d.NextAttemptAt), FinishedAt: form.AtOptional(d.FinishedAt),
+		ID: d.ID, URL: d.URL, State: d.State, Attempts: d.AttemptsTotal, LastStatusCode: d.LastStatusCode,
+		LastErrorClass: d.LastErrorClass,
+		NextAttemptAt:  form.AtOptional(d.NextAttemptAt), FinishedAt: form.AtOptional(d.FinishedAt),
 	}
 }

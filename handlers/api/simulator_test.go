@@ -59,7 +59,8 @@ func TestAdvance(t *testing.T) {
 		if types := eventTypes(h, id); types != events {
 			t.Errorf("%s: events %q, want %q", goal, types, events)
 		}
-		if again := advance(h, id, body).WantStatus(http.StatusOK); again.Body.String() != got.Body.String() || eventTypes(h, id) != events {
+		if again := advance(h, id, body).WantStatus(http.StatusOK); again.Body.String() != got.Body.String() ||
+			eventTypes(h, id) != events {
 			t.Errorf("%s: another time it is %s", goal, again.Body)
 		}
 		if sections == 7 {
@@ -101,11 +102,13 @@ func TestSimulatorHoldsNoEventNumberWhileItWaits(t *testing.T) {
 			tick := time.NewTicker(5 * time.Millisecond)
 			defer tick.Stop()
 			for waiting := 0; waiting == 0; <-tick.C {
-				if err := tx.Raw().GetContext(h.Context(), &waiting, `SELECT count(*) FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))`); err != nil {
+				if err := tx.Raw().GetContext(h.Context(), &waiting,
+					`SELECT count(*) FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))`); err != nil {
 					return err
 				}
 			}
-			_, err := tx.Raw().ExecContext(h.Context(), `SELECT FROM event_sequence WHERE account_id = $1 FOR UPDATE NOWAIT`, h.Account.AccountID)
+			_, err := tx.Raw().ExecContext(h.Context(), `SELECT FROM event_sequence WHERE account_id = $1 FOR UPDATE NOWAIT`,
+				h.Account.AccountID)
 			return err
 		})
 		if err != nil {
@@ -123,20 +126,24 @@ func TestAdvanceStepByStep(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	id := newSessionID(h, harness.ValidBody)
-	for _, to := range []string{"opened", "assets", "income", "documents", "opened", "completed", "declaration", "pdf_expired", "completed"} {
+	for _, to := range []string{"opened", "assets", "income", "documents", "opened", "completed", "declaration", "pdf_expired",
+		"completed"} {
 		advance(h, id, `{"to": "`+to+`"}`).WantStatus(http.StatusOK)
 	}
 	if types := eventTypes(h, id); types != "accessed"+strings.Repeat(" section_completed", 7)+" completed" {
 		t.Errorf("events %q", types)
 	}
-	for body, code := range map[string]string{`{"to": "opened"}`: "session_completed", `{"to": "income"}`: "session_completed", `{"to": "expired"}`: "session_completed", `{"to": "completed", "data": {"income": {}}}`: "session_completed"} {
+	for body, code := range map[string]string{`{"to": "opened"}`: "session_completed", `{"to": "income"}`: "session_completed",
+		`{"to": "expired"}`: "session_completed", `{"to": "completed", "data": {"income": {}}}`: "session_completed"} {
 		advance(h, id, body).WantError(http.StatusConflict, code, "")
 	}
 	other := newSessionID(h, harness.ValidBody)
-	once := harness.Call{Method: http.MethodPost, Path: "/test/sessions/" + other + "/advance", Body: `{"to": "opened"}`, Header: "Idempotency-Key: once"}
+	once := harness.Call{Method: http.MethodPost, Path: "/test/sessions/" + other + "/advance", Body: `{"to": "opened"}`,
+		Header: "Idempotency-Key: once"}
 	first := h.Do(once).WantStatus(http.StatusOK)
 	advance(h, other, `{"to": "income"}`).WantStatus(http.StatusOK)
-	if again := h.Do(once).WantStatus(http.StatusOK); again.Body.String() != first.Body.String() || again.Header().Get("Idempotency-Replayed") != "true" {
+	if again := h.Do(once).WantStatus(http.StatusOK); again.Body.String() != first.Body.String() || again.Header().
+		Get("Idempotency-Replayed") != "true" {
 		t.Errorf("replayed as %s", again.Body)
 	}
 	cancelled, expired := newSessionID(h, harness.ValidBody), newSessionID(h, harness.ValidBody)
@@ -162,13 +169,15 @@ func TestAdvanceWithData(t *testing.T) {
 		"assets": {"bank_accounts": [{"institution": "Westpac", "account_type": "savings", "balance": 1234.56}]}}}`).WantStatus(http.StatusOK)
 	data := h.Get("/sessions/" + id + "/data").WantStatus(http.StatusOK).Object()["data"].(map[string]any)
 	personal, summary := data["personal_details"].(map[string]any), data["summary"].(map[string]any)
-	if personal["full_name"] != "Jo Citizen" || personal["email"] != "jo@customer.example" || personal["phone"] != "0491 570 006" || personal["date_of_birth"] == "" {
+	if personal["full_name"] != "Jo Citizen" || personal["email"] != "jo@customer.example" || personal["phone"] != "0491 570 006" ||
+		personal["date_of_birth"] == "" {
 		t.Errorf("personal details %v", personal)
 	}
 	if summary["total_assets"] != 1234.56 || summary["total_liabilities"] != float64(0) {
 		t.Errorf("summary %v", summary)
 	}
-	if results := data["prefilled"].(map[string]any); results["income.employment_income.gross_salary"] != "confirmed" || results["assets.vehicles.0.description"] != "changed" {
+	if results := data["prefilled"].(map[string]any); results["income.employment_income.gross_salary"] != "confirmed" ||
+		results["assets.vehicles.0.description"] != "changed" {
 		t.Errorf("prefilled %v", results)
 	}
 }
@@ -179,7 +188,8 @@ func TestAdvanceWithPartialPrefill(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	for path, item := range map[string]string{
-		"real_property.0.description": `{"description": "Shack"}`, "vehicles.0.value": `{"value": 7}`, "superannuation.0.balance": `{"balance": 7}`, "investments.0.value": `{"value": 7}`,
+		"real_property.0.description": `{"description": "Shack"}`, "vehicles.0.value": `{"value": 7}`,
+		"superannuation.0.balance": `{"balance": 7}`, "investments.0.value": `{"value": 7}`,
 		"bank_accounts.0.institution": `{"institution": "CommBank", "balance": 1200}`,
 	} {
 		list, _, _ := strings.Cut(path, ".")
@@ -209,12 +219,14 @@ func TestAdvanceRefuses(t *testing.T) {
 		`{"to": ""}`:                      {422, "validation_error", "to"},
 		`{"to": "asets"}`:                 {422, "validation_error", "to"},
 		`{"to": "completed", "data": []}`: {400, "invalid_request", "data"},
-		`{"to": "completed", "data": {"asets": {}}}`:                                     {422, "validation_error", "data.asets"},
-		`{"to": "income", "data": {"assets": {}}}`:                                       {422, "validation_error", "data.assets"},
-		`{"to": "opened", "data": {"income": {}}}`:                                       {422, "validation_error", "data.income"},
-		`{"to": "expired", "data": {"income": {}}}`:                                      {422, "validation_error", "data.income"},
-		`{"to": "completed", "data": {"assets": {"vehicles": [{"value": 5}]}}}`:          {422, "validation_error", "data.assets.vehicles.0.description"},
-		`{"to": "completed", "data": {"personal_details": {"date_of_birth": "x"}}}`:      {422, "validation_error", "data.personal_details.date_of_birth"},
+		`{"to": "completed", "data": {"asets": {}}}`: {422, "validation_error", "data.asets"},
+		`{"to": "income", "data": {"assets": {}}}`:   {422, "validation_error", "data.assets"},
+		`{"to": "opened", "data": {"income": {}}}`:   {422, "validation_error", "data.income"},
+		`{"to": "expired", "data": {"income": {}}}`:  {422, "validation_error", "data.income"},
+		`{"to": "completed", "data": {"assets": {"vehicles": [{"value": 5}]}}}`: {422, "validation_error",
+			"data.assets.vehicles.0.description"},
+		`{"to": "completed", "data": {"personal_details": {"date_of_birth": "x"}}}`: {422, "validation_error",
+			"data.personal_details.date_of_birth"},
 		`{"to": "completed", "data": {"income": "` + strings.Repeat("x", 40<<10) + `"}}`: {422, "validation_error", "data"},
 		`{"to": "completed", "data": {"income": "` + strings.Repeat("x", 4<<20) + `"}}`:  {413, "payload_too_large", ""},
 	} {
@@ -232,13 +244,15 @@ func TestAdvanceRefuses(t *testing.T) {
 		{h.Account.LiveKey, "/test/events", "not_found", 404},
 		{h.Account.LiveKey, "/test/deliveries/x/attempt", "not_found", 404},
 		{other.TestKey, "/test/sessions/" + id + "/advance", "session_not_found", 404},
-		{h.RestrictedKey(domain.Permissions{domain.SessionsRead, domain.DataRead}), "/test/sessions/" + id + "/advance", "forbidden", 403},
+		{h.RestrictedKey(domain.Permissions{domain.SessionsRead, domain.DataRead}), "/test/sessions/" + id + "/advance",
+			"forbidden", 403},
 		{harness.NoKey, "/test/sessions/" + id + "/advance", "unauthorized", 401},
 		{"", "/test/sessions/sess_x/advance", "session_not_found", 404},
 		{"", "/test/sessions/" + unknownSession + "/advance", "session_not_found", 404},
 		{"", "/test/deliveries/whd_x/attempt", "not_found", 404},
 	} {
-		h.Do(harness.Call{Method: http.MethodPost, Path: c.path, Key: c.key, Body: `{"to": "opened", "type": "billing.invoice_paid"}`}).WantError(c.status, c.code, "")
+		h.Do(harness.Call{Method: http.MethodPost, Path: c.path, Key: c.key, Body: `{"to": "opened", "type": "billing.invoice_paid"}`}).
+			WantError(c.status, c.code, "")
 	}
 }
 
@@ -258,13 +272,16 @@ func TestSimulateAtCreation(t *testing.T) {
 		t.Errorf("created %v", created)
 	}
 	for _, goal := range simulator.Goals {
-		h.Post("/sessions", strings.Replace(harness.ValidBody, "{", fmt.Sprintf(`{"simulate": %q, `, goal), 1)).WantStatus(http.StatusCreated)
+		h.Post("/sessions", strings.Replace(harness.ValidBody, "{", fmt.Sprintf(`{"simulate": %q, `, goal), 1)).
+			WantStatus(http.StatusCreated)
 	}
 	live := h.Do(harness.Call{Method: http.MethodPost, Path: "/sessions", Key: h.Account.LiveKey, Body: body})
 	live.WantError(http.StatusUnprocessableEntity, "validation_error", "simulate")
-	h.Post("/sessions", strings.Replace(body, "completed", "finished", 1)).WantError(http.StatusUnprocessableEntity, "validation_error", "simulate")
+	h.Post("/sessions", strings.Replace(body, "completed", "finished", 1)).WantError(http.StatusUnprocessableEntity,
+		"validation_error", "simulate")
 	first := h.PostOnce("simulated", body).WantStatus(http.StatusCreated)
-	if again := h.PostOnce("simulated", body).WantStatus(http.StatusCreated); again.Body.String() != first.Body.String() || again.Header().Get("Idempotency-Replayed") != "true" {
+	if again := h.PostOnce("simulated", body).WantStatus(http.StatusCreated); again.Body.String() != first.Body.String() ||
+		again.Header().Get("Idempotency-Replayed") != "true" {
 		t.Errorf("replayed as %s", again.Body)
 	}
 }
@@ -331,10 +348,12 @@ func TestSimulatorHasADailyLimit(t *testing.T) {
 func TestTestEvents(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
-	h.OK(second(h.DB.Raw().ExecContext(t.Context(), `UPDATE webhook_setting SET default_url = 'https://lender.example/hook' WHERE NOT livemode`)))
+	h.OK(second(h.DB.Raw().ExecContext(t.Context(),
+		`UPDATE webhook_setting SET default_url = 'https://lender.example/hook' WHERE NOT livemode`)))
 	for i, of := range simulator.BillingType("").Enum() {
 		got := h.Post("/test/events", map[string]string{"type": of}).WantStatus(http.StatusCreated).Object()
-		if got["event"] != of || got["livemode"] != false || got["sequence"] != float64(i+1) || got["delivery"].(map[string]any)["url"] != "https://lender.example/hook" {
+		if got["event"] != of || got["livemode"] != false || got["sequence"] != float64(i+1) ||
+			got["delivery"].(map[string]any)["url"] != "https://lender.example/hook" {
 			t.Errorf("%s: %v", of, got)
 		}
 	}
@@ -352,14 +371,18 @@ func TestTestEvents(t *testing.T) {
 		}
 	}
 	delivery := page.Data[0].Delivery
-	_, err := h.DB.Raw().ExecContext(t.Context(), `UPDATE delivery SET state = 'failed', next_attempt_at = NULL, finished_at = now(), attempts = 7, attempts_total = 7 WHERE id = (SELECT id FROM delivery ORDER BY sequence LIMIT 1)`)
+	_, err := h.DB.Raw().ExecContext(t.Context(),
+		`UPDATE delivery SET state = 'failed', next_attempt_at = NULL, finished_at = now(), attempts = 7, attempts_total = 7 WHERE id = (SELECT id FROM delivery ORDER BY sequence LIMIT 1)`)
 	h.OK(err)
-	again := h.Do(harness.Call{Method: http.MethodPost, Path: "/test/deliveries/" + delivery.ID + "/attempt"}).WantStatus(http.StatusOK).Object()
-	if again["id"] != delivery.ID || again["state"] != "pending" || again["attempts"] != float64(7) || again["next_attempt_at"] == nil || again["queued"] != true {
+	again := h.Do(harness.Call{Method: http.MethodPost, Path: "/test/deliveries/" + delivery.ID + "/attempt"}).
+		WantStatus(http.StatusOK).Object()
+	if again["id"] != delivery.ID || again["state"] != "pending" || again["attempts"] != float64(7) ||
+		again["next_attempt_at"] == nil || again["queued"] != true {
 		t.Errorf("attempted %v", again)
 	}
 	other := h.NewAccount("other@lender.example", "starter")
-	h.Do(harness.Call{Method: http.MethodPost, Path: "/test/deliveries/" + delivery.ID + "/attempt", Key: other.TestKey}).WantError(http.StatusNotFound, "not_found", "")
+	h.Do(harness.Call{Method: http.MethodPost, Path: "/test/deliveries/" + delivery.ID + "/attempt", Key: other.TestKey}).
+		WantError(http.StatusNotFound, "not_found", "")
 	if !slices.Contains(simulator.BillingType("").Enum(), string(domain.BillingInvoicePaid)) {
 		t.Error("no type is listed")
 	}

@@ -31,7 +31,8 @@ func TestStrictRequests(t *testing.T) {
 	if got := fmt.Sprint(wrongFields(a)); got != "[colour customerName expires_in_days]" {
 		t.Errorf("details.errors names %s", got)
 	}
-	for path, field := range map[string]string{"/sessions?limit=5": "limit", "/sessions?per_page=5&Jo": "…", "/sessions/" + unknownSession + "?expand=customer": "expand"} {
+	for path, field := range map[string]string{"/sessions?limit=5": "limit", "/sessions?per_page=5&Jo": "…",
+		"/sessions/" + unknownSession + "?expand=customer": "expand"} {
 		h.Do(strict(http.MethodGet, path, nil)).WantError(http.StatusBadRequest, "invalid_request", field)
 	}
 	var many []string
@@ -73,7 +74,8 @@ func TestStrictNamesAreNotLogged(t *testing.T) {
 		t.Cleanup(log.Close)
 		c.Called = log.Add
 	})
-	h.Do(strict(http.MethodPost, "/sessions", with(`"zanzibar": 1, "customerName": 2, "zanzibar 7": 3`))).WantStatus(http.StatusBadRequest)
+	h.Do(strict(http.MethodPost, "/sessions", with(`"zanzibar": 1, "customerName": 2, "zanzibar 7": 3`))).
+		WantStatus(http.StatusBadRequest)
 	h.Do(strict(http.MethodGet, "/sessions?zanzibar=1&zanzibar", nil)).WantStatus(http.StatusBadRequest)
 	log.Flush(t.Context())
 	var all string
@@ -96,19 +98,22 @@ func TestNumbersAsJSONHasThem(t *testing.T) {
 	for _, days := range []string{"3.1", "3e-1", "1e400", "1e-400", "1e999999999"} {
 		h.Post("/sessions", with(`"expires_in_days": `+days)).WantError(http.StatusBadRequest, "invalid_request", "expires_in_days")
 	}
-	h.Post("/sessions", with(`"expires_in_days": 1e99`)).WantError(http.StatusUnprocessableEntity, "validation_error", "expires_in_days")
+	h.Post("/sessions", with(`"expires_in_days": 1e99`)).WantError(http.StatusUnprocessableEntity, "validation_error",
+		"expires_in_days")
 
 	id := newSessionID(h, harness.ValidBody)
 	advance(h, id, `{"to": "completed", "data": {"income": {"employment_income": {"gross_salary": 1e5, "bonuses": 12505e-1, "allowances": 0.0}},
 		"assets": {"real_property": [{"description": "Unit", "address": "1 Home Street", "ownership": "joint", "ownership_percentage": 5e1, "current_value": 4.5E5, "mortgage_owing": 0}]}}}`).WantStatus(http.StatusOK)
 	got := h.Get("/sessions/" + id + "/data").WantStatus(http.StatusOK).Body.String()
-	for _, want := range []string{`"gross_salary":100000,`, `"bonuses":1250.5,`, `"ownership_percentage":50,`, `"current_value":450000,`} {
+	for _, want := range []string{`"gross_salary":100000,`, `"bonuses":1250.5,`, `"ownership_percentage":50,`,
+		`"current_value":450000,`} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the data lack %s: %s", want, got)
 		}
 	}
 	for _, amount := range []string{"1e-3", "1e15", "1e999999999", "12.505"} {
-		h.Post("/sessions", with(`"prefill": {"income": {"employment_income": {"gross_salary": `+amount+`}}}`)).WantError(http.StatusUnprocessableEntity, "validation_error", "prefill.income.employment_income.gross_salary")
+		h.Post("/sessions", with(`"prefill": {"income": {"employment_income": {"gross_salary": `+amount+`}}}`)).
+			WantError(http.StatusUnprocessableEntity, "validation_error", "prefill.income.employment_income.gross_salary")
 	}
 }
 
@@ -117,7 +122,9 @@ func TestNumbersAsJSONHasThem(t *testing.T) {
 func TestSameJSONIsTheSameRequest(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
-	first := h.PostOnce("k", `{"form_type": "financial_statement", "customer_email": "jo@customer.example", "metadata": {"a": 1, "b": "é"}}`).WantStatus(http.StatusCreated)
+	first := h.PostOnce("k",
+		`{"form_type": "financial_statement", "customer_email": "jo@customer.example", "metadata": {"a": 1, "b": "é"}}`).WantStatus(
+		http.StatusCreated)
 	same := `{"metadata":{"b":"\u00e9","a":1},"customer_email":"jo@customer.example","form_type":"financial_statement"}`
 	replays(h.PostOnce("k", same), first)
 	for _, other := range []string{
@@ -145,7 +152,8 @@ func TestListIsOfOneMoment(t *testing.T) {
 	h.WaitForLock()
 	_, err := blocker.ExecContext(h.Context(), `
 		INSERT INTO session (id, account_id, livemode, status, form_type, customer_email, metadata, created_at, expires_at)
-		VALUES (gen_random_uuid(), $1, false, 'pending', 'financial_statement', 'jo@customer.example', '{}', $2, $2::timestamptz + interval '1 day')`, h.Account.AccountID, harness.StartTime)
+		VALUES (gen_random_uuid(), $1, false, 'pending', 'financial_statement', 'jo@customer.example', '{}', $2,
+			$2::timestamptz + interval '1 day')`, h.Account.AccountID, harness.StartTime)
 	h.OK(err)
 	h.OK(blocker.Commit())
 	list := (<-listed).WantStatus(http.StatusOK).Object()
@@ -186,7 +194,8 @@ func TestOneSecond(t *testing.T) {
 	}
 	h := harness.New(t, func(c *handlers.Config) { c.Limiter = limiter })
 	h.Get("/sessions").WantStatus(http.StatusOK)
-	if a := h.Get("/sessions").WantStatus(http.StatusTooManyRequests); !strings.Contains(a.Body.String(), "Try again in a second.") || a.Header().Get("Retry-After") != "1" {
+	if a := h.Get("/sessions").WantStatus(http.StatusTooManyRequests); !strings.Contains(a.Body.String(),
+		"Try again in a second.") || a.Header().Get("Retry-After") != "1" {
 		t.Errorf("%v %s", a.Header(), a.Body)
 	}
 }

@@ -19,7 +19,8 @@ func parseObject(body []byte) (map[string]json.RawMessage, error) {
 	err := json.Unmarshal(body, &members)
 	if err == nil && members != nil && utf8.Valid(body) {
 		if name, is := memberTwice(json.NewDecoder(bytes.NewReader(body))); is {
-			return nil, domain.Errorf(domain.CodeInvalidRequest, "The request body has the member %.40q twice in one object. Send it once.", name)
+			return nil, domain.Errorf(domain.CodeInvalidRequest,
+				"The request body has the member %.40q twice in one object. Send it once.", name)
 		}
 		return members, nil
 	}

@@ -39,7 +39,8 @@ func TestPartsOfFiles(t *testing.T) {
 	session := h.NewSession(h.TestScope(), domain.NewSession{})
 	h.Open(session.ID)
 	content := append([]byte("%PDF-1.7\n"), bytes.Repeat([]byte("0123456789abcdefghijklmnopqrstuvwxyz\n"), 9000)...)
-	h.OK(h.Service.Forms.AddDocument(h.Context(), session, forms.Upload{Category: "other", FileName: "a.pdf", Content: bytes.NewReader(content)}))
+	h.OK(h.Service.Forms.AddDocument(h.Context(), session, forms.Upload{Category: "other", FileName: "a.pdf",
+		Content: bytes.NewReader(content)}))
 	h.Complete(session.ID)
 	h.StorePDF(session.ID, content)
 	of := "/sessions/" + session.ID.String()
@@ -55,22 +56,26 @@ func TestPartsOfFiles(t *testing.T) {
 			"bytes=300000-99999999": {300_000, size}, "bytes=-99999999": {0, size}, fmt.Sprintf("bytes=%d-", size-1): {size - 1, size},
 		} {
 			a := ask(h, http.MethodGet, path, "Range: "+asked).WantStatus(http.StatusPartialContent)
-			if !bytes.Equal(a.Body.Bytes(), content[part[0]:part[1]]) || a.Header().Get("Content-Range") != fmt.Sprintf("bytes %d-%d/%d", part[0], part[1]-1, size) {
+			if !bytes.Equal(a.Body.Bytes(), content[part[0]:part[1]]) || a.Header().Get("Content-Range") != fmt.Sprintf("bytes %d-%d/%d",
+				part[0], part[1]-1, size) {
 				t.Errorf("%s of %s: %d bytes, %v", asked, path, a.Body.Len(), a.Header())
 			}
 		}
-		for _, ignored := range []string{"bytes=5-1", "bytes=0-1,4-5", "bytes=", "bytes=-", "bytes=-0", "items=0-5", "bytes=a-b", "bytes=1-2-3", "0-5"} {
+		for _, ignored := range []string{"bytes=5-1", "bytes=0-1,4-5", "bytes=", "bytes=-", "bytes=-0", "items=0-5", "bytes=a-b",
+			"bytes=1-2-3", "0-5"} {
 			if a := ask(h, http.MethodGet, path, "Range: "+ignored).WantStatus(http.StatusOK); a.Body.Len() != size {
 				t.Errorf("%s of %s: %d bytes", ignored, path, a.Body.Len())
 			}
 		}
 		for _, past := range []string{fmt.Sprintf("bytes=%d-", size), "bytes=999999999999999-"} {
-			a := ask(h, http.MethodGet, path, "Range: "+past).WantError(http.StatusRequestedRangeNotSatisfiable, "range_not_satisfiable", "")
+			a := ask(h, http.MethodGet, path, "Range: "+past).WantError(http.StatusRequestedRangeNotSatisfiable,
+				"range_not_satisfiable", "")
 			if a.Header().Get("Content-Range") != fmt.Sprintf("bytes */%d", size) {
 				t.Errorf("%s: Content-Range %q", past, a.Header().Get("Content-Range"))
 			}
 		}
-		if a := ask(h, http.MethodGet, path, "Range: bytes=0-9", "If-Range: "+tag).WantStatus(http.StatusPartialContent); a.Body.Len() != 10 {
+		if a := ask(h, http.MethodGet, path, "Range: bytes=0-9", "If-Range: "+tag).
+			WantStatus(http.StatusPartialContent); a.Body.Len() != 10 {
 			t.Errorf("the same file: %d bytes", a.Body.Len())
 		}
 		for _, part := range []string{"bytes=0-9", "bytes=999999999999999-"} {
@@ -81,7 +86,8 @@ func TestPartsOfFiles(t *testing.T) {
 		if a := ask(h, http.MethodGet, path, "If-None-Match: "+tag).WantStatus(http.StatusNotModified); a.Body.Len() != 0 {
 			t.Errorf("304 with %d bytes", a.Body.Len())
 		}
-		if a := ask(h, http.MethodGet, path, "Accept-Encoding: gzip"); a.Header().Get("Content-Encoding") != "" || a.Body.Len() != size {
+		if a := ask(h, http.MethodGet, path, "Accept-Encoding: gzip"); a.Header().Get("Content-Encoding") != "" ||
+			a.Body.Len() != size {
 			t.Errorf("a file is compressed: %v", a.Header())
 		}
 	}
@@ -99,7 +105,8 @@ func TestUnchangedAnswers(t *testing.T) {
 	if after := h.Get(of).Header().Get("ETag"); before == after || before == "" {
 		t.Errorf("ETag %q before completion, %q after", before, after)
 	}
-	for _, path := range []string{of, of + "/data", "/sessions", "/events", "/billing/usage", "/billing/subscription", "/openapi.json"} {
+	for _, path := range []string{of, of + "/data", "/sessions", "/events", "/billing/usage", "/billing/subscription",
+		"/openapi.json"} {
 		tag := h.Get(path).WantStatus(http.StatusOK).Header().Get("ETag")
 		for _, has := range []string{tag, `"other", ` + tag, strings.TrimPrefix(tag, "W/"), "*"} {
 			a := ask(h, http.MethodGet, path, "If-None-Match: "+has).WantStatus(http.StatusNotModified)
@@ -143,12 +150,14 @@ func TestCompressedAnswers(t *testing.T) {
 		t.Errorf("plain: %v", headers)
 	}
 	for _, encoding := range []string{"gzip;q=0", "br, GZIP ; q=0.000"} {
-		if headers, body := get(data, encoding); headers.Get("Content-Encoding") != "" || !slices.Contains(headers.Values("Vary"), "Accept-Encoding") || !bytes.Equal(body, plain) {
+		if headers, body := get(data, encoding); headers.Get("Content-Encoding") != "" || !slices.Contains(headers.Values("Vary"),
+			"Accept-Encoding") || !bytes.Equal(body, plain) {
 			t.Errorf("%s: %v", encoding, headers)
 		}
 	}
 	headers, small := get(data, "br;q=0, gzip;q=0.5")
-	if headers.Get("Content-Encoding") != "gzip" || !slices.Contains(headers.Values("Vary"), "Accept-Encoding") || len(small) >= len(plain) {
+	if headers.Get("Content-Encoding") != "gzip" || !slices.Contains(headers.Values("Vary"), "Accept-Encoding") ||
+		len(small) >= len(plain) {
 		t.Errorf("%d bytes of %d, %v", len(small), len(plain), headers)
 	}
 	reader, err := gzip.NewReader(bytes.NewReader(small))

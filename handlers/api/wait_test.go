@@ -55,7 +55,8 @@ func eventsIn(h *harness.Harness, a harness.Answer) (page harness.FeedPage) {
 func listening(h *harness.Harness) {
 	h.Helper()
 	testkit.Await(h, "there is not one connection that listens", func() bool {
-		return harness.QueryOne[int](h, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query = 'LISTEN "candor_change"'`) == 1
+		return harness.QueryOne[int](h,
+			`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query = 'LISTEN "candor_change"'`) == 1
 	})
 }
 
@@ -82,7 +83,8 @@ func TestWaitForEvents(t *testing.T) {
 	filtered := waiting(h, "", "wait=25&type=session.expired")
 	record(domain.PDFReadyPayload{SessionID: session.ID})
 	record(domain.ExpiredPayload{SessionID: session.ID})
-	if page := eventsIn(h, soon(h, filtered)); len(page.Data) != 1 || page.Data[0].Event != domain.SessionExpired || page.NextAfter != 5 {
+	if page := eventsIn(h, soon(h, filtered)); len(page.Data) != 1 || page.Data[0].Event != domain.SessionExpired ||
+		page.NextAfter != 5 {
 		t.Errorf("filtered: %+v", page)
 	}
 	for _, answer := range []<-chan harness.Answer{live, theirs} {
@@ -91,13 +93,15 @@ func TestWaitForEvents(t *testing.T) {
 		}
 	}
 	start := time.Now()
-	if page := eventsIn(h, soon(h, waiting(h, "", "wait=1&type=session.completed"))); len(page.Data) != 0 || page.NextAfter != 5 || time.Since(start) < time.Second {
+	if page := eventsIn(h, soon(h, waiting(h, "", "wait=1&type=session.completed"))); len(page.Data) != 0 || page.NextAfter != 5 ||
+		time.Since(start) < time.Second {
 		t.Errorf("after %s, %+v", time.Since(start), page)
 	}
 	if page := eventsIn(h, soon(h, waiting(h, "", "wait=25"))); len(page.Data) != 5 {
 		t.Errorf("with events there: %+v", page)
 	}
-	for query, field := range map[string]string{"wait=-1": "wait", "wait=26": "wait", "wait=": "wait", "wait=1.5": "wait", "include=body": "include"} {
+	for query, field := range map[string]string{"wait=-1": "wait", "wait=26": "wait", "wait=": "wait", "wait=1.5": "wait",
+		"include=body": "include"} {
 		h.Get("/events?"+query).WantError(http.StatusBadRequest, "invalid_request", field)
 	}
 }
@@ -199,9 +203,11 @@ func TestEventsWithTheirWebhooks(t *testing.T) {
 	h.OK(json.Unmarshal(h.Get("/events?include=webhook&wait=25").WantStatus(http.StatusOK).Body.Bytes(), &page))
 	for i, e := range page.Data {
 		headers := e.Webhook.Headers
-		standard, err := webhook.StandardSignature([]string{h.Account.TestWebhookSecret}, headers["X-Webhook-Id"], harness.StartTime, []byte(bodies[i]))
+		standard, err := webhook.StandardSignature([]string{h.Account.TestWebhookSecret}, headers["X-Webhook-Id"], harness.StartTime,
+			[]byte(bodies[i]))
 		h.OK(err)
-		if e.Webhook.Body != bodies[i] || headers["X-Webhook-Signature"] != webhook.Signature(h.Account.TestWebhookSecret, []byte(bodies[i])) || headers["Webhook-Signature"] != standard {
+		if e.Webhook.Body != bodies[i] || headers["X-Webhook-Signature"] != webhook.Signature(h.Account.TestWebhookSecret,
+			[]byte(bodies[i])) || headers["Webhook-Signature"] != standard {
 			t.Errorf("%d: %+v, want %s", i, e.Webhook, bodies[i])
 		}
 		id := "whd_" + strings.TrimPrefix(e.ID, "evt_")
@@ -215,5 +221,6 @@ func TestEventsWithTheirWebhooks(t *testing.T) {
 	if len(page.Data) != 2 || strings.Contains(h.Get("/events").Body.String(), `"webhook"`) {
 		t.Errorf("the feed has %+v", page)
 	}
-	h.Do(harness.Call{Method: http.MethodGet, Path: "/events?include=webhook", Key: h.Account.LiveKey}).WantError(http.StatusUnprocessableEntity, "validation_error", "include")
+	h.Do(harness.Call{Method: http.MethodGet, Path: "/events?include=webhook", Key: h.Account.LiveKey}).
+		WantError(http.StatusUnprocessableEntity, "validation_error", "include")
 }

@@ -23,13 +23,16 @@ func (d description) webhooks() (map[string]map[string]openapi.Operation, error)
 		}
 		out[string(event.Type)] = map[string]openapi.Operation{"post": {
 			ID: string(event.Type), Tags: []string{"Webhooks"}, Summary: event.Summary,
-			Description: fmt.Sprintf("`%s`: sent to the webhook URL. %s %s Answer 2xx within 15 seconds, and drop a `webhook-id` that you have had before.", event.Type, event.When, webhook.AboutVerifying),
-			Security:    []map[string][]string{{}},
-			Parameters:  webhookHeaders(),
+			Description: fmt.Sprintf(
+				"`%s`: sent to the webhook URL. %s %s Answer 2xx within 15 seconds, and drop a `webhook-id` that you have had before.",
+				event.Type, event.When, webhook.AboutVerifying),
+			Security:   []map[string][]string{{}},
+			Parameters: webhookHeaders(),
 			RequestBody: &openapi.Body{Required: true, Content: map[string]openapi.Media{
 				echo.MIMEApplicationJSON: {Schema: d.envelope(event), Example: body},
 			}},
-			Responses: map[string]openapi.Response{"2XX": {Description: "Received. Anything else is tried again, up to 7 attempts in all."}},
+			Responses: map[string]openapi.Response{
+				"2XX": {Description: "Received. Anything else is tried again, up to 7 attempts in all."}},
 		}}
 	}
 	return out, nil
@@ -38,7 +41,8 @@ func (d description) webhooks() (map[string]map[string]openapi.Operation, error)
 // envelope describes the body of one type of event.
 func (d description) envelope(event domain.EventInfo) *form.Schema {
 	out := d.Object(reflect.TypeFor[domain.Envelope]())
-	out.Properties["event"] = &form.Schema{Type: "string", Const: string(event.Type), Description: out.Properties["event"].Description}
+	out.Properties["event"] = &form.Schema{Type: "string", Const: string(event.Type),
+		Description: out.Properties["event"].Description}
 	data := d.Of(reflect.TypeOf(event.Example.Data))
 	data.Description = out.Properties["data"].Description
 	out.Properties["data"] = data

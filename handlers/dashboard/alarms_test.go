@@ -32,8 +32,9 @@ func attemptedNow(h *harness.Harness, d *domain.Delivery, state domain.DeliveryS
 	now := h.Clock.Now()
 	next, status, class := now.Add(5*time.Hour), http.StatusServiceUnavailable, webhook.ClassStatus
 	outcome := db.AttemptOutcome{
-		DeliveryAttempt: domain.DeliveryAttempt{DeliveryID: d.ID, Number: d.AttemptsTotal + 1, StartedAt: now, DurationMS: 12, RequestHeaders: []byte(`{}`), StatusCode: &status, ErrorClass: &class},
-		Scope:           h.TestScope(), SessionID: d.SessionID, Cycle: d.Cycle, State: state,
+		DeliveryAttempt: domain.DeliveryAttempt{DeliveryID: d.ID, Number: d.AttemptsTotal + 1, StartedAt: now, DurationMS: 12,
+			RequestHeaders: []byte(`{}`), StatusCode: &status, ErrorClass: &class},
+		Scope: h.TestScope(), SessionID: d.SessionID, Cycle: d.Cycle, State: state,
 	}
 	health := db.EndpointHealth{ID: d.EndpointID, At: now, Failures: 1, StatusCode: status, ErrorClass: class}
 	switch state {
@@ -82,8 +83,10 @@ func TestAlarmsLeadToWhatFails(t *testing.T) {
 	sentTo(h, lender) // not attempted yet
 	developer := h.Staff(domain.RoleDeveloper)
 
-	home := developer.WantPage(developer.Get("/dashboard/test"), http.StatusOK, "lender.example has failed since 20 Nov 2026, 1:04 pm, 3 failed attempts.").Hides("tunnel.example has")
-	webhooks := developer.WantPage(developer.Get("/dashboard/test/webhooks"), http.StatusOK, "1 endpoint failing.", "lender.example since 20 Nov 2026, 1:04 pm, 3 failed attempts. Show deliveries")
+	home := developer.WantPage(developer.Get("/dashboard/test"), http.StatusOK,
+		"lender.example has failed since 20 Nov 2026, 1:04 pm, 3 failed attempts.").Hides("tunnel.example has")
+	webhooks := developer.WantPage(developer.Get("/dashboard/test/webhooks"), http.StatusOK, "1 endpoint failing.",
+		"lender.example since 20 Nov 2026, 1:04 pm, 3 failed attempts. Show deliveries")
 	if home.Link("Show deliveries") != webhooks.Link("Show deliveries") {
 		t.Errorf("the alarms lead to %s and %s", home.Link("Show deliveries"), webhooks.Link("Show deliveries"))
 	}
@@ -98,13 +101,17 @@ func TestAlarmsLeadToWhatFails(t *testing.T) {
 		}
 	}
 
-	preview := developer.WantPage(developer.Get(list.Link("Retry failed")), http.StatusOK, "3 deliveries to retry").Offers("Retry 3 deliveries").Lacks("Send now")
+	preview := developer.WantPage(developer.Get(list.Link("Retry failed")), http.StatusOK, "3 deliveries to retry").
+		Offers("Retry 3 deliveries").Lacks("Send now")
 	if !strings.Contains(preview.Source, "hx-sse:connect") || !strings.Contains(preview.Source, `hx-select="#preview"`) {
 		t.Error("the count doesn't follow what happens")
 	}
-	all := developer.WantPage(developer.Get(webhooks.Link("Retry failed")), http.StatusOK, "3 deliveries to retry", "2 wait for their next attempt").Offers("Send now")
-	developer.WantPage(developer.Get(redeliveries+"?preview=1&state=waiting&since=2026-11-20"), http.StatusOK, "2 deliveries to retry")
-	developer.WantPage(developer.Get(redeliveries+"?preview=1&state=delivered&since=2026-11-20"), http.StatusOK).WantError("state", "Choose an option")
+	all := developer.WantPage(developer.Get(webhooks.Link("Retry failed")), http.StatusOK, "3 deliveries to retry",
+		"2 wait for their next attempt").Offers("Send now")
+	developer.WantPage(developer.Get(redeliveries+"?preview=1&state=waiting&since=2026-11-20"), http.StatusOK,
+		"2 deliveries to retry")
+	developer.WantPage(developer.Get(redeliveries+"?preview=1&state=delivered&since=2026-11-20"), http.StatusOK).
+		WantError("state", "Choose an option")
 	sendsForm(developer, all, "state", "waiting")
 	h.Clock.Advance(time.Second)
 	sendsForm(developer, preview, "state", "failing")
@@ -119,7 +126,8 @@ func TestAlarmsLeadToWhatFails(t *testing.T) {
 	for _, d := range append(failing, before, givenUp) {
 		again, err := h.Service.Webhooks.Delivery(t.Context(), h.TestScope(), d.ID)
 		h.OK(err)
-		if want := slices.Contains(failing, d); want != (again.Cycle == 2) || want && (again.State != domain.DeliveryPending || again.NextAttemptAt.After(h.Clock.Now())) {
+		if want := slices.Contains(failing, d); want != (again.Cycle == 2) || want && (again.State != domain.DeliveryPending ||
+			again.NextAttemptAt.After(h.Clock.Now())) {
 			t.Errorf("%s is %s in cycle %d, due at %v", d.ID, again.State, again.Cycle, again.NextAttemptAt)
 		}
 	}

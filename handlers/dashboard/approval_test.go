@@ -22,16 +22,19 @@ func TestLiveModeAwaitsApproval(t *testing.T) {
 	_, err := h.DB.Raw().ExecContext(h.Context(), `UPDATE account SET approved_at = NULL`)
 	h.OK(err)
 	live := harness.Call{Method: http.MethodPost, Path: "/sessions", Body: harness.ValidBody, Key: h.Account.LiveKey}
-	if a := h.Do(live).WantError(http.StatusForbidden, "forbidden", ""); !strings.Contains(a.Body.String(), "not approved for live mode") {
+	if a := h.Do(live).WantError(http.StatusForbidden, "forbidden", ""); !strings.Contains(a.Body.String(),
+		"not approved for live mode") {
 		t.Errorf("the refusal doesn't say why: %s", a.Body)
 	}
 	h.Post("/sessions", harness.ValidBody).WantStatus(http.StatusCreated)
 	owner := h.Staff(domain.RoleOwner)
 	owner.WantPage(owner.Get("/dashboard/live/sessions"), http.StatusOK, "Live mode awaits approval", "email your owners")
 	byHand := url.Values{"customer_email": {"jo@customer.example"}, "expires_in_days": {"30"}}
-	owner.WantPage(owner.Post("/dashboard/live/sessions", byHand), http.StatusUnprocessableEntity, "not approved for live mode yet").WantField("customer_email", "jo@customer.example")
+	owner.WantPage(owner.Post("/dashboard/live/sessions", byHand), http.StatusUnprocessableEntity, "not approved for live mode yet").
+		WantField("customer_email", "jo@customer.example")
 	for i := range 4 {
-		_, err := h.Service.Team.Invite(h.Context(), h.Account.AccountID, harness.Operator, team.InvitationParams{Email: string(rune('a'+i)) + "@lender.example", Role: domain.RoleSupport})
+		_, err := h.Service.Team.Invite(h.Context(), h.Account.AccountID, harness.Operator,
+			team.InvitationParams{Email: string(rune('a'+i)) + "@lender.example", Role: domain.RoleSupport})
 		if (err == nil) != (i < 3) {
 			t.Errorf("invitation %d: %v", i+1, err)
 		}
@@ -61,18 +64,21 @@ func TestNamesHoldNoLinks(t *testing.T) {
 		return h.Service.Accounts.ChangeSettings(h.Context(), h.Account.AccountID, harness.Operator, accounts.Settings{Name: name})
 	}
 	for _, name := range []string{
-		"http://evil.example", "Win at www.evil.example", "evil.example/prize", "https://evil", "Visit evil.com", "EVIL.COM.AU now", "evil.example:8080", "Lender\nBcc: x",
+		"http://evil.example", "Win at www.evil.example", "evil.example/prize", "https://evil", "Visit evil.com", "EVIL.COM.AU now",
+		"evil.example:8080", "Lender\nBcc: x",
 	} {
 		if set(name) == nil {
 			t.Errorf("an account may be called %q", name)
 		}
-		err := h.Service.StaffAuth.SignUp(h.Context(), auth.NewAccount{Company: name, Name: name, Email: "new@lender.example", Password: "a long enough passphrase"}, domain.Visitor{})
+		err := h.Service.StaffAuth.SignUp(h.Context(), auth.NewAccount{Company: name, Name: name, Email: "new@lender.example",
+			Password: "a long enough passphrase"}, domain.Visitor{})
 		var refused *domain.Error
 		if !errors.As(err, &refused) || len(refused.Fields) != 2 {
 			t.Errorf("sign-up with %q: %v", name, err)
 		}
 	}
-	for _, name := range []string{"Lender & Sons Pty. Ltd.", "J.P. Morgan", "St. George", "A.B.C. Finance", "Dr. No", "Łódź Kredyt Sp. z o.o.", "No. 1 Loans", "24/7 Loans"} {
+	for _, name := range []string{"Lender & Sons Pty. Ltd.", "J.P. Morgan", "St. George", "A.B.C. Finance", "Dr. No",
+		"Łódź Kredyt Sp. z o.o.", "No. 1 Loans", "24/7 Loans"} {
 		if err := set(name); err != nil {
 			t.Errorf("an account may not be called %q: %v", name, err)
 		}

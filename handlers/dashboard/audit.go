@@ -24,17 +24,18 @@ const auditReach = 500
 func auditControls(cal calendar) []control[domain.AuditFilter] {
 	type filter = domain.AuditFilter
 	return []control[filter]{
-		{Control: view.Control{Name: "who", Label: "Who (email, key name or key id)", Type: "search"}, read: func(f *filter, text string) string {
-			if _, message := form.CleanText(text, maxWho); message != "" {
-				return "Who " + message
-			}
-			if id, err := domain.ParseKeyID(text); err == nil {
-				f.ActorID = id.String()
-			} else {
-				f.Actor = text
-			}
-			return ""
-		}},
+		{Control: view.Control{Name: "who", Label: "Who (email, key name or key id)", Type: "search"},
+			read: func(f *filter, text string) string {
+				if _, message := form.CleanText(text, maxWho); message != "" {
+					return "Who " + message
+				}
+				if id, err := domain.ParseKeyID(text); err == nil {
+					f.ActorID = id.String()
+				} else {
+					f.Actor = text
+				}
+				return ""
+			}},
 		chooses("action", "What", "All", view.ActionOptions(), func(f *filter) *domain.AuditAction { return &f.Action }),
 		dayControl(cal, "from", "From", theFirst, func(f *filter, day time.Time) { f.From = &day }),
 		dayControl(cal, "to", "Until", theLast, func(f *filter, day time.Time) { f.To = &day }),
@@ -73,14 +74,16 @@ func (s *Server) ExportAudit(c echo.Context, v *Visit) error {
 	if len(errs) > 0 {
 		return web.Invalid(errs)
 	}
-	columns := []string{"id", "at", "mode", "actor_kind", "actor", "action", "target_id", "target", "address", "before", "after", "actor_id", "times", "until"}
+	columns := []string{"id", "at", "mode", "actor_kind", "actor", "action", "target_id", "target", "address", "before", "after",
+		"actor_id", "times", "until"}
 	return web.StreamCSV(c, s.Logger, s.Clock.Now().In(zone), "audit_log", columns, func(write web.WriteRow) error {
 		return s.Audit.Export(c.Request().Context(), v.Scope.AccountID, filter, v.Actor, func(e *domain.AuditEntry) error {
 			mode := ""
 			if e.Livemode != nil {
 				mode = view.ModeName(*e.Livemode)
 			}
-			return write(e.ID.String(), web.Stamp(&e.At, zone), mode, string(e.ActorKind), e.ActorName, string(e.Action), e.TargetID, e.TargetName, e.Address,
+			return write(e.ID.String(), web.Stamp(&e.At, zone), mode, string(e.ActorKind), e.ActorName, string(e.Action), e.TargetID,
+				e.TargetName, e.Address,
 				string(e.Before), string(e.After), e.ActorID, strconv.Itoa(e.Times), web.Stamp(e.Until, zone))
 		})
 	})

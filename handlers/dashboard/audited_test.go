@@ -42,7 +42,8 @@ func TestOnlyWhatIsSentIsNoted(t *testing.T) {
 		send(h, get, path, h.Account.TestKey, nil, "")
 		audited(h, action, 2)
 	}
-	for action, path := range map[domain.AuditAction]string{domain.AuditSessionsExported: "sessions/export", domain.AuditLogExported: "audit/export"} {
+	for action, path := range map[domain.AuditAction]string{domain.AuditSessionsExported: "sessions/export",
+		domain.AuditLogExported: "audit/export"} {
 		owner.WantPage(owner.Send(ask, "/dashboard/test/"+path, nil, nil), http.StatusOK)
 		audited(h, action, 0)
 		owner.WantPage(owner.Get("/dashboard/test/"+path), http.StatusOK)
@@ -50,7 +51,8 @@ func TestOnlyWhatIsSentIsNoted(t *testing.T) {
 	}
 	// Nor is a document read whose bytes are lost.
 	h.OK(h.Service.Blobs.Delete(t.Context(), documents[0].ID.String()))
-	if a := owner.Get("/dashboard/test/sessions/" + session.ID.String() + paths[domain.AuditDocumentRead]); a.Code != http.StatusNotFound {
+	if a := owner.Get("/dashboard/test/sessions/" + session.ID.String() +
+		paths[domain.AuditDocumentRead]); a.Code != http.StatusNotFound {
 		t.Errorf("a lost document is answered %d", a.Code)
 	}
 	audited(h, domain.AuditDocumentRead, 2)
@@ -65,7 +67,8 @@ func TestWhatKeysChangeIsNoted(t *testing.T) {
 	id := h.Post("/sessions", harness.ValidBody).WantStatus(http.StatusCreated).Object()["id"].(string)
 	audited(h, domain.AuditSessionCreated, 0)
 	owner.WantPage(owner.Get("/dashboard/test/sessions/"+id), http.StatusOK, "First key")
-	owner.WantPage(owner.Get("/dashboard/test/audit"), http.StatusOK, "Sessions that keys create are in each session’s history and under API requests")
+	owner.WantPage(owner.Get("/dashboard/test/audit"), http.StatusOK,
+		"Sessions that keys create are in each session’s history and under API requests")
 	h.Do(harness.Call{Method: http.MethodDelete, Path: "/sessions/" + id}).WantStatus(http.StatusOK)
 	audited(h, domain.AuditSessionCancelled, 1)
 	owner.WantPage(owner.Get("/dashboard/test/audit"), http.StatusOK, "Session cancelled", "First key API key, ")
@@ -76,7 +79,8 @@ func TestNoPageInTheShell(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	owner := h.Staff(domain.RoleOwner)
-	for path, mode := range map[string]string{"/dashboard/live/nowhere": "Live", "/dashboard/test/nowhere/else": "Test", "/dashboard/live/sessions/nonsense": "Live"} {
+	for path, mode := range map[string]string{"/dashboard/live/nowhere": "Live", "/dashboard/test/nowhere/else": "Test",
+		"/dashboard/live/sessions/nonsense": "Live"} {
 		page := owner.WantPage(owner.Get(path), http.StatusNotFound, "There is nothing here").Offers("Test", "Live")
 		for _, other := range []string{"Test", "Live"} {
 			if got := page.Current(); slices.Contains(got, other) != (other == mode) {

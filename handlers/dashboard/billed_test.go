@@ -45,7 +45,8 @@ func TestBilledSessionsAddUp(t *testing.T) {
 	live := domain.Scope{AccountID: h.Account.AccountID, Livemode: true}
 	h.Clock.Advance(time.Second)
 	h.OK(h.Service.Billing.ChangePlan(h.Context(), live.AccountID, harness.Operator, "professional"))
-	h.NewSession(live, domain.NewSession{ReferenceID: `=HYPERLINK("https://evil.example")`, CustomerName: "Craig Customer", CustomerEmail: "craig@customer.example"})
+	h.NewSession(live, domain.NewSession{ReferenceID: `=HYPERLINK("https://evil.example")`, CustomerName: "Craig Customer",
+		CustomerEmail: "craig@customer.example"})
 	h.NewSession(domain.Scope{AccountID: live.AccountID}, domain.NewSession{ReferenceID: "TEST-1"})
 	running, cents := billedRows(h, "/dashboard/live/billing/sessions")
 	if len(running) != 13 || cents != 2000 {
@@ -86,7 +87,8 @@ func TestBilledSessionsAddUp(t *testing.T) {
 			}
 		}
 	}
-	if got := h.StaffOf(h.NewAccount("other@lender.example", "starter").AccountID, domain.RoleFinance).Get(path); got.Code != http.StatusNotFound {
+	if got := h.StaffOf(h.NewAccount("other@lender.example", "starter").AccountID, domain.RoleFinance).
+		Get(path); got.Code != http.StatusNotFound {
 		t.Errorf("another account exports the invoice: status %d", got.Code)
 	}
 	audited(h, domain.AuditSessionsExported, 2)

@@ -43,7 +43,8 @@ func (s *Server) billingUse(c echo.Context, v *Visit) (*view.BillingUse, error) 
 		return nil, err
 	}
 	use := &view.BillingUse{
-		Subscription: of.Subscription, Period: of.Period, InvoiceDate: of.InvoiceDate, Used: of.Used, Carried: of.Carried, Lines: of.Lines,
+		Subscription: of.Subscription, Period: of.Period, InvoiceDate: of.InvoiceDate, Used: of.Used, Carried: of.Carried,
+		Lines:      of.Lines,
 		Projection: of.Projection, Cap: of.Limits.Cap, CapReached: of.CapReached,
 	}
 	if s.Billing.Ledger.Terms.Seller.ChargesGST() {
@@ -104,7 +105,8 @@ func (s *Server) billingPage(c echo.Context, v *Visit, status int, errs form.Err
 	if err != nil {
 		return err
 	}
-	page.Buyer = view.BuyerForm{Name: buyer.Name, ABN: buyer.ABN, Address: strings.Join(buyer.Address, "\n"), PurchaseOrder: buyer.PurchaseOrder}
+	page.Buyer = view.BuyerForm{Name: buyer.Name, ABN: buyer.ABN, Address: strings.Join(buyer.Address, "\n"),
+		PurchaseOrder: buyer.PurchaseOrder}
 	if errs != nil && c.Request().PostForm.Has("abn") {
 		page.Buyer = buyerForm(c)
 	}
@@ -117,7 +119,8 @@ func (s *Server) billingPage(c echo.Context, v *Visit, status int, errs form.Err
 // allowCardPages allows a form of the page to redirect to the payment
 // provider's card page.
 func (s *Server) allowCardPages(c echo.Context) {
-	c.Response().Header().Set("Content-Security-Policy", strings.Replace(web.PagePolicy, "form-action 'self'", "form-action 'self' "+cardPages, 1))
+	c.Response().Header().Set("Content-Security-Policy", strings.Replace(web.PagePolicy, "form-action 'self'",
+		"form-action 'self' "+cardPages, 1))
 }
 
 // changedBilling leads back to the billing page with a notice, or shows the
@@ -169,7 +172,8 @@ func (s *Server) ChangeSpendLimits(c echo.Context, v *Visit) error {
 
 // buyerForm is what was typed about the account for its invoices.
 func buyerForm(c echo.Context) view.BuyerForm {
-	return view.BuyerForm{Name: c.FormValue("buyer_name"), ABN: c.FormValue("abn"), Address: c.FormValue("address"), PurchaseOrder: c.FormValue("purchase_order")}
+	return view.BuyerForm{Name: c.FormValue("buyer_name"), ABN: c.FormValue("abn"), Address: c.FormValue("address"),
+		PurchaseOrder: c.FormValue("purchase_order")}
 }
 
 // ChangeInvoiceDetails sets what invoices say about the account.
@@ -260,7 +264,8 @@ func (s *Server) ShowCancelSubscription(c echo.Context, v *Visit) error {
 }
 
 func (s *Server) cancelPage(c echo.Context, v *Visit, status int, errs form.Errors) error {
-	page := view.CancelPage{Page: s.page(v, "Cancel the subscription"), AtOnce: c.FormValue("when") == "now", Reason: c.FormValue("reason")}
+	page := view.CancelPage{Page: s.page(v, "Cancel the subscription"), AtOnce: c.FormValue("when") == "now",
+		Reason: c.FormValue("reason")}
 	page.Errors = view.ErrorItems(errs)
 	var err error
 	if page.Use, err = s.billingUse(c, v); err != nil {
@@ -296,7 +301,8 @@ func (s *Server) AddCard(c echo.Context, v *Visit) error {
 	if err != nil {
 		web.LogFailure(s.Logger, c, err)
 		return s.billingPage(c, v, http.StatusServiceUnavailable, form.Errors{{
-			Field: "card", Message: "Stripe can’t be reached right now, so nothing was changed. Try again in a few minutes; invoices stay as they are until then",
+			Field:   "card",
+			Message: "Stripe can’t be reached right now, so nothing was changed. Try again in a few minutes; invoices stay as they are until then",
 		}})
 	}
 	return c.Redirect(http.StatusSeeOther, page)
@@ -322,7 +328,8 @@ func (s *Server) ShowInvoice(c echo.Context, v *Visit) error {
 	if err != nil {
 		return err
 	}
-	page := view.InvoicePage{Page: s.page(v, invoice.Title()+" "+invoice.NumberText()), Invoice: invoice, Contact: s.Billing.Ledger.Terms.Contact}
+	page := view.InvoicePage{Page: s.page(v, invoice.Title()+" "+invoice.NumberText()), Invoice: invoice,
+		Contact: s.Billing.Ledger.Terms.Contact}
 	page.Live = view.Live{Topics: domain.InvoiceChanged}
 	if page.Cards, page.Card, err = s.Billing.Card(c.Request().Context(), v.Scope.AccountID); err != nil {
 		return err

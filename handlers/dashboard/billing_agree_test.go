@@ -39,7 +39,8 @@ func (a *agreeing) invoiced() {
 	a.Helper()
 	invoices, _, err := a.Service.Billing.Invoices(a.Context(), a.live.AccountID, 0, 1)
 	a.OK(err)
-	if a.invoices++; len(invoices) == 0 || invoices[0].Number != int64(a.invoices) || invoices[0].Total != a.owed || invoices[0].SessionsUsed != a.used {
+	if a.invoices++; len(invoices) == 0 || invoices[0].Number != int64(a.invoices) || invoices[0].Total != a.owed ||
+		invoices[0].SessionsUsed != a.used {
 		a.Fatalf("invoices %+v; want number %d of %d sessions for %s", invoices, a.invoices, a.used, a.owed)
 	}
 }
@@ -146,10 +147,12 @@ func (a *agreeing) compare(finance *harness.StaffBrowser) {
 	a.OK(err)
 	a.owed, a.start, a.end = s.Lines.Total(), s.Period.Start, s.Period.End
 	included := s.SessionsIncluded
-	if api.Usage.SessionsUsed != a.used || api.Plan.Name != s.Name || included != nil && *api.Usage.SessionsRemaining != max(0, *included-a.carried-a.used) {
+	if api.Usage.SessionsUsed != a.used || api.Plan.Name != s.Name || included != nil && *api.Usage.SessionsRemaining != max(0,
+		*included-a.carried-a.used) {
 		a.Fatalf("the API says %+v, want %d used and %d carried on %s", api, a.used, a.carried, s.Name)
 	}
-	if report, err := a.Service.Billing.Usage(a.Context(), a.live, billing.UsageRange{Period: "last_90_days"}); err != nil || report.Created < a.used {
+	if report, err := a.Service.Billing.Usage(a.Context(), a.live, billing.UsageRange{Period: "last_90_days"}); err != nil ||
+		report.Created < a.used {
 		a.Errorf("usage %+v, %v; want %d at least", report, err, a.used)
 	}
 	things := "live sessions"
@@ -165,7 +168,8 @@ func (a *agreeing) compare(finance *harness.StaffBrowser) {
 	}
 	finance.WantPage(finance.Get(billingPage), http.StatusOK, texts...)
 	if included != nil && a.carried+a.used > *included {
-		finance.WantPage(finance.Get("/dashboard/live"), http.StatusOK, fmt.Sprintf("%d included + %d extra", *included, a.carried+a.used-*included))
+		finance.WantPage(finance.Get("/dashboard/live"), http.StatusOK, fmt.Sprintf("%d included + %d extra", *included,
+			a.carried+a.used-*included))
 	}
 }
 

@@ -40,7 +40,8 @@ func TestBillingEmails(t *testing.T) {
 	h.OK(h.Service.Billing.SetSpendLimits(h.Context(), h.Account.AccountID, harness.Operator, billing.SpendParams{Cap: "500"}))
 	atOnce(func() { bill(h) })
 	used := box.Email(to, "You’ve used all your 10 included sessions, and 3 extra")
-	if !strings.Contains(used.Text, "That is 3 extra at $10 each. This period has cost $30.00 so far.") || !strings.Contains(used.Text, "Live sessions stop at the spend cap of $500.") || strings.Contains(used.Text, "Nothing stops") {
+	if !strings.Contains(used.Text, "That is 3 extra at $10 each. This period has cost $30.00 so far.") ||
+		!strings.Contains(used.Text, "Live sessions stop at the spend cap of $500.") || strings.Contains(used.Text, "Nothing stops") {
 		t.Errorf("the email about usage:\n%s", used.Text)
 	}
 	invoice := h.LastInvoice(h.Account.AccountID)
@@ -57,7 +58,8 @@ func TestBillingEmails(t *testing.T) {
 	h.Clock.Advance(time.Minute)
 	atOnce(func() { bill(h) })
 	reminder := box.Email(to, "Invoice CAN-000002 is due on 4 January 2027")
-	if !strings.Contains(reminder.Text, "by bank transfer, with CAN-000002 as the reference") || !strings.Contains(attached(t, reminder, "CAN-000002.pdf"), "BSB 062-000") {
+	if !strings.Contains(reminder.Text, "by bank transfer, with CAN-000002 as the reference") ||
+		!strings.Contains(attached(t, reminder, "CAN-000002.pdf"), "BSB 062-000") {
 		t.Errorf("the reminder:\n%s", reminder.Text)
 	}
 	h.Clock.Advance(24 * time.Hour)
@@ -70,7 +72,8 @@ func TestBillingEmails(t *testing.T) {
 		}
 	})
 	receipt := box.Email(to, "Receipt for invoice CAN-000002")
-	if text := attached(t, receipt, "CAN-000002.pdf"); paid.Load() != 1 || !strings.Contains(text, "PAID") || !strings.Contains(receipt.Text, "Payment reference: transfer 77") {
+	if text := attached(t, receipt, "CAN-000002.pdf"); paid.Load() != 1 || !strings.Contains(text, "PAID") ||
+		!strings.Contains(receipt.Text, "Payment reference: transfer 77") {
 		t.Errorf("paid %d times; the receipt:\n%s\n%s", paid.Load(), receipt.Text, text)
 	}
 	h.Clock.Advance(3 * 24 * time.Hour)

@@ -22,7 +22,8 @@ import (
 func bill(h *harness.Harness) {
 	h.Helper()
 	runner := billing.Runner{
-		DB: h.DB, Ledger: &billing.Ledger{Events: h.Service.Outbox, Terms: h.Service.Billing.Ledger.Terms}, Provider: billing.Manual{}, Logger: h.Service.Logger,
+		DB: h.DB, Ledger: &billing.Ledger{Events: h.Service.Outbox, Terms: h.Service.Billing.Ledger.Terms}, Provider: billing.Manual{},
+		Logger: h.Service.Logger,
 	}
 	h.OK(runner.Run(h.Context(), h.Clock.Now()))
 }
@@ -33,27 +34,34 @@ func TestBillingPages(t *testing.T) {
 	live := domain.Scope{AccountID: h.Account.AccountID, Livemode: true}
 	finance := h.Staff(domain.RoleFinance)
 	const page = "/dashboard/live/billing"
-	finance.WantPage(finance.Get(page), http.StatusOK, "Professional", "0 live sessions", "of 100 included", "$0.00", "None yet", "BSB 062-000", "partner@lender.example")
+	finance.WantPage(finance.Get(page), http.StatusOK, "Professional", "0 live sessions", "of 100 included", "$0.00", "None yet",
+		"BSB 062-000", "partner@lender.example")
 
 	// Where invoices go.
-	finance.WantPage(finance.Post(page+"/email", url.Values{"billing_email": {"accounts"}}), http.StatusUnprocessableEntity, "Enter an email address").WantField("billing_email", "accounts")
+	finance.WantPage(finance.Post(page+"/email", url.Values{"billing_email": {"accounts"}}), http.StatusUnprocessableEntity,
+		"Enter an email address").WantField("billing_email", "accounts")
 	finance.WantRedirect(finance.Post(page+"/email", url.Values{"billing_email": {" accounts@lender.example "}}), page)
 	finance.WantPage(finance.Get(page), http.StatusOK, "accounts@lender.example", "Invoices are sent to this address")
 
 	// Down, at the period's end; and back.
 	finance.WantPage(finance.Get(page+"/plan"), http.StatusOK, "Starter", "Enterprise", "Nothing changes yet")
 	finance.WantPage(finance.Get(page+"/plan?plan=professional"), http.StatusUnprocessableEntity, "This is your current plan")
-	finance.WantPage(finance.Get(page+"/plan?plan=starter"), http.StatusOK, "Professional to Starter", "Until 20 Dec 2026", "$10.00 for each further one", "Change to Starter on")
+	finance.WantPage(finance.Get(page+"/plan?plan=starter"), http.StatusOK, "Professional to Starter", "Until 20 Dec 2026",
+		"$10.00 for each further one", "Change to Starter on")
 	finance.WantRedirect(finance.Post(page+"/plan", url.Values{"plan": {"starter"}}), page)
-	finance.WantPage(finance.Get(page), http.StatusOK, "From 20 Dec 2026, ", "Plan change saved. It takes effect on 20 December 2026.")
-	for _, again := range []*httptest.ResponseRecorder{finance.Get(page + "/plan?plan=starter"), finance.Post(page+"/plan", url.Values{"plan": {"starter"}})} {
+	finance.WantPage(finance.Get(page), http.StatusOK, "From 20 Dec 2026, ",
+		"Plan change saved. It takes effect on 20 December 2026.")
+	for _, again := range []*httptest.ResponseRecorder{finance.Get(page + "/plan?plan=starter"),
+		finance.Post(page+"/plan", url.Values{"plan": {"starter"}})} {
 		finance.WantPage(again, http.StatusUnprocessableEntity, "The change to this plan on 20 December 2026 is already saved")
 	}
-	finance.WantPage(finance.Get(page+"/plan?plan=professional"), http.StatusOK, "Keep Professional", "The change to Starter on 20 Dec 2026, ", "is cancelled. You stay on Professional.").
+	finance.WantPage(finance.Get(page+"/plan?plan=professional"), http.StatusOK, "Keep Professional",
+		"The change to Starter on 20 Dec 2026, ", "is cancelled. You stay on Professional.").
 		Hides("Professional to Professional", "Change to ", "included sessions count")
 	finance.WantRedirect(finance.Post(page+"/plan", url.Values{"plan": {"professional"}}), page)
 	finance.WantPage(finance.Get(page), http.StatusOK, "Plan change cancelled. You keep your current plan.")
-	finance.WantPage(finance.Post(page+"/plan", url.Values{"plan": {"gold"}}), http.StatusUnprocessableEntity, "Choose one of the plans")
+	finance.WantPage(finance.Post(page+"/plan", url.Values{"plan": {"gold"}}), http.StatusUnprocessableEntity,
+		"Choose one of the plans")
 	finance.WantRedirect(finance.Post(page+"/plan", url.Values{"plan": {"starter"}}), page)
 
 	// The invoice of the next period, on Starter.
@@ -64,9 +72,12 @@ func TestBillingPages(t *testing.T) {
 	}
 	h.Clock.Advance(10 * 24 * time.Hour)
 	finance = h.Staff(domain.RoleFinance)
-	finance.WantPage(finance.Get(page), http.StatusOK, "CAN-000001", "$0.00", "12 live sessions", "$20.00", "includes $1.82 GST", "At this rate: about 37 sessions, $270, by 20 January.",
-		"12 live sessions this period: 10 included + 2 extra", "12 sessions used: 10 included and 2 extra", "You’ve used all your 10 included sessions. 2 extra sessions cost $20.00 so far. Each further one costs $10.")
-	finance.WantPage(finance.Get(page+"/plan?plan=professional"), http.StatusOK, "$20.00 so far stay on its invoice", "88 are left", "(AUD)")
+	finance.WantPage(finance.Get(page), http.StatusOK, "CAN-000001", "$0.00", "12 live sessions", "$20.00", "includes $1.82 GST",
+		"At this rate: about 37 sessions, $270, by 20 January.",
+		"12 live sessions this period: 10 included + 2 extra", "12 sessions used: 10 included and 2 extra",
+		"You’ve used all your 10 included sessions. 2 extra sessions cost $20.00 so far. Each further one costs $10.")
+	finance.WantPage(finance.Get(page+"/plan?plan=professional"), http.StatusOK, "$20.00 so far stay on its invoice",
+		"88 are left", "(AUD)")
 
 	// Enterprise is an operator's to give.
 	choice := finance.WantPage(finance.Get(page+"/plan"), http.StatusOK, "Live sessions without a limit", "By agreement: talk to us")
@@ -74,10 +85,13 @@ func TestBillingPages(t *testing.T) {
 		t.Errorf("the plans %q can be chosen, want others than Enterprise", got)
 	}
 	finance.WantPage(finance.Get(page+"/plan?plan=enterprise"), http.StatusUnprocessableEntity, "Contact us for this plan")
-	finance.WantPage(finance.Post(page+"/plan", url.Values{"plan": {"enterprise"}}), http.StatusUnprocessableEntity, "Contact us for this plan")
+	finance.WantPage(finance.Post(page+"/plan", url.Values{"plan": {"enterprise"}}), http.StatusUnprocessableEntity,
+		"Contact us for this plan")
 
 	// Cancelling says what it comes to, and can be taken back.
-	finance.WantPage(finance.Get(page+"/cancel"), http.StatusOK, "You can’t create live sessions once you have cancelled, also if the subscription ends later.", "(AUD)", "The invoice of $20.00 is issued at once", "20 Jan 2027",
+	finance.WantPage(finance.Get(page+"/cancel"), http.StatusOK,
+		"You can’t create live sessions once you have cancelled, also if the subscription ends later.", "(AUD)",
+		"The invoice of $20.00 is issued at once", "20 Jan 2027",
 		"If you subscribe again before 20 Jan 2027", "count against those included in the new one")
 	finance.WantPage(finance.Post(page+"/cancel", url.Values{"when": {"end"}}), http.StatusUnprocessableEntity, "Enter a reason")
 	finance.WantRedirect(finance.Post(page+"/cancel", url.Values{"when": {"end"}, "reason": {harness.Hostile}}), page)
@@ -91,7 +105,8 @@ func TestBillingPages(t *testing.T) {
 	finance.WantRedirect(finance.Post(page+"/cancel", url.Values{"when": {"now"}, "reason": {"too dear"}}), page)
 	finance.WantPage(finance.Get(page), http.StatusOK, "No subscription", "CAN-000002", "Due on 13 January 2027 UTC", "Open",
 		"the 12 sessions used in it count against those included in your first period")
-	finance.WantPage(finance.Post(page+"/subscribe", url.Values{"plan": {"enterprise"}}), http.StatusUnprocessableEntity, "Contact us for this plan")
+	finance.WantPage(finance.Post(page+"/subscribe", url.Values{"plan": {"enterprise"}}), http.StatusUnprocessableEntity,
+		"Contact us for this plan")
 	h.Post("/sessions", harness.ValidBody).WantStatus(http.StatusCreated) // test mode needs none
 
 	// Its PDF, unpaid and paid.
@@ -113,7 +128,9 @@ func TestBillingPages(t *testing.T) {
 	h.Clock.Advance(24 * time.Hour)
 	bill(h)
 	finance = h.Staff(domain.RoleFinance)
-	finance.WantPage(finance.Get(page), http.StatusOK, "Overdue", "No payment has arrived by the due date. We look again on 17 January 2027 UTC. The invoice is still owed.").Hides("the subscription is past due")
+	finance.WantPage(finance.Get(page), http.StatusOK, "Overdue",
+		"No payment has arrived by the due date. We look again on 17 January 2027 UTC. The invoice is still owed.").Hides(
+		"the subscription is past due")
 	finance.WantPage(finance.Get(page+"/invoices/"+invoices[0].ID.String()), http.StatusOK, "The invoice is still owed.")
 	_, err = h.Service.Billing.MarkPaid(h.Context(), invoices[0].ID, harness.Operator, "transfer 77")
 	h.OK(err)
@@ -124,9 +141,12 @@ func TestBillingPages(t *testing.T) {
 
 	finance.WantPage(finance.Post(page+"/subscribe", url.Values{}), http.StatusUnprocessableEntity, "Choose one of the plans")
 	finance.WantRedirect(finance.Post(page+"/subscribe", url.Values{"plan": {"starter"}}), page)
-	finance.WantPage(finance.Get(page), http.StatusOK, "Starter", "Active", "0 live sessions this period; with 12 carried over: 10 included + 2 extra",
-		"12 sessions from the cancelled period count against those included in this one", "You’ve used all your 10 included sessions. Each extra session costs $10.")
-	finance.WantPage(finance.Get("/dashboard/live"), http.StatusOK, "0 live sessions this period; with 12 carried over: 10 included + 2 extra")
+	finance.WantPage(finance.Get(page), http.StatusOK, "Starter", "Active",
+		"0 live sessions this period; with 12 carried over: 10 included + 2 extra",
+		"12 sessions from the cancelled period count against those included in this one",
+		"You’ve used all your 10 included sessions. Each extra session costs $10.")
+	finance.WantPage(finance.Get("/dashboard/live"), http.StatusOK,
+		"0 live sessions this period; with 12 carried over: 10 included + 2 extra")
 	finance.WantPage(finance.Get(page+"/cancel"), http.StatusOK, "If you subscribe again before 20 Jan 2027")
 	h.Clock.Advance(7 * 24 * time.Hour)
 	finance = h.Staff(domain.RoleFinance)
@@ -152,7 +172,8 @@ func TestFailedInvoiceSaysWhatIsNext(t *testing.T) {
 				c.Billing.Cards = storedCards{}
 			}
 		})
-		h.OK(h.DB.SetCustomer(h.Context(), &db.PaymentMethod{AccountID: h.Account.AccountID, Provider: storedCards{}.Name(), CustomerID: "cus_1"}, ""))
+		h.OK(h.DB.SetCustomer(h.Context(), &db.PaymentMethod{AccountID: h.Account.AccountID, Provider: storedCards{}.Name(),
+			CustomerID: "cus_1"}, ""))
 		h.OK(h.DB.InTx(h.Context(), func(tx *db.Tx) error {
 			_, err := tx.SetPaymentMethod(h.Context(), storedCards{}.Name(), "cus_1", "pm_1", "Visa ending in 4242", h.Clock.Now())
 			return err
@@ -178,7 +199,8 @@ func TestFailedInvoiceSaysWhatIsNext(t *testing.T) {
 		finance := h.Staff(domain.RoleFinance)
 		if shown := finance.WantPage(finance.Get(path), http.StatusOK); cards {
 			shown.Shows("Use another card, and Candor collects this invoice from it.").Hides(collected)
-			if !strings.Contains(finance.Get(path).Body.String(), `href="`+billingPage+`#card"`) || !strings.Contains(finance.Get(billingPage).Body.String(), `id="card"`) {
+			if !strings.Contains(finance.Get(path).Body.String(), `href="`+billingPage+`#card"`) ||
+				!strings.Contains(finance.Get(billingPage).Body.String(), `id="card"`) {
 				t.Error("the invoice doesn't lead to the card")
 			}
 		}
@@ -222,13 +244,16 @@ func TestInvoicePDFStaysAsIssued(t *testing.T) {
 	path := "/dashboard/live/billing/invoices/" + h.LastInvoice(live.AccountID).ID.String() + "/pdf"
 	before := h.Staff(domain.RoleFinance).Get(path).Body.Bytes()
 	text := textOf(t, before)
-	for _, want := range []string{"Tax invoice", "Candor Pty Ltd", "ABN 51 824 753 556", "BSB 062-000, account 1234 5678", "Reference: CAN-000002"} {
+	for _, want := range []string{"Tax invoice", "Candor Pty Ltd", "ABN 51 824 753 556", "BSB 062-000, account 1234 5678",
+		"Reference: CAN-000002"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the PDF doesn't say %q:\n%s", want, text)
 		}
 	}
-	for _, seller := range []domain.Seller{{}, {Name: "Other Pty Ltd", ABN: "11 222 333 444", Transfer: []string{"BSB 999-999"}}, {Cards: true}} {
-		if after := restarted(h, billing.Terms{Seller: seller}).Staff(domain.RoleFinance).Get(path).Body.Bytes(); !bytes.Equal(before, after) {
+	for _, seller := range []domain.Seller{{}, {Name: "Other Pty Ltd", ABN: "11 222 333 444", Transfer: []string{"BSB 999-999"}},
+		{Cards: true}} {
+		if after := restarted(h, billing.Terms{Seller: seller}).Staff(domain.RoleFinance).Get(path).
+			Body.Bytes(); !bytes.Equal(before, after) {
 			t.Errorf("issued by another seller than %+v, and yet the PDF follows:\n%s", seller, textOf(t, after))
 		}
 	}
@@ -269,7 +294,8 @@ func TestCancellingSaysThatAChangeIsDropped(t *testing.T) {
 		t.Error("a change of plan is dropped, and none is to come")
 	}
 	h.OK(h.Service.Billing.ChangePlan(h.Context(), h.Account.AccountID, harness.Operator, "starter"))
-	finance.WantPage(finance.Get(page), http.StatusOK, "The change to Starter on 20 Dec 2026, ", "is dropped", "doesn’t bring it back")
+	finance.WantPage(finance.Get(page), http.StatusOK, "The change to Starter on 20 Dec 2026, ", "is dropped",
+		"doesn’t bring it back")
 	h.OK(h.Service.Billing.Cancel(h.Context(), h.Account.AccountID, harness.Operator, false, "the end"))
 	h.OK(h.Service.Billing.Reactivate(h.Context(), h.Account.AccountID, harness.Operator))
 	if of, err := h.Service.Billing.Subscription(h.Context(), h.Account.AccountID); err != nil || of.NextPlanID != nil {

@@ -19,7 +19,8 @@ import (
 func TestBrowserDashboard(t *testing.T) {
 	t.Parallel()
 	h, base := harness.Listen(t)
-	done := h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Jo Public", ReferenceID: "loan-77", WebhookURL: "https://lender.example/hook"})
+	done := h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Jo Public", ReferenceID: "loan-77",
+		WebhookURL: "https://lender.example/hook"})
 	h.Open(done.ID)
 	h.Upload(done.ID, "payslip.pdf")
 	h.Complete(done.ID)
@@ -84,7 +85,8 @@ func TestBrowserDashboard(t *testing.T) {
 	tab.Click(".danger-zone .button-danger")
 	tab.WaitForText("#announcement", "Session cancelled")
 
-	_, err := h.Service.Team.Invite(t.Context(), h.Account.AccountID, harness.Operator, team.InvitationParams{Email: "old@lender.example", Role: domain.RoleSupport})
+	_, err := h.Service.Team.Invite(t.Context(), h.Account.AccountID, harness.Operator,
+		team.InvitationParams{Email: "old@lender.example", Role: domain.RoleSupport})
 	h.OK(err)
 	h.Staff(domain.RoleSupport)
 	at("team")
@@ -142,7 +144,8 @@ func TestBrowserDashboard(t *testing.T) {
 	tab.Click("[action$=logo] .button")
 	tab.WaitForText("#announcement", "Logo saved")
 	view(tab, "settings")
-	_, err = h.DB.Raw().ExecContext(t.Context(), "UPDATE session SET completed_at = completed_at - interval '3 days' WHERE id = $1", done.ID)
+	_, err = h.DB.Raw().ExecContext(t.Context(), "UPDATE session SET completed_at = completed_at - interval '3 days' WHERE id = $1",
+		done.ID)
 	h.OK(err)
 	tab.Type("#retention_days", "1")
 	tab.Press("\r")

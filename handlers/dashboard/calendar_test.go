@@ -42,19 +42,22 @@ func TestDatesOfFiltersAreTypedInWords(t *testing.T) {
 		{"requests", "to", "today", "21 Nov 2026, 12:00 am", "2026-11-21T00:00", true},
 	} {
 		path := "/dashboard/test/" + tt.page
-		list := owner.WantPage(owner.Get(path+"?"+url.Values{tt.field: {tt.typed}}.Encode()), http.StatusOK).Hides("There is a problem").WantField(tt.field, tt.shown)
+		list := owner.WantPage(owner.Get(path+"?"+url.Values{tt.field: {tt.typed}}.Encode()), http.StatusOK).
+			Hides("There is a problem").WantField(tt.field, tt.shown)
 		if tt.typed == "last week" {
 			list.Shows(": " + tt.shown)
 		}
 		if rows := len(list.Rows()) > 0; rows != tt.rows {
 			t.Errorf("%s of %s: %q lists rows of today: %t, want %t", tt.field, tt.page, tt.typed, rows, tt.rows)
 		}
-		again := owner.WantPage(owner.Get(path+"?"+url.Values{tt.field: {tt.address}}.Encode()), http.StatusOK).WantField(tt.field, tt.shown)
+		again := owner.WantPage(owner.Get(path+"?"+url.Values{tt.field: {tt.address}}.Encode()), http.StatusOK).
+			WantField(tt.field, tt.shown)
 		if got, want := fmt.Sprint(again.Rows()), fmt.Sprint(list.Rows()); got != want {
 			t.Errorf("%s of %s: %s lists %s, and %q lists %s", tt.field, tt.page, tt.address, got, tt.typed, want)
 		}
 	}
-	for place, label := range map[string]string{"sessions?to": "Created until", "audit?from": "From", "requests?to": "Until", "webhooks/redeliveries?preview=1&since": "Events from"} {
+	for place, label := range map[string]string{"sessions?to": "Created until", "audit?from": "From", "requests?to": "Until",
+		"webhooks/redeliveries?preview=1&since": "Events from"} {
 		for _, typed := range []string{"soon", "31 Feb", "25:00", "13 pm", "<b>"} {
 			path, field, _ := strings.Cut(place, "?")
 			field = field[strings.LastIndex(field, "&")+1:]

@@ -86,10 +86,15 @@ func lateCases() map[string]lateCase {
 		return ""
 	}
 	return map[string]lateCase{
-		"POST /me/two-step":       {path: "me/two-step", effect: `SELECT count(*) FROM staff_user WHERE totp_pending IS NOT NULL`, status: ok, want: "QR code"},
-		"POST /me/two-step/on":    {path: "me/two-step/on", first: secret, form: func(s *harness.StaffBrowser, id string) url.Values { return harness.CodeForm(s.Code(id, 0)) }, effect: "staff.two_step_on", status: ok, want: "won’t be shown again"},
-		"POST /me/recovery-codes": {path: "me/recovery-codes", first: twoStep, effect: "staff.recovery_codes_made", status: ok, want: "won’t be shown again"},
-		"POST /me/passkeys/new":   {path: "me/passkeys/new", effect: `SELECT count(*) FROM passkey_challenge`, status: ok, want: "Add a passkey"},
+		"POST /me/two-step": {path: "me/two-step", effect: `SELECT count(*) FROM staff_user WHERE totp_pending IS NOT NULL`,
+			status: ok, want: "QR code"},
+		"POST /me/two-step/on": {path: "me/two-step/on", first: secret, form: func(s *harness.StaffBrowser, id string) url.Values {
+			return harness.CodeForm(s.Code(id, 0))
+		}, effect: "staff.two_step_on", status: ok, want: "won’t be shown again"},
+		"POST /me/recovery-codes": {path: "me/recovery-codes", first: twoStep, effect: "staff.recovery_codes_made", status: ok,
+			want: "won’t be shown again"},
+		"POST /me/passkeys/new": {path: "me/passkeys/new", effect: `SELECT count(*) FROM passkey_challenge`, status: ok,
+			want: "Add a passkey"},
 		// Its result is an error on its own page: TestBrowserPasskeys adds one.
 		"POST /me/passkeys": {path: "me/passkeys", first: func(s *harness.StaffBrowser) string {
 			return s.WantPage(s.Post("/dashboard/test/me/passkeys/new", nil), http.StatusOK).Field("token").Value
@@ -97,46 +102,71 @@ func lateCases() map[string]lateCase {
 			return url.Values{"token": {id}, "response": {"{}"}}
 		},
 			effect: `SELECT -count(*) FROM passkey_challenge`, status: http.StatusUnprocessableEntity, want: "That passkey didn’t work"},
-		"POST /me/passkeys/:passkey/remove": {path: "me/passkeys/{id}/remove", first: func(s *harness.StaffBrowser) string { return s.PasskeyOf(ownerID(s)).String() }, effect: "staff.passkey_removed", want: "me"},
-		"GET /billing/sessions":             {path: "billing/sessions", effect: "sessions.exported"},
-		"GET /billing/invoices/:invoice/sessions": {path: "billing/invoices/{id}/sessions", first: func(s *harness.StaffBrowser) string {
-			return s.LastInvoice(s.Account.AccountID).ID.String()
-		}, effect: "sessions.exported"},
+		"POST /me/passkeys/:passkey/remove": {path: "me/passkeys/{id}/remove", first: func(s *harness.StaffBrowser) string {
+			return s.PasskeyOf(ownerID(s)).String()
+		}, effect: "staff.passkey_removed", want: "me"},
+		"GET /billing/sessions": {path: "billing/sessions", effect: "sessions.exported"},
+		"GET /billing/invoices/:invoice/sessions": {path: "billing/invoices/{id}/sessions",
+			first: func(s *harness.StaffBrowser) string {
+				return s.LastInvoice(s.Account.AccountID).ID.String()
+			}, effect: "sessions.exported"},
 		"GET /sessions/export":         {path: "sessions/export", effect: "sessions.exported"},
 		"GET /sessions/:session/erase": {path: "sessions/{id}/erase", first: completedSession, want: "Delete a customer’s data"},
-		"POST /sessions/:session/erase": {path: "sessions/{id}/erase", first: completedSession, form: func(_ *harness.StaffBrowser, id string) url.Values {
-			return url.Values{"sessions": {id}, "confirm": {"jo@customer.example"}}
-		}, effect: "session.erased", want: "sessions/{id}"},
-		"POST /webhooks/url":            {path: "webhooks/url", form: fields("url=https://lender.example/new"), effect: "webhook.url_changed", want: "webhooks/settings"},
-		"POST /webhooks/secret/show":    {path: "webhooks/secret/show", effect: "webhook_secret.shown", status: ok, want: "whsec_"},
-		"POST /webhooks/secret/next":    {path: "webhooks/secret/next", effect: "webhook_secret.next_made", status: ok, want: "whsec_"},
-		"POST /webhooks/secret/switch":  {path: "webhooks/secret/switch", first: afterPosts("next"), effect: "webhook_secret.switched", want: "webhooks/settings"},
-		"POST /webhooks/secret/restore": {path: "webhooks/secret/restore", first: afterPosts("next", "switch"), effect: "webhook_secret.restored", want: "webhooks/settings"},
-		"POST /webhooks/secret/abandon": {path: "webhooks/secret/abandon", first: afterPosts("next"), effect: "webhook_secret.next_abandoned", want: "webhooks/settings"},
-		"POST /quickstart/key":          {path: "quickstart/key", effect: "api_key.created", status: ok, want: "candor_test_"},
-		"POST /keys":                    {path: "keys", form: fields("name=Loans&access=restricted&permissions=sessions:read&permissions=data:read"), effect: "api_key.created", status: ok, want: "candor_test_"},
-		"GET /keys/new":                 {path: "keys/new", want: "New API key"},
-		"POST /keys/:key/rotate":        {path: "keys/{id}/rotate", first: newKey, form: fields("overlap=1h"), effect: "api_key.rotated", status: ok, want: "The old key works until"},
-		"POST /keys/:key/delete":        {path: "keys/{id}/delete", first: newKey, form: fields("typed_name=Loans"), effect: "api_key.deleted", want: "keys"},
-		"POST /billing/email":           {path: "billing/email", form: fields("billing_email=bills@lender.example"), effect: "billing.email_changed", want: "billing"},
-		"POST /billing/subscribe":       {path: "billing/subscribe", first: cancel(true), form: fields("plan=starter"), effect: "subscription.started", want: "billing"},
-		"POST /billing/spend":           {path: "billing/spend", form: fields("spend_cap=500"), effect: "billing.spend_limits_changed", want: "billing"},
-		"POST /billing/plan":            {path: "billing/plan", form: fields("plan=starter"), effect: "subscription.plan_changed", want: "billing"},
-		"POST /billing/cancel":          {path: "billing/cancel", form: fields("when=end&reason=Too+dear"), effect: "subscription.cancelled", want: "billing"},
-		"POST /billing/reactivate":      {path: "billing/reactivate", first: cancel(false), effect: "subscription.reactivated", want: "billing"},
-		"POST /billing/card":            {path: "billing/card", effect: "billing.card_page_opened", want: "https://checkout.stripe.com/page"},
-		"POST /team":                    {path: "team", form: fields("email=new@lender.example&role=support"), effect: "staff.invited", want: "team"},
-		"POST /team/invitations/:invitation/revoke": {path: "team/invitations/{id}/revoke", first: func(s *harness.StaffBrowser) string {
-			invitation, err := s.Service.Team.Invite(s.Context(), s.Account.AccountID, harness.Operator, harness.NewInvitation("new@lender.example", domain.RoleSupport))
-			s.OK(err)
-			return invitation.ID.String()
-		}, effect: "staff.invitation_revoked", want: "team"},
-		"POST /team/:staff/role":   {path: "team/{id}/role", first: colleague, form: fields("role=developer"), effect: "staff.role_changed", want: "team"},
+		"POST /sessions/:session/erase": {path: "sessions/{id}/erase", first: completedSession,
+			form: func(_ *harness.StaffBrowser, id string) url.Values {
+				return url.Values{"sessions": {id}, "confirm": {"jo@customer.example"}}
+			}, effect: "session.erased", want: "sessions/{id}"},
+		"POST /webhooks/url": {path: "webhooks/url", form: fields("url=https://lender.example/new"),
+			effect: "webhook.url_changed", want: "webhooks/settings"},
+		"POST /webhooks/secret/show": {path: "webhooks/secret/show", effect: "webhook_secret.shown", status: ok, want: "whsec_"},
+		"POST /webhooks/secret/next": {path: "webhooks/secret/next", effect: "webhook_secret.next_made", status: ok, want: "whsec_"},
+		"POST /webhooks/secret/switch": {path: "webhooks/secret/switch", first: afterPosts("next"), effect: "webhook_secret.switched",
+			want: "webhooks/settings"},
+		"POST /webhooks/secret/restore": {path: "webhooks/secret/restore", first: afterPosts("next", "switch"),
+			effect: "webhook_secret.restored", want: "webhooks/settings"},
+		"POST /webhooks/secret/abandon": {path: "webhooks/secret/abandon", first: afterPosts("next"),
+			effect: "webhook_secret.next_abandoned", want: "webhooks/settings"},
+		"POST /quickstart/key": {path: "quickstart/key", effect: "api_key.created", status: ok, want: "candor_test_"},
+		"POST /keys": {path: "keys",
+			form: fields("name=Loans&access=restricted&permissions=sessions:read&permissions=data:read"), effect: "api_key.created",
+			status: ok, want: "candor_test_"},
+		"GET /keys/new": {path: "keys/new", want: "New API key"},
+		"POST /keys/:key/rotate": {path: "keys/{id}/rotate", first: newKey, form: fields("overlap=1h"),
+			effect: "api_key.rotated", status: ok, want: "The old key works until"},
+		"POST /keys/:key/delete": {path: "keys/{id}/delete", first: newKey, form: fields("typed_name=Loans"),
+			effect: "api_key.deleted", want: "keys"},
+		"POST /billing/email": {path: "billing/email", form: fields("billing_email=bills@lender.example"),
+			effect: "billing.email_changed", want: "billing"},
+		"POST /billing/subscribe": {path: "billing/subscribe", first: cancel(true), form: fields("plan=starter"),
+			effect: "subscription.started", want: "billing"},
+		"POST /billing/spend": {path: "billing/spend", form: fields("spend_cap=500"), effect: "billing.spend_limits_changed",
+			want: "billing"},
+		"POST /billing/plan": {path: "billing/plan", form: fields("plan=starter"), effect: "subscription.plan_changed",
+			want: "billing"},
+		"POST /billing/cancel": {path: "billing/cancel", form: fields("when=end&reason=Too+dear"),
+			effect: "subscription.cancelled", want: "billing"},
+		"POST /billing/reactivate": {path: "billing/reactivate", first: cancel(false), effect: "subscription.reactivated",
+			want: "billing"},
+		"POST /billing/card": {path: "billing/card", effect: "billing.card_page_opened",
+			want: "https://checkout.stripe.com/page"},
+		"POST /team": {path: "team", form: fields("email=new@lender.example&role=support"), effect: "staff.invited",
+			want: "team"},
+		"POST /team/invitations/:invitation/revoke": {path: "team/invitations/{id}/revoke",
+			first: func(s *harness.StaffBrowser) string {
+				invitation, err := s.Service.Team.Invite(s.Context(), s.Account.AccountID, harness.Operator,
+					harness.NewInvitation("new@lender.example", domain.RoleSupport))
+				s.OK(err)
+				return invitation.ID.String()
+			}, effect: "staff.invitation_revoked", want: "team"},
+		"POST /team/:staff/role": {path: "team/{id}/role", first: colleague, form: fields("role=developer"),
+			effect: "staff.role_changed", want: "team"},
 		"POST /team/:staff/remove": {path: "team/{id}/remove", first: colleague, effect: "staff.removed", want: "team"},
-		"POST /settings/two-step":  {path: "settings/two-step", first: twoStep, form: fields("of=everyone"), effect: "account.changed", want: "settings"},
-		"GET /settings/retention":  {path: "settings/retention?retention_days=30", want: "Keep files for 30 days"},
-		"POST /settings/retention": {path: "settings/retention", form: fields("retention_days=30&from_days=90"), effect: "account.changed", want: "settings"},
-		"GET /audit/export":        {path: "audit/export?action=account.created", effect: "audit_log.exported"},
+		"POST /settings/two-step": {path: "settings/two-step", first: twoStep, form: fields("of=everyone"), effect: "account.changed",
+			want: "settings"},
+		"GET /settings/retention": {path: "settings/retention?retention_days=30", want: "Keep files for 30 days"},
+		"POST /settings/retention": {path: "settings/retention", form: fields("retention_days=30&from_days=90"),
+			effect: "account.changed", want: "settings"},
+		"GET /audit/export": {path: "audit/export?action=account.created", effect: "audit_log.exported"},
 	}
 }
 
@@ -157,7 +187,8 @@ func (c lateCase) count(s *harness.StaffBrowser) int {
 	if strings.HasPrefix(c.effect, "SELECT") {
 		return harness.QueryOne[int](s.Harness, c.effect)
 	}
-	return harness.QueryOne[int](s.Harness, `SELECT count(*) FROM audit_log WHERE account_id = $1 AND action = $2`, s.Account.AccountID, c.effect)
+	return harness.QueryOne[int](s.Harness, `SELECT count(*) FROM audit_log WHERE account_id = $1 AND action = $2`,
+		s.Account.AccountID, c.effect)
 }
 
 // TestLateRequestsAreCarriedOut sends a valid request to each route that asks
@@ -231,7 +262,8 @@ func (c lateCase) postLate(s *harness.StaffBrowser, action string, values url.Va
 	unchanged("the prompt is cancelled")
 
 	held := s.WantPrompt(s.Post("/dashboard/test/"+c.path, values), back)
-	s.WantPage(s.Confirms(held, "not my password"), http.StatusUnprocessableEntity, "That isn’t your password").WantField("held", held)
+	s.WantPage(s.Confirms(held, "not my password"), http.StatusUnprocessableEntity, "That isn’t your password").
+		WantField("held", held)
 	unchanged("a wrong password")
 	answer := s.Confirms(held, s.Account.Password)
 	to := c.want
@@ -300,7 +332,9 @@ func TestHeldFormsAreBound(t *testing.T) {
 	}
 	keys := func(want string) {
 		t.Helper()
-		if got := harness.QueryOne[string](h, `SELECT coalesce(string_agg(name, ' ' ORDER BY name), '') FROM api_key WHERE account_id = $1 AND name LIKE 'Tab%'`, h.Account.AccountID); got != want {
+		if got := harness.QueryOne[string](h,
+			`SELECT coalesce(string_agg(name, ' ' ORDER BY name), '') FROM api_key WHERE account_id = $1 AND name LIKE 'Tab%'`,
+			h.Account.AccountID); got != want {
 			t.Fatalf("the keys %q are made, want %q", got, want)
 		}
 	}
@@ -359,7 +393,8 @@ func TestHeldFormsAreBound(t *testing.T) {
 	h.Clock.Advance(domain.StaffConfirmed)
 	create("TabEnded")
 	s.Post("/dashboard/sign-out", nil)
-	if n := harness.QueryOne[int](h, `SELECT count(*) FROM held_form h JOIN staff_session s ON s.id = h.staff_session_id WHERE sealed IS NOT NULL AND s.id NOT IN (SELECT id FROM staff_session)`); n != 0 {
+	if n := harness.QueryOne[int](h,
+		`SELECT count(*) FROM held_form h JOIN staff_session s ON s.id = h.staff_session_id WHERE sealed IS NOT NULL AND s.id NOT IN (SELECT id FROM staff_session)`); n != 0 {
 		t.Errorf("%d forms are held without a session", n)
 	}
 	keys("TabA TabB TabD")
@@ -374,7 +409,9 @@ func TestHeldFormsAreSealedAndSmall(t *testing.T) {
 	h.Clock.Advance(domain.StaffConfirmed)
 	form := url.Values{"name": {"Zaphod"}, "access": {"full"}}
 	s.WantPrompt(s.Post("/dashboard/test/keys", form), "/dashboard/test/keys")
-	if dump := harness.QueryOne[string](h, `SELECT string_agg(held_form::text, '') || encode(string_agg(sealed, ''), 'escape') FROM held_form`); strings.Contains(dump, "Zaphod") || strings.Contains(dump, "/keys") {
+	if dump := harness.QueryOne[string](h,
+		`SELECT string_agg(held_form::text, '') || encode(string_agg(sealed, ''), 'escape') FROM held_form`); strings.Contains(
+		dump, "Zaphod") || strings.Contains(dump, "/keys") {
 		t.Errorf("the form is readable: %s", dump)
 	}
 	form.Set("networks", strings.Repeat("x", 64<<10))
@@ -390,8 +427,10 @@ func TestSignedOutFormsSaySo(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	s := h.SignedOut()
-	s.WantRedirect(s.Post("/dashboard/test/team", url.Values{"from": {"/dashboard/test/team"}}), "/dashboard/sign-in?then=%2Fdashboard%2Ftest%2Fteam")
-	s.WantPage(s.Get("/dashboard/sign-in?then=%2Fdashboard%2Ftest%2Fteam"), http.StatusOK, "You were signed out, so nothing was saved")
+	s.WantRedirect(s.Post("/dashboard/test/team", url.Values{"from": {"/dashboard/test/team"}}),
+		"/dashboard/sign-in?then=%2Fdashboard%2Ftest%2Fteam")
+	s.WantPage(s.Get("/dashboard/sign-in?then=%2Fdashboard%2Ftest%2Fteam"), http.StatusOK,
+		"You were signed out, so nothing was saved")
 }
 
 // startsDownload finds the element that has a browser load the address at once.

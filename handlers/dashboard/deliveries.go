@@ -23,26 +23,29 @@ const deliveriesPerPage = 25
 func deliveryControls(endpoints []domain.Endpoint, cal calendar) []control[webhooks.DeliveryFilter] {
 	type filter = webhooks.DeliveryFilter
 	return []control[filter]{
-		{Control: view.Control{Name: "state", Label: "State", All: "All", Options: view.DeliveryStateOptions()}, read: func(f *filter, text string) string {
-			if !deliveryState(&f.DeliveryFilter, text) {
-				return notOffered
-			}
-			return ""
-		}},
+		{Control: view.Control{Name: "state", Label: "State", All: "All", Options: view.DeliveryStateOptions()},
+			read: func(f *filter, text string) string {
+				if !deliveryState(&f.DeliveryFilter, text) {
+					return notOffered
+				}
+				return ""
+			}},
 		chooses("type", "Event", "All", view.EventOptions(), func(f *filter) *domain.EventType { return &f.Type }),
 		chooses("status", "Last result", "All", view.ResultOptions(true), func(f *filter) *string { return &f.Status }),
-		{Control: view.Control{Name: "endpoint", Label: "Endpoint", All: "All", Options: view.EndpointOptions(endpoints)}, read: func(f *filter, text string) string {
-			var errs form.Errors
-			f.Endpoint, errs = endpointIn(text, nil)
-			return errs.For("endpoint")
-		}},
-		{Control: view.Control{Name: "session", Label: "Session", Type: "text", Example: "sess_…"}, read: func(f *filter, text string) string {
-			id, err := domain.ParseSessionID(text)
-			if f.Session = &id; err != nil {
-				return "Enter a session’s id"
-			}
-			return ""
-		}},
+		{Control: view.Control{Name: "endpoint", Label: "Endpoint", All: "All", Options: view.EndpointOptions(endpoints)},
+			read: func(f *filter, text string) string {
+				var errs form.Errors
+				f.Endpoint, errs = endpointIn(text, nil)
+				return errs.For("endpoint")
+			}},
+		{Control: view.Control{Name: "session", Label: "Session", Type: "text", Example: "sess_…"},
+			read: func(f *filter, text string) string {
+				id, err := domain.ParseSessionID(text)
+				if f.Session = &id; err != nil {
+					return "Enter a session’s id"
+				}
+				return ""
+			}},
 		dayControl(cal, "from", "From", theFirst, func(f *filter, day time.Time) { f.Since = &day }),
 		dayControl(cal, "to", "Until", theLast, func(f *filter, day time.Time) { f.Until = &day }),
 	}
@@ -64,7 +67,8 @@ func deliveryState(f *domain.DeliveryFilter, text string) bool {
 
 // readDeliveryFilters reads the filters of the delivery log, and reports invalid
 // ones.
-func readDeliveryFilters(values url.Values, endpoints []domain.Endpoint, cal calendar) (webhooks.DeliveryFilter, view.Filters, form.Errors) {
+func readDeliveryFilters(values url.Values, endpoints []domain.Endpoint, cal calendar) (webhooks.DeliveryFilter, view.Filters,
+	form.Errors) {
 	f, shown, errs := readFilters(values, deliveryControls(endpoints, cal))
 	if f.Since != nil && f.Until != nil && !f.Since.Before(*f.Until) {
 		f.Since, f.Until = nil, nil
@@ -90,7 +94,8 @@ func (s *Server) ShowDelivery(c echo.Context, v *Visit) error {
 	page.Live = view.Live{Topics: domain.DeliveryChanged, Session: record.SessionID}
 	for _, a := range record.AttemptLog {
 		page.Attempts = append(page.Attempts, view.AttemptLine{
-			Number: a.Number, At: a.StartedAt, DurationMS: a.DurationMS, Status: a.StatusCode, Class: web.Text(a.ErrorClass), Error: web.Text(a.Error),
+			Number: a.Number, At: a.StartedAt, DurationMS: a.DurationMS, Status: a.StatusCode, Class: web.Text(a.ErrorClass),
+			Error:   web.Text(a.Error),
 			Headers: a.RequestHeaders, Response: web.Text(a.Response),
 		})
 	}

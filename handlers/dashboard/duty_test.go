@@ -20,7 +20,8 @@ import (
 // requireTwoStep makes the account require a second factor of its staff.
 func requireTwoStep(h *harness.Harness, required bool) {
 	h.Helper()
-	_, err := h.DB.Raw().ExecContext(h.Context(), `UPDATE account SET two_step_required = $2 WHERE id = $1`, h.Account.AccountID, required)
+	_, err := h.DB.Raw().ExecContext(h.Context(), `UPDATE account SET two_step_required = $2 WHERE id = $1`,
+		h.Account.AccountID, required)
 	h.OK(err)
 }
 
@@ -28,7 +29,8 @@ func requireTwoStep(h *harness.Harness, required bool) {
 func owes(s *harness.StaffBrowser, duty domain.Duty) {
 	s.Helper()
 	requireTwoStep(s.Harness, duty != domain.DutyPassword)
-	_, err := s.DB.Raw().ExecContext(s.Context(), `UPDATE staff_user SET must_change_password = $2 WHERE id = $1`, s.Session.ID, duty == domain.DutyPassword)
+	_, err := s.DB.Raw().ExecContext(s.Context(), `UPDATE staff_user SET must_change_password = $2 WHERE id = $1`, s.Session.ID,
+		duty == domain.DutyPassword)
 	s.OK(err)
 	if duty == domain.DutyByPasskey {
 		s.PasskeyOf(s.Session.ID)
@@ -45,7 +47,8 @@ func contents(h *harness.Harness) map[string]string {
 		WHERE table_schema = 'public' AND table_type = 'BASE TABLE' AND table_name <> 'staff_session'`))
 	out := map[string]string{}
 	for _, table := range tables {
-		out[table] = harness.QueryOne[string](h, `SELECT md5(coalesce(string_agg(t::text, E'\n' ORDER BY t::text), '')) FROM `+table+` t`)
+		out[table] = harness.QueryOne[string](h, `SELECT md5(coalesce(string_agg(t::text, E'\n' ORDER BY t::text), '')) FROM `+table+
+			` t`)
 	}
 	return out
 }
@@ -95,12 +98,14 @@ func TestDutiesComeFirst(t *testing.T) {
 			}
 			wantContents(h, before)
 			owner.WantPage(owner.Get("/dashboard/live/me"), http.StatusOK, map[domain.Duty]string{
-				domain.DutyPassword: "Choose your own password", domain.DutyFactor: "Set up two-step sign-in", domain.DutyByPasskey: "Sign in with your passkey",
+				domain.DutyPassword: "Choose your own password", domain.DutyFactor: "Set up two-step sign-in",
+				domain.DutyByPasskey: "Sign in with your passkey",
 			}[duty], "Sign out")
 			for _, name := range open[1:] {
 				answer := owner.Post("/dashboard/test"+strings.TrimPrefix(name, "POST "), nil)
 				if answer.Code == http.StatusSeeOther || strings.Contains(answer.Body.String(), "Where you’re signed in") {
-					t.Errorf("%s: %d to %q, want it to serve for what comes first:\n%.1000s", name, answer.Code, answer.Header().Get("Location"), answer.Body)
+					t.Errorf("%s: %d to %q, want it to serve for what comes first:\n%.1000s", name, answer.Code, answer.Header().Get("Location"),
+						answer.Body)
 				}
 			}
 		})
@@ -127,11 +132,13 @@ func TestRequireTwoStep(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	owner, developer := h.Owner(), h.Staff(domain.RoleDeveloper)
-	const settings, require, home, me = "/dashboard/test/settings", "/dashboard/test/settings/two-step", "/dashboard/test", "/dashboard/test/me"
+	const settings, require, home, me = "/dashboard/test/settings", "/dashboard/test/settings/two-step", "/dashboard/test",
+		"/dashboard/test/me"
 	everyone := url.Values{"of": {"everyone"}}
 	developer.WantPage(developer.Post(require, everyone), http.StatusForbidden)
 	owner.WantPage(owner.Get(settings), http.StatusOK, "Optional", "2 of 2 people in the team haven’t set one up")
-	owner.WantPage(owner.Post(require, everyone), http.StatusUnprocessableEntity, "Set up two-step sign-in or a passkey for yourself first")
+	owner.WantPage(owner.Post(require, everyone), http.StatusUnprocessableEntity,
+		"Set up two-step sign-in or a passkey for yourself first")
 	byPasskey := h.Staff(domain.RoleOwner)
 	passkey := h.PasskeyOf(byPasskey.Session.ID)
 	byPasskey.WantPage(byPasskey.Post(require, everyone), http.StatusUnprocessableEntity, "Sign in with your passkey first")
@@ -139,12 +146,14 @@ func TestRequireTwoStep(t *testing.T) {
 
 	secret, _ := owner.TwoStep()
 	owner.WantRedirect(owner.Post(require, everyone), settings)
-	owner.WantPage(owner.Get(settings), http.StatusOK, "Everyone in the team now needs two-step sign-in", "Stop requiring", "1 of 3 people in the team hasn’t set one up")
+	owner.WantPage(owner.Get(settings), http.StatusOK, "Everyone in the team now needs two-step sign-in", "Stop requiring",
+		"1 of 3 people in the team hasn’t set one up")
 	owner.WantPage(owner.Get("/dashboard/test/audit"), http.StatusOK, "two step required: false → true")
 	audited(h, domain.AuditAccountChanged, 1)
 
 	// The developer has none, and loses what was being sent.
-	developer.WantRedirect(developer.Post("/dashboard/test/sessions", fields("customer_email=jo@customer.example&customer_name=Jo")(developer, "")), me)
+	developer.WantRedirect(developer.Post("/dashboard/test/sessions",
+		fields("customer_email=jo@customer.example&customer_name=Jo")(developer, "")), me)
 	developer.WantPage(developer.Get(me), http.StatusOK, "Nothing was saved", "Lender & Sons requires two-step sign-in")
 	developer.TwoStep()
 	developer.WantPage(developer.Get(home), http.StatusOK, "API keys")
@@ -163,14 +172,16 @@ func TestRequireTwoStep(t *testing.T) {
 	}
 	owner.WantPage(owner.Get(me), http.StatusOK, "Add a passkey before you turn this off")
 	owner.WantPage(owner.Post(me+"/two-step/off", off()), http.StatusUnprocessableEntity, "this is your only one", "10 of 10")
-	byPasskey.WantPage(byPasskey.Post(me+"/passkeys/"+passkey.String()+"/remove", nil), http.StatusUnprocessableEntity, "this is your only one", "Phone")
+	byPasskey.WantPage(byPasskey.Post(me+"/passkeys/"+passkey.String()+"/remove", nil), http.StatusUnprocessableEntity,
+		"this is your only one", "Phone")
 	h.PasskeyOf(ownerID(owner))
 	owner.WantPage(owner.Get(me), http.StatusOK, "You’ll only be able to sign in with your passkey")
 	owner.WantRedirect(owner.Post(me+"/two-step/off", off()), me)
 	owner.WantPage(owner.Get(me), http.StatusOK, "Sign in with your passkey")
 
 	byPasskey.WantRedirect(byPasskey.Post(require, nil), settings)
-	byPasskey.WantPage(byPasskey.Get(settings), http.StatusOK, "Two-step sign-in is optional again", "Everyone in the team has set one up")
+	byPasskey.WantPage(byPasskey.Get(settings), http.StatusOK, "Two-step sign-in is optional again",
+		"Everyone in the team has set one up")
 	owner.WantPage(owner.Get(home), http.StatusOK)
 }
 
@@ -181,11 +192,13 @@ func TestRequiredTwoStepAtSignIn(t *testing.T) {
 	h := harness.New(t)
 	m := h.Mailbox()
 	requireTwoStep(h, true)
-	_, err := h.Service.Team.Invite(t.Context(), h.Account.AccountID, harness.Operator, harness.NewInvitation("jules@lender.example", domain.RoleSupport))
+	_, err := h.Service.Team.Invite(t.Context(), h.Account.AccountID, harness.Operator, harness.NewInvitation("jules@lender.example",
+		domain.RoleSupport))
 	h.OK(err)
 	guest := h.SignedOut()
 	openEmail(guest, m.Link(m.Email("jules@lender.example", "Join Lender & Sons on Candor")), "/dashboard/invitation")
-	if answer := guest.Post("/dashboard/invitation", url.Values{"name": {"Jules"}, "new_password": {harness.GoodPassword}}); answer.Code != http.StatusSeeOther {
+	if answer := guest.Post("/dashboard/invitation", url.Values{"name": {"Jules"},
+		"new_password": {harness.GoodPassword}}); answer.Code != http.StatusSeeOther {
 		t.Fatalf("the invitation is answered with %d:\n%.1000s", answer.Code, answer.Body)
 	}
 	const home, me = "/dashboard/test", "/dashboard/test/me"
@@ -196,7 +209,8 @@ func TestRequiredTwoStepAtSignIn(t *testing.T) {
 	_, err = h.Service.StaffAuth.ResetFactors(t.Context(), "jules@lender.example", harness.Operator)
 	h.OK(err)
 	again := h.SignedOut()
-	again.WantRedirect(again.Post("/dashboard/sign-in", harness.SignInForm("jules@lender.example", harness.GoodPassword)), "/dashboard")
+	again.WantRedirect(again.Post("/dashboard/sign-in", harness.SignInForm("jules@lender.example", harness.GoodPassword)),
+		"/dashboard")
 	again.WantRedirect(again.Get(home), me)
 	again.WantPage(again.Get(me), http.StatusOK, "Use an authenticator app", "Add a passkey")
 	again.TwoStep()
@@ -209,7 +223,8 @@ func TestLastSecondFactorStays(t *testing.T) {
 	h := harness.New(t)
 	requireTwoStep(h, true)
 	owner := h.Staff(domain.RoleOwner)
-	p := &domain.Passkey{ID: domain.NewPasskeyID(), StaffID: owner.Session.ID, CredentialID: []byte("second"), Name: "Laptop", Credential: []byte("{}"), CreatedAt: h.Clock.Now()}
+	p := &domain.Passkey{ID: domain.NewPasskeyID(), StaffID: owner.Session.ID, CredentialID: []byte("second"), Name: "Laptop",
+		Credential: []byte("{}"), CreatedAt: h.Clock.Now()}
 	h.OK(h.DB.InTx(t.Context(), func(tx *db.Tx) error { return tx.InsertPasskey(t.Context(), p) }))
 	ids := []domain.PasskeyID{h.PasskeyOf(owner.Session.ID), p.ID}
 	var wg sync.WaitGroup
@@ -236,7 +251,8 @@ func TestLastSecondFactorStays(t *testing.T) {
 // has made signs in with the password that was printed.
 func firstPassword(h *harness.Harness) (*harness.StaffBrowser, *accounts.Created) {
 	h.Helper()
-	account, err := h.Service.Accounts.Create(h.Context(), accounts.Params{Name: "Lender", Email: "first@lender.example", Plan: "starter", ChangePassword: true}, harness.Operator)
+	account, err := h.Service.Accounts.Create(h.Context(), accounts.Params{Name: "Lender", Email: "first@lender.example",
+		Plan: "starter", ChangePassword: true}, harness.Operator)
 	h.OK(err)
 	browser := h.SignedOut()
 	browser.WantRedirect(browser.Post("/dashboard/sign-in", harness.SignInForm(account.Email, account.Password)), "/dashboard")
@@ -260,7 +276,8 @@ func TestFirstPasswordIsChanged(t *testing.T) {
 		{"wrong", harness.GoodPassword, "That isn’t your password"},
 		{account.Password, "short", "10 characters"},
 	} {
-		browser.WantPage(browser.Post(me+"/password", change(wrong.current, wrong.password)), http.StatusUnprocessableEntity, "Choose your own password", wrong.message)
+		browser.WantPage(browser.Post(me+"/password", change(wrong.current, wrong.password)), http.StatusUnprocessableEntity,
+			"Choose your own password", wrong.message)
 	}
 	browser.WantRedirect(browser.Get(home), me)
 	browser.WantRedirect(browser.Post(me+"/password", change(account.Password, harness.GoodPassword)), me)
@@ -335,7 +352,8 @@ func TestBrowserDuties(t *testing.T) {
 	tab.Open(base + "/dashboard/live/me")
 	tab.Click("#two-step summary")
 	view(tab, "me-two-step-off-passkey")
-	_, err = h.DB.Raw().ExecContext(t.Context(), `WITH gone AS (DELETE FROM staff_passkey) UPDATE staff_session SET passkey_id = NULL`)
+	_, err = h.DB.Raw().ExecContext(t.Context(),
+		`WITH gone AS (DELETE FROM staff_passkey) UPDATE staff_session SET passkey_id = NULL`)
 	h.OK(err)
 	tab.Open(base + "/dashboard/live/me")
 	tab.Click("#two-step summary")

@@ -30,7 +30,8 @@ func wantNoTrace(h *harness.Harness, secrets ...string) {
 	h.Helper()
 	var trail, args string
 	h.OK(h.DB.Raw().GetContext(h.Context(), &trail, `SELECT coalesce(string_agg(a::text, ' '), '') FROM audit_log a`))
-	h.OK(h.DB.Raw().GetContext(h.Context(), &args, `SELECT coalesce(string_agg(concat(args, errors, metadata), ' '), '') FROM river_job`))
+	h.OK(h.DB.Raw().GetContext(h.Context(), &args,
+		`SELECT coalesce(string_agg(concat(args, errors, metadata), ' '), '') FROM river_job`))
 	for _, secret := range secrets {
 		for where, text := range map[string]string{"log": h.Logs.String(), "audit log": trail, "jobs": args} {
 			if strings.Contains(text, secret) {
@@ -54,11 +55,14 @@ func TestPasswordReset(t *testing.T) {
 	h := harness.New(t)
 	m := h.Mailbox()
 	elsewhere := h.SignedOut()
-	elsewhere.WantRedirect(elsewhere.Post("/dashboard/sign-in", harness.SignInForm(h.Account.Email, h.Account.Password)), "/dashboard")
+	elsewhere.WantRedirect(elsewhere.Post("/dashboard/sign-in", harness.SignInForm(h.Account.Email, h.Account.Password)),
+		"/dashboard")
 	browser := h.SignedOut()
-	browser.WantPage(browser.Post("/dashboard/forgot", url.Values{"email": {"not an address"}}), http.StatusUnprocessableEntity, "Enter an email address")
+	browser.WantPage(browser.Post("/dashboard/forgot", url.Values{"email": {"not an address"}}), http.StatusUnprocessableEntity,
+		"Enter an email address")
 
-	browser.WantRedirect(browser.Post("/dashboard/forgot", url.Values{"email": {strings.ToUpper(h.Account.Email)}}), "/dashboard/letter-sent")
+	browser.WantRedirect(browser.Post("/dashboard/forgot", url.Values{"email": {strings.ToUpper(h.Account.Email)}}),
+		"/dashboard/letter-sent")
 	first := m.Link(m.Email(h.Account.Email, "Choose a new password"))
 	browser.WantRedirect(browser.Post("/dashboard/forgot", url.Values{"email": {h.Account.Email}}), "/dashboard/letter-sent")
 	second := m.Link(m.Email(h.Account.Email, "Choose a new password"))
@@ -71,7 +75,8 @@ func TestPasswordReset(t *testing.T) {
 	if strings.Contains(answer.Body.String(), harness.TokenOf(first)) {
 		t.Error("the page shows the token")
 	}
-	browser.WantPage(browser.Post("/dashboard/reset", url.Values{"new_password": {"password123"}}), http.StatusUnprocessableEntity, "too common")
+	browser.WantPage(browser.Post("/dashboard/reset", url.Values{"new_password": {"password123"}}), http.StatusUnprocessableEntity,
+		"too common")
 	browser.WantRedirect(browser.Post("/dashboard/reset", url.Values{"new_password": {harness.GoodPassword}}), "/dashboard/sign-in")
 	browser.WantPage(browser.Get("/dashboard/sign-in"), http.StatusOK, "Password changed")
 	m.Email(h.Account.Email, "Your password was changed")
@@ -81,10 +86,12 @@ func TestPasswordReset(t *testing.T) {
 		again := h.SignedOut()
 		openEmail(again, link, "/dashboard/reset")
 		again.WantPage(again.Get("/dashboard/reset"), http.StatusNotFound, "This link no longer works")
-		again.WantPage(again.Post("/dashboard/reset", url.Values{"new_password": {"another good one"}}), http.StatusNotFound, "This link no longer works")
+		again.WantPage(again.Post("/dashboard/reset", url.Values{"new_password": {"another good one"}}), http.StatusNotFound,
+			"This link no longer works")
 		_ = name
 	}
-	browser.WantPage(browser.Post("/dashboard/sign-in", harness.SignInForm(h.Account.Email, h.Account.Password)), http.StatusUnprocessableEntity)
+	browser.WantPage(browser.Post("/dashboard/sign-in", harness.SignInForm(h.Account.Email, h.Account.Password)),
+		http.StatusUnprocessableEntity)
 	browser.WantRedirect(browser.Post("/dashboard/sign-in", harness.SignInForm(h.Account.Email, harness.GoodPassword)), "/dashboard")
 	audited(h, domain.AuditPasswordReset, 1)
 	m.Idle()
@@ -160,13 +167,15 @@ func TestResponsesDontTellWhoHasAnAccount(t *testing.T) {
 // wholeAnswer posts and returns all that the browser sees of the answer.
 func wholeAnswer(browser *harness.StaffBrowser, path string, values url.Values) string {
 	answer := browser.Post(path, values)
-	return http.StatusText(answer.Code) + " " + answer.Result().Status + " " + answer.Header().Get("Location") + " " + answer.Body.String()
+	return http.StatusText(answer.Code) + " " + answer.Result().Status + " " + answer.Header().Get("Location") + " " +
+		answer.Body.String()
 }
 
 func TestRequestsAreSealed(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
-	h.SignedOut().Post("/dashboard/sign-up", url.Values{"company": {"Sealed Lender"}, "name": {"Jo Sealed"}, "email": {"jo@sealed.example"}, "new_password": {harness.GoodPassword}})
+	h.SignedOut().Post("/dashboard/sign-up", url.Values{"company": {"Sealed Lender"}, "name": {"Jo Sealed"},
+		"email": {"jo@sealed.example"}, "new_password": {harness.GoodPassword}})
 	var row string
 	h.OK(h.DB.Raw().GetContext(h.Context(), &row, `SELECT concat(r::text, encode(sealed, 'escape')) FROM staff_request r`))
 	for _, secret := range []string{"sealed.example", "Sealed", "argon2", "three small"} {
@@ -184,7 +193,8 @@ func TestSignUp(t *testing.T) {
 	form := url.Values{"company": {" "}, "name": {""}, "email": {"jo"}, "new_password": {"short"}}
 	browser.WantPage(browser.Post("/dashboard/sign-up", form), http.StatusUnprocessableEntity,
 		"Enter the name of your company", "Enter your name", "Enter an email address", "at least 10")
-	form = url.Values{"company": {`<script>"A & B`}, "name": {"Jo"}, "email": {"jo@new.example"}, "new_password": {harness.GoodPassword}}
+	form = url.Values{"company": {`<script>"A & B`}, "name": {"Jo"}, "email": {"jo@new.example"},
+		"new_password": {harness.GoodPassword}}
 	browser.WantRedirect(browser.Post("/dashboard/sign-up", form), "/dashboard/letter-sent")
 	link := m.Link(m.Email("jo@new.example", "Confirm your email address"))
 	var accounts int
@@ -194,7 +204,8 @@ func TestSignUp(t *testing.T) {
 	}
 	openEmail(browser, link, "/dashboard/verify")
 	browser.WantPage(browser.Get("/dashboard/verify"), http.StatusOK, "jo@new.example")
-	browser.WantPage(browser.Post("/dashboard/verify", url.Values{"password": {"not the one"}}), http.StatusUnprocessableEntity, "That isn’t your password")
+	browser.WantPage(browser.Post("/dashboard/verify", url.Values{"password": {"not the one"}}), http.StatusUnprocessableEntity,
+		"That isn’t your password")
 	browser.WantRedirect(browser.Post("/dashboard/verify", url.Values{"password": {harness.GoodPassword}}), "/dashboard/test")
 	answer := browser.Get("/dashboard/test")
 	browser.WantPage(answer, http.StatusOK, "Test mode", "Welcome to Candor", "<script>")
@@ -203,13 +214,15 @@ func TestSignUp(t *testing.T) {
 	}
 	var plan, role string
 	h.OK(h.DB.Raw().QueryRowContext(h.Context(), `
-		SELECT s.plan_id, u.role FROM staff_user u JOIN subscription s USING (account_id) WHERE u.email = 'jo@new.example'`).Scan(&plan, &role))
+		SELECT s.plan_id, u.role FROM staff_user u JOIN subscription s USING (account_id)
+			WHERE u.email = 'jo@new.example'`).Scan(&plan, &role))
 	if plan != "starter" || role != "owner" {
 		t.Errorf("plan %s, role %s; want starter, owner", plan, role)
 	}
 	again := h.SignedOut()
 	openEmail(again, link, "/dashboard/verify")
-	again.WantPage(again.Post("/dashboard/verify", url.Values{"password": {harness.GoodPassword}}), http.StatusNotFound, "This link no longer works")
+	again.WantPage(again.Post("/dashboard/verify", url.Values{"password": {harness.GoodPassword}}), http.StatusNotFound,
+		"This link no longer works")
 
 	browser.WantRedirect(browser.Post("/dashboard/sign-up", form), "/dashboard/letter-sent")
 	known := m.Email("jo@new.example", "You already have an account")
@@ -254,7 +267,8 @@ func TestInvitation(t *testing.T) {
 	_, err = invite("Sam@Lender.example", domain.RoleDeveloper)
 	h.OK(err)
 	link := m.Link(m.Email("Sam@Lender.example", "Join Lender & Sons on Candor"))
-	if list, err := h.Service.Team.Invitations(h.Context(), h.Account.AccountID); err != nil || len(list) != 1 || list[0].Role != domain.RoleDeveloper {
+	if list, err := h.Service.Team.Invitations(h.Context(), h.Account.AccountID); err != nil || len(list) != 1 ||
+		list[0].Role != domain.RoleDeveloper {
 		t.Fatalf("invitations: %+v, %v; want the second alone", list, err)
 	}
 
@@ -264,7 +278,8 @@ func TestInvitation(t *testing.T) {
 	browser := h.SignedOut()
 	openEmail(browser, link, "/dashboard/invitation")
 	browser.WantPage(browser.Get("/dashboard/invitation"), http.StatusOK, "Join Lender & Sons", "developer", by.Name)
-	browser.WantPage(browser.Post("/dashboard/invitation", url.Values{"new_password": {"lender sons"}}), http.StatusUnprocessableEntity, "Enter your name", "can’t be your name")
+	browser.WantPage(browser.Post("/dashboard/invitation", url.Values{"new_password": {"lender sons"}}),
+		http.StatusUnprocessableEntity, "Enter your name", "can’t be your name")
 	accept := url.Values{"name": {"Sam"}, "new_password": {harness.GoodPassword}}
 	var wg sync.WaitGroup
 	codes := make([]int, 2)
@@ -277,7 +292,8 @@ func TestInvitation(t *testing.T) {
 	if codes[0]+codes[1] != http.StatusSeeOther+http.StatusNotFound {
 		t.Errorf("accepted twice at once: %v, want one 303 and one 404", codes)
 	}
-	browser.WantRedirect(browser.Post("/dashboard/sign-in", harness.SignInForm("sam@lender.example", harness.GoodPassword)), "/dashboard")
+	browser.WantRedirect(browser.Post("/dashboard/sign-in", harness.SignInForm("sam@lender.example", harness.GoodPassword)),
+		"/dashboard")
 	browser.WantPage(browser.Get("/dashboard/test/me"), http.StatusOK, "Sam", "Developer")
 	m.Email("Sam@Lender.example", "New browser signed in")
 
@@ -308,13 +324,15 @@ func TestInvitationExpires(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	m := h.Mailbox()
-	_, err := h.Service.Team.Invite(h.Context(), h.Account.AccountID, harness.Operator, harness.NewInvitation("sam@lender.example", domain.RoleFinance))
+	_, err := h.Service.Team.Invite(h.Context(), h.Account.AccountID, harness.Operator, harness.NewInvitation("sam@lender.example",
+		domain.RoleFinance))
 	h.OK(err)
 	browser := h.SignedOut()
 	openEmail(browser, m.Link(m.Email("sam@lender.example", "Join Lender & Sons on Candor")), "/dashboard/invitation")
 	h.Clock.Advance(domain.InvitationLife)
 	browser.WantPage(browser.Get("/dashboard/invitation"), http.StatusNotFound)
-	browser.WantPage(browser.Post("/dashboard/invitation", url.Values{"name": {"Sam"}, "new_password": {harness.GoodPassword}}), http.StatusNotFound)
+	browser.WantPage(browser.Post("/dashboard/invitation", url.Values{"name": {"Sam"}, "new_password": {harness.GoodPassword}}),
+		http.StatusNotFound)
 }
 
 // storedMail is a fixed list of emails.
@@ -325,7 +343,8 @@ func (m storedMail) Emails() ([]mail.Message, error) { return m, nil }
 
 func TestDevMail(t *testing.T) {
 	t.Parallel()
-	emails := storedMail{{To: "jo@example.com", Subject: "<b>Hello", Text: "Open https://candor.example/dashboard/reset/ABC now", SentAt: harness.StartTime}}
+	emails := storedMail{{To: "jo@example.com", Subject: "<b>Hello", Text: "Open https://candor.example/dashboard/reset/ABC now",
+		SentAt: harness.StartTime}}
 	for _, development := range []bool{true, false} {
 		h := harness.New(t, func(c *handlers.Config) { c.DevMail, c.Development = emails, development })
 		browser := h.SignedOut()

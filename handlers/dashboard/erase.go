@@ -30,7 +30,8 @@ func (s *Server) erasePage(c echo.Context, v *Visit, id domain.SessionID, chosen
 	if same[0].CustomerErasedAt != nil {
 		return c.Redirect(http.StatusSeeOther, view.URL(v.Scope.Livemode, "sessions/"+id.String()))
 	}
-	page := view.ErasePage{Page: s.page(v, "Delete a customer’s data"), Sessions: same, Chosen: chosen, Confirm: c.FormValue("confirm")}
+	page := view.ErasePage{Page: s.page(v, "Delete a customer’s data"), Sessions: same, Chosen: chosen,
+		Confirm: c.FormValue("confirm")}
 	page.Errors = view.ErrorItems(errs)
 	status := http.StatusOK
 	if errs != nil {

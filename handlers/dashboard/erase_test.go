@@ -24,7 +24,8 @@ import (
 func traces(h *harness.Harness, texts ...string) (out []string) {
 	h.Helper()
 	var tables []string
-	h.OK(h.DB.Raw().SelectContext(h.Context(), &tables, `SELECT quote_ident(table_name) FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'`))
+	h.OK(h.DB.Raw().SelectContext(h.Context(), &tables,
+		`SELECT quote_ident(table_name) FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'`))
 	for _, table := range tables {
 		var all string
 		h.OK(h.DB.Raw().GetContext(h.Context(), &all, `SELECT coalesce(string_agg(t::text, ' '), '') FROM `+table+` t`))
@@ -47,8 +48,9 @@ func attempted(h *harness.Harness, session domain.SessionID, response string) []
 	next := h.Clock.Now().Add(time.Hour)
 	for _, d := range deliveries {
 		out = append(out, db.AttemptOutcome{
-			DeliveryAttempt: domain.DeliveryAttempt{DeliveryID: d.ID, Number: 1, StartedAt: h.Clock.Now(), RequestHeaders: []byte(`{}`), Response: &response},
-			Cycle:           1, State: domain.DeliveryPending, Next: &next,
+			DeliveryAttempt: domain.DeliveryAttempt{DeliveryID: d.ID, Number: 1, StartedAt: h.Clock.Now(), RequestHeaders: []byte(`{}`),
+				Response: &response},
+			Cycle: 1, State: domain.DeliveryPending, Next: &next,
 		})
 	}
 	return out
@@ -62,20 +64,24 @@ func TestErasure(t *testing.T) {
 		name, email, reference = "Zaphod Q. Trillian", "zaphod@heart.example", "LOAN-424242"
 		hook                   = "https://hooks.lender.example/in?customer=ztrillian"
 	)
-	body := fmt.Sprintf(`{"form_type": "financial_statement", "customer_email": %q, "customer_name": %q, "reference_id": %q, "webhook_url": %q, "metadata": {"pet": "Marvin the android"}}`,
+	body := fmt.Sprintf(
+		`{"form_type": "financial_statement", "customer_email": %q, "customer_name": %q, "reference_id": %q, "webhook_url": %q, "metadata": {"pet": "Marvin the android"}}`,
 		email, name, reference, hook)
 	var created struct{ ID domain.SessionID }
 	h.OK(json.Unmarshal(h.PostOnce("order 1", body).WantStatus(http.StatusCreated).Body.Bytes(), &created))
 	h.PostOnce("order 2", harness.ValidBody).WantStatus(http.StatusCreated)
 	id := created.ID
 	h.Clock.Advance(2 * time.Minute)
-	advance := harness.Call{Method: http.MethodPost, Path: "/test/sessions/" + id.String() + "/advance", Body: `{"to": "opened"}`, Header: "Idempotency-Key: step 1"}
+	advance := harness.Call{Method: http.MethodPost, Path: "/test/sessions/" + id.String() + "/advance", Body: `{"to": "opened"}`,
+		Header: "Idempotency-Key: step 1"}
 	h.Do(advance).WantStatus(http.StatusOK)
 	deliveries, err := h.DB.Deliveries(h.Context(), id)
 	h.OK(err)
-	attempt := harness.Call{Method: http.MethodPost, Path: "/test/deliveries/" + deliveries[0].ID.String() + "/attempt", Header: "Idempotency-Key: again 1"}
+	attempt := harness.Call{Method: http.MethodPost, Path: "/test/deliveries/" + deliveries[0].ID.String() + "/attempt",
+		Header: "Idempotency-Key: again 1"}
 	h.Do(attempt).WantStatus(http.StatusOK)
-	if kept := h.Do(attempt).WantStatus(http.StatusOK); !strings.Contains(kept.Body.String(), hook) || kept.Header().Get("Idempotency-Replayed") != "true" {
+	if kept := h.Do(attempt).WantStatus(http.StatusOK); !strings.Contains(kept.Body.String(), hook) || kept.Header().
+		Get("Idempotency-Replayed") != "true" {
 		t.Errorf("attempted, and repeated: %s", kept.Body)
 	}
 	h.Open(id)
@@ -104,7 +110,8 @@ func TestErasure(t *testing.T) {
 			t.Errorf("the page has the session %s", foreign)
 		}
 	}
-	owner.WantPage(owner.Post(path+"/erase", url.Values{"confirm": {"jo@customer.example"}}), http.StatusUnprocessableEntity, "Choose at least one session", "exactly as shown")
+	owner.WantPage(owner.Post(path+"/erase", url.Values{"confirm": {"jo@customer.example"}}), http.StatusUnprocessableEntity,
+		"Choose at least one session", "exactly as shown")
 	both := url.Values{"confirm": {" Zaphod@heart.example "}, "sessions": {id.String(), open.ID.String()}}
 	with := url.Values{"confirm": {email}, "sessions": {id.String(), other.ID.String()}}
 	if got := owner.Post(path+"/erase", with); got.Code != http.StatusNotFound {
@@ -116,9 +123,11 @@ func TestErasure(t *testing.T) {
 	// It fails at the second session; the same form then erases both.
 	_, err = h.DB.Raw().ExecContext(h.Context(), `
 		CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'not now'; END $$;
-		CREATE TRIGGER fail BEFORE INSERT ON erasure FOR EACH ROW WHEN (NEW.session_id = '`+id.UUID.String()+`') EXECUTE FUNCTION fail()`)
+		CREATE TRIGGER fail BEFORE INSERT ON erasure FOR EACH ROW
+			WHEN (NEW.session_id = '`+id.UUID.String()+`') EXECUTE FUNCTION fail()`)
 	h.OK(err)
-	if got := owner.Post(path+"/erase", both); got.Code != http.StatusInternalServerError || h.SessionOf(open.ID).DataErasedAt == nil || h.SessionOf(id).DataErasedAt != nil {
+	if got := owner.Post(path+"/erase", both); got.Code != http.StatusInternalServerError || h.SessionOf(open.ID).
+		DataErasedAt == nil || h.SessionOf(id).DataErasedAt != nil {
 		t.Fatalf("status %d where one of two sessions can't be erased", got.Code)
 	}
 	_, err = h.DB.Raw().ExecContext(h.Context(), `DROP FUNCTION fail CASCADE`)
@@ -135,7 +144,8 @@ func TestErasure(t *testing.T) {
 			}
 		}
 	}
-	traces := traces(h, append(answers, name, email, strings.ToUpper(email), reference, "Marvin", "ztrillian", "Test/1", "192.0.2.7", "payslip of zaphod", "PDF of zaphod", "order 1", "step 1", "again 1")...)
+	traces := traces(h, append(answers, name, email, strings.ToUpper(email), reference, "Marvin", "ztrillian", "Test/1", "192.0.2.7",
+		"payslip of zaphod", "PDF of zaphod", "order 1", "step 1", "again 1")...)
 	for _, trace := range traces {
 		if !strings.HasPrefix(trace, "session: "+email) && trace != "session_search: "+email { // that of the other mode
 			t.Errorf("left in %s", trace)
@@ -157,15 +167,18 @@ func TestErasure(t *testing.T) {
 		DataErasedAt  *string `json:"data_erased_at"`
 	}
 	h.OK(json.Unmarshal(h.Get("/sessions/"+id.String()).WantStatus(http.StatusOK).Body.Bytes(), &session))
-	if session.Status != "completed" || session.CustomerEmail != domain.ErasedEmail || session.CustomerName != nil || session.DataErasedAt == nil {
+	if session.Status != "completed" || session.CustomerEmail != domain.ErasedEmail || session.CustomerName != nil ||
+		session.DataErasedAt == nil {
 		t.Errorf("session %+v", session)
 	}
 	h.Get("/sessions/"+id.String()+"/data").WantError(http.StatusNotFound, "data_erased", "")
 	h.Get("/sessions/"+id.String()+"/pdf").WantError(http.StatusNotFound, "pdf_expired", "")
-	if replay := h.PostOnce("order 1", body); strings.Contains(replay.Body.String(), "zaphod") || !strings.Contains(replay.Body.String(), id.String()) {
+	if replay := h.PostOnce("order 1", body); strings.Contains(replay.Body.String(), "zaphod") ||
+		!strings.Contains(replay.Body.String(), id.String()) {
 		t.Errorf("replayed %s", replay.Body)
 	}
-	if replay := h.Do(advance).WantStatus(http.StatusOK); strings.Contains(replay.Body.String(), "zaphod") || !strings.Contains(replay.Body.String(), id.String()) {
+	if replay := h.Do(advance).WantStatus(http.StatusOK); strings.Contains(replay.Body.String(), "zaphod") ||
+		!strings.Contains(replay.Body.String(), id.String()) {
 		t.Errorf("replayed %s", replay.Body)
 	}
 	h.Do(attempt).WantError(http.StatusNotFound, "not_found", "")
@@ -190,7 +203,8 @@ func TestErasure(t *testing.T) {
 	receipt := owner.Get(path + "/receipt")
 	owner.WantPage(receipt, http.StatusOK, "ers_", id.String(), "State before: completed", "9 events", "9 webhooks", "Lender")
 	owner.WantPage(owner.Get("/dashboard/test/events"), http.StatusOK, "session.completed 9 "+id.String()+" Deleted").Hides("no URL")
-	owner.WantPage(owner.Get("/dashboard/test/events/"+feed.Data[8].ID), http.StatusOK, "Its webhooks were deleted with the customer’s data.").Hides("not sent")
+	owner.WantPage(owner.Get("/dashboard/test/events/"+feed.Data[8].ID), http.StatusOK,
+		"Its webhooks were deleted with the customer’s data.").Hides("not sent")
 	owner.WantRedirect(owner.Get(path+"/erase"), path)
 	audited(h, domain.AuditSessionErased, 2)
 	owner.WantRedirect(owner.Post(path+"/erase", both), path)

@@ -29,15 +29,19 @@ func TestEventsPage(t *testing.T) {
 	last := deliveries[29]
 	h.Recorded(&last, domain.DeliveryFailed, 503, "status")
 
-	first := developer.WantPage(developer.Get(path), http.StatusOK, "session.pdf_ready 31 "+hooked.ID.String()+" Failed", "session.pdf_ready 7 ").Offers("Older")
+	first := developer.WantPage(developer.Get(path), http.StatusOK, "session.pdf_ready 31 "+hooked.ID.String()+" Failed",
+		"session.pdf_ready 7 ").Offers("Older")
 	if strings.Contains(first.Text(), "session.expired 1 ") {
 		t.Error("the first page has the 31st event, too")
 	}
-	developer.WantPage(developer.Get(path+"?before=7"), http.StatusOK, "session.expired 1 "+quiet.ID.String()+" Not sent: no URL").Offers("Newest")
+	developer.WantPage(developer.Get(path+"?before=7"), http.StatusOK, "session.expired 1 "+quiet.ID.String()+" Not sent: no URL").
+		Offers("Newest")
 	event := path + "/" + last.EventID.String()
 	for query, want := range map[string]bool{ // whether the last one is listed
-		"q=" + last.EventID.String(): true, "q=" + last.ID.String(): true, "q=" + hooked.ID.String(): true, "q=31": true, "type=session.pdf_ready": true,
-		"q=" + quiet.ID.String(): false, "q=30": false, "type=session.expired": false, "q=31&type=session.expired": false, "q=nonsense": false,
+		"q=" + last.EventID.String(): true, "q=" + last.ID.String(): true, "q=" + hooked.ID.String(): true, "q=31": true,
+		"type=session.pdf_ready": true,
+		"q=" + quiet.ID.String(): false, "q=30": false, "type=session.expired": false, "q=31&type=session.expired": false,
+		"q=nonsense":                           false,
 		"q=" + domain.NewDeliveryID().String(): false, "type=nonsense": false,
 	} {
 		if got := strings.Contains(developer.Get(path+"?"+query).Body.String(), event); got != want {
@@ -46,17 +50,21 @@ func TestEventsPage(t *testing.T) {
 	}
 	developer.WantPage(developer.Get(path+"?q=nonsense"), http.StatusOK, "Enter an id such as")
 
-	developer.WantPage(developer.Get(event), http.StatusOK, "The PDF is there", `"page_count": 7029`, "lender.example", "Failed").Offers("Send again", "Copy JSON").LeadsTo("/dashboard/test/webhooks/deliveries/" + last.ID.String())
+	developer.WantPage(developer.Get(event), http.StatusOK, "The PDF is there", `"page_count": 7029`, "lender.example", "Failed").
+		Offers("Send again", "Copy JSON").LeadsTo("/dashboard/test/webhooks/deliveries/" + last.ID.String())
 	resend := "/dashboard/test/webhooks/deliveries/" + last.ID.String()
 	developer.WantRedirect(developer.Post(resend+"/retry", nil), resend)
 	developer.WantPage(developer.Get(event), http.StatusOK, "Pending").Offers("Retry now")
 	events, err := h.DB.Events(t.Context(), quiet.ID)
 	h.OK(err)
-	developer.WantPage(developer.Get(path+"/"+events[0].ID.String()), http.StatusOK, "This event was not sent: no webhook URL was set").LeadsTo("/dashboard/test/webhooks/settings")
+	developer.WantPage(developer.Get(path+"/"+events[0].ID.String()), http.StatusOK,
+		"This event was not sent: no webhook URL was set").LeadsTo("/dashboard/test/webhooks/settings")
 
 	stranger := h.StaffOf(h.NewAccount("other@lender.example", "starter").AccountID, domain.RoleOwner)
-	for _, query := range []string{"?q=" + last.EventID.String(), "?q=" + last.ID.String(), "?q=" + hooked.ID.String(), "?q=31", ""} {
-		if strings.Contains(stranger.Get(path+query).Body.String(), event) || strings.Contains(developer.Get("/dashboard/live/events"+query).Body.String(), "/events/"+last.EventID.String()) {
+	for _, query := range []string{"?q=" + last.EventID.String(), "?q=" + last.ID.String(), "?q=" + hooked.ID.String(),
+		"?q=31", ""} {
+		if strings.Contains(stranger.Get(path+query).Body.String(), event) ||
+			strings.Contains(developer.Get("/dashboard/live/events"+query).Body.String(), "/events/"+last.EventID.String()) {
 			t.Errorf("%s shows another account's event, or the other mode's", query)
 		}
 	}

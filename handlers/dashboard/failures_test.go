@@ -79,14 +79,18 @@ func TestFailedSignInsAreTold(t *testing.T) {
 	h.Clock.Advance(15 * time.Minute)
 	strangerFrom(h, 0).Post("/dashboard/sign-in", harness.SignInForm(h.Account.Email, "typed by a stranger"))
 	audited(h, domain.AuditSignInFailed, 3)
-	id := strangerFrom(h, 0).Post("/dashboard/sign-in", harness.SignInForm("typed@elsewhere.example", "typed by a stranger")).Header().Get("X-Request-Id")
-	if !strings.HasPrefix(id, "req_") || !strings.Contains(h.Logs.String(), `"attempt refused","outcome":"wrong_password","request_id":"`+id+`"`) {
+	id := strangerFrom(h, 0).Post("/dashboard/sign-in", harness.SignInForm("typed@elsewhere.example", "typed by a stranger")).
+		Header().Get("X-Request-Id")
+	if !strings.HasPrefix(id, "req_") || !strings.Contains(h.Logs.String(),
+		`"attempt refused","outcome":"wrong_password","request_id":"`+id+`"`) {
 		t.Errorf("no line of the refused attempt has the request %q", id)
 	}
 	audited(h, domain.AuditSignInFailed, 3)
-	owner.WantPage(owner.Get("/dashboard/test/audit"), http.StatusOK, "Sign-in failed", "Not signed in 198.18.0.1", "Too many attempts", h.Account.Email)
+	owner.WantPage(owner.Get("/dashboard/test/audit"), http.StatusOK, "Sign-in failed", "Not signed in 198.18.0.1",
+		"Too many attempts", h.Account.Email)
 	logs := h.Logs.String()
-	if n := strings.Count(logs, `"attempt refused","outcome":"wrong_password","account_id":"`+h.Account.AccountID.String()+`","staff_id":"usr_`); n != 12 {
+	if n := strings.Count(logs, `"attempt refused","outcome":"wrong_password","account_id":"`+h.Account.AccountID.String()+
+		`","staff_id":"usr_`); n != 12 {
 		t.Errorf("%d lines of the log tell of a wrong password of the account, want 12:\n%s", n, logs)
 	}
 	wantNoTrace(h, "typed by a stranger", "elsewhere.example")
@@ -168,7 +172,8 @@ func TestRefusedCodesAndConfirmationsAreTold(t *testing.T) {
 	answer := stranger.Post("/dashboard/sign-in/passkey/answer", url.Values{"token": {"x"}, "response": {"{}"}})
 	stranger.WantPage(answer, http.StatusUnprocessableEntity, "That passkey didn’t work")
 	counts.want(t, "wrong_passkey", 1)
-	owner.WantPage(owner.Get("/dashboard/test/audit"), http.StatusOK, "Sign-in code refused", "Password refused while signed in", h.Account.Email+" 192.0.2.1")
+	owner.WantPage(owner.Get("/dashboard/test/audit"), http.StatusOK, "Sign-in code refused", "Password refused while signed in",
+		h.Account.Email+" 192.0.2.1")
 }
 
 // TestForbiddenIsTold: a role's and a key's refusals are counted and logged by
@@ -183,7 +188,8 @@ func TestForbiddenIsTold(t *testing.T) {
 	}
 	audited(h, domain.AuditForbidden, 1)
 	counts.want(t, "forbidden staff", 3)
-	h.Staff(domain.RoleOwner).WantPage(h.Staff(domain.RoleOwner).Get("/dashboard/test/audit"), http.StatusOK, "Page refused by role", support.Session.Email, "needs: account")
+	h.Staff(domain.RoleOwner).WantPage(h.Staff(domain.RoleOwner).Get("/dashboard/test/audit"), http.StatusOK, "Page refused by role",
+		support.Session.Email, "needs: account")
 	key := h.RestrictedKey(domain.Permissions{domain.SessionsWrite})
 	h.Do(harness.Call{Method: http.MethodGet, Path: "/sessions", Key: key}).WantStatus(http.StatusForbidden)
 	counts.want(t, "forbidden key", 1)
@@ -192,7 +198,8 @@ func TestForbiddenIsTold(t *testing.T) {
 		t.Error("a forbidden page has no request id in the log")
 	}
 	for _, want := range []string{
-		`"forbidden","outcome":"account","account_id":"` + h.Account.AccountID.String() + `","staff_id":"` + support.Session.ID.String(), `"key_id":"key_`,
+		`"forbidden","outcome":"account","account_id":"` + h.Account.AccountID.String() + `","staff_id":"` +
+			support.Session.ID.String(), `"key_id":"key_`,
 	} {
 		if !strings.Contains(logs, want) {
 			t.Errorf("the log lacks %s", want)

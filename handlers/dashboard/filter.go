@@ -44,13 +44,14 @@ func readFilters[F any](values url.Values, controls []control[F]) (f F, shown vi
 
 // chooses is a control that sets a field to one of the options.
 func chooses[F any, T ~string](name, label, all string, options []view.Option, field func(*F) *T) control[F] {
-	return control[F]{Control: view.Control{Name: name, Label: label, All: all, Options: options}, read: func(f *F, text string) string {
-		if !slices.ContainsFunc(options, func(o view.Option) bool { return o.Value == text }) {
-			return notOffered
-		}
-		*field(f) = T(text)
-		return ""
-	}}
+	return control[F]{Control: view.Control{Name: name, Label: label, All: all, Options: options},
+		read: func(f *F, text string) string {
+			if !slices.ContainsFunc(options, func(o view.Option) bool { return o.Value == text }) {
+				return notOffered
+			}
+			*field(f) = T(text)
+			return ""
+		}}
 }
 
 // choices are options that are called what they are.

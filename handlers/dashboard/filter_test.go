@@ -32,7 +32,8 @@ func TestFiltersThatCanNotBeFollowed(t *testing.T) {
 	owner := h.Staff(domain.RoleOwner)
 	other := h.NewAccount("other@lender.example", "starter")
 	wrong := map[string][]string{
-		"sessions?status": {"in-progress"}, "sessions?q": {"\x01\u2028"}, "audit?action": {"api_key.made"}, "audit?who": {strings.Repeat("x", 501)},
+		"sessions?status": {"in-progress"}, "sessions?q": {"\x01\u2028"}, "audit?action": {"api_key.made"},
+		"audit?who":     {strings.Repeat("x", 501)},
 		"sessions?from": {"someday"}, "audit?to": {"2026-13-01"}, "requests?id": {"req_nonsense"},
 		"webhooks?state": {"done"}, "webhooks?type": {"session.nonsense"}, "webhooks?status": {"6xx"},
 		"webhooks?endpoint": {"whe_nonsense", domain.NewEndpointID().String()}, "webhooks?session": {"sess_nonsense"},
@@ -63,7 +64,8 @@ func TestFiltersThatCanNotBeFollowed(t *testing.T) {
 	}
 	own := foreignObjects(h, h.TestScope())
 	for _, right := range []string{
-		"sessions?status=in_progress", "audit?action=api_key.created", "webhooks?state=failed&type=session.completed&status=timeout&endpoint=" + own["endpoint"],
+		"sessions?status=in_progress", "audit?action=api_key.created",
+		"webhooks?state=failed&type=session.completed&status=timeout&endpoint=" + own["endpoint"],
 		"webhooks?session=" + own["session"], "requests?method=GET&status=4xx&code=not_found&key=" + own["key"], "requests?status=201",
 	} {
 		owner.WantPage(owner.Get("/dashboard/test/"+right), http.StatusOK).Hides("There is a problem")
@@ -77,13 +79,16 @@ func TestSearchFindsAddressesAndReferences(t *testing.T) {
 	support := h.Staff(domain.RoleSupport)
 	loan := h.NewSession(h.TestScope(), domain.NewSession{ReferenceID: "loan 7 @ Branch"})
 	ann := h.NewSession(h.TestScope(), domain.NewSession{CustomerEmail: "ann@customer.example"})
-	about := h.NewSession(h.TestScope(), domain.NewSession{CustomerEmail: "jo@customer.example", ReferenceID: "ann@customer.example"})
+	about := h.NewSession(h.TestScope(), domain.NewSession{CustomerEmail: "jo@customer.example",
+		ReferenceID: "ann@customer.example"})
 	for search, want := range map[string][3]bool{
-		"loan 7 @ Branch": {true, false, false}, "Ann@customer.example": {false, true, true}, "7 LOAN": {true, false, false}, "jo ann@": {false, false, true}, "@c": {},
+		"loan 7 @ Branch": {true, false, false}, "Ann@customer.example": {false, true, true}, "7 LOAN": {true, false, false},
+		"jo ann@": {false, false, true}, "@c": {},
 	} {
 		for _, path := range []string{"sessions", "sessions/export"} {
 			text := support.Get("/dashboard/test/" + path + "?q=" + url.QueryEscape(search)).Body.String()
-			got := [3]bool{strings.Contains(text, loan.ID.String()), strings.Contains(text, ann.ID.String()), strings.Contains(text, about.ID.String())}
+			got := [3]bool{strings.Contains(text, loan.ID.String()), strings.Contains(text, ann.ID.String()),
+				strings.Contains(text, about.ID.String())}
 			if got != want {
 				t.Errorf("%s for %q lists %v, want %v", path, search, got, want)
 			}
@@ -98,7 +103,8 @@ func TestEveryListOffersItsFilters(t *testing.T) {
 	h := harness.New(t)
 	doc := harness.Described.Load(t, h.Handler)
 	for path, names := range map[string][]string{
-		"/sessions": append(namesOf(domain.SessionFilters), "page", "per_page"), "/events": append(namesOf(domain.EventFilters), "limit", "wait", "include"),
+		"/sessions": append(namesOf(domain.SessionFilters), "page", "per_page"), "/events": append(namesOf(domain.EventFilters),
+			"limit", "wait", "include"),
 	} {
 		var documented []string
 		for _, p := range doc.Paths.Find(path).Get.Parameters {
@@ -114,9 +120,11 @@ func TestEveryListOffersItsFilters(t *testing.T) {
 		}
 	}
 	owner := h.Staff(domain.RoleOwner)
-	control := map[string]string{"since": "from", "until": "to", "created_after": "from", "created_before": "to", "reference_id": "q", "customer_email": "q", "expiring": "status", "actor_id": "who", "failing": "state"}
+	control := map[string]string{"since": "from", "until": "to", "created_after": "from", "created_before": "to",
+		"reference_id": "q", "customer_email": "q", "expiring": "status", "actor_id": "who", "failing": "state"}
 	for page, names := range map[string][]string{
-		"sessions": namesOf(domain.SessionFilters), "audit": namesOf(domain.AuditFilters), "requests": namesOf(domain.RequestFilters), "webhooks": namesOf(domain.DeliveryFilters),
+		"sessions": namesOf(domain.SessionFilters), "audit": namesOf(domain.AuditFilters), "requests": namesOf(domain.RequestFilters),
+		"webhooks": namesOf(domain.DeliveryFilters),
 	} {
 		shown := owner.WantPage(owner.Get("/dashboard/test/"+page), http.StatusOK)
 		for _, name := range names {
@@ -167,7 +175,8 @@ func TestTheWayBackOutlivesChanges(t *testing.T) {
 		owner.WantRedirect(owner.Post(action, url.Values{"days": {"60"}}), path+open)
 		owner.WantPage(owner.Get(path+open), http.StatusOK).LeadsTo(list)
 	}
-	shown := owner.WantPage(owner.Get("/dashboard/test/sessions/"+session.ID.String()+"?list=https%3A%2F%2Fevil.example%2F"), http.StatusOK)
+	shown := owner.WantPage(owner.Get("/dashboard/test/sessions/"+session.ID.String()+"?list=https%3A%2F%2Fevil.example%2F"),
+		http.StatusOK)
 	if strangers := shown.Leads("https:"); len(strangers) > 0 {
 		t.Errorf("the page leads to %q", strangers)
 	}

@@ -63,7 +63,9 @@ func withTestEvents(t *testing.T) func(*handlers.Config) {
 // signing secret, a little too early.
 func TestBrowserDeveloper(t *testing.T) {
 	t.Parallel()
-	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"received": true}`) }))
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"received": true}`)
+	}))
 	t.Cleanup(receiver.Close)
 	h, base := harness.Listen(t, withTestEvents(t))
 	tab := browsertest.New(t, browsertest.Options{})
@@ -172,7 +174,8 @@ func changesKeys(h *harness.Harness, tab *browsertest.Tab) {
 	}
 	tab.Click("section a.button-primary")
 	tab.WaitForText("h1", "API keys")
-	old := fmt.Sprintf("tr:has(.mono):has(form[action*=%q])", harness.QueryOne[domain.KeyID](h, `SELECT id FROM api_key WHERE account_id = $1 AND NOT livemode ORDER BY created_at LIMIT 1`, h.Account.AccountID).String())
+	old := fmt.Sprintf("tr:has(.mono):has(form[action*=%q])", harness.QueryOne[domain.KeyID](h,
+		`SELECT id FROM api_key WHERE account_id = $1 AND NOT livemode ORDER BY created_at LIMIT 1`, h.Account.AccountID).String())
 	tab.Click(old + " .row-menu > summary")
 	tab.Type(old+" [name=typed_name]", "loan")
 	tab.Press("\r")
@@ -213,7 +216,8 @@ func triesWebhooks(h *harness.Harness, tab *browsertest.Tab, base, receiver stri
 	tab.WaitForText("form[action*=retry]", "Retry now")
 	view(tab, "delivery-again")
 	var due int
-	h.OK(h.DB.Raw().GetContext(h.Context(), &due, `SELECT count(*) FROM delivery WHERE id = $1 AND state = 'pending' AND next_attempt_at <= $2`, failed.ID, h.Clock.Now()))
+	h.OK(h.DB.Raw().GetContext(h.Context(), &due,
+		`SELECT count(*) FROM delivery WHERE id = $1 AND state = 'pending' AND next_attempt_at <= $2`, failed.ID, h.Clock.Now()))
 	if due != 1 {
 		h.Error("the delivery isn't due again")
 	}
@@ -336,7 +340,9 @@ func TestBrowserOwnersTabs(t *testing.T) {
 
 	tab.Open(base + page)
 	for selector, want := range map[string]string{"a[href$='/data']": `"personal_details": {`, "a[href$='/pdf']": "%PDF-1.7 of Jo"} {
-		got := browsertest.Eval[[]string](tab, fmt.Sprintf(`fetch(document.querySelector(%q).href).then(async (r) => [r.headers.get("Content-Disposition"), await r.text()])`, selector))
+		got := browsertest.Eval[[]string](tab,
+			fmt.Sprintf(`fetch(document.querySelector(%q).href).then(async (r) => [r.headers.get("Content-Disposition"), await r.text()])`,
+				selector))
 		if !strings.HasPrefix(got[0], "attachment") || !strings.Contains(got[0], done.ID.String()) || !strings.Contains(got[1], want) {
 			t.Errorf("%s: %q, %.200q", selector, got[0], got[1])
 		}
@@ -366,7 +372,8 @@ type oneLetter struct{}
 
 // Letters returns it.
 func (oneLetter) Emails() ([]mail.Message, error) {
-	return []mail.Message{{SentAt: harness.StartTime, To: "jo@lender.example", Subject: "Choose a new password", Text: "Choose one here:\n\nhttps://candor.example/dashboard/reset/x\n"}}, nil
+	return []mail.Message{{SentAt: harness.StartTime, To: "jo@lender.example", Subject: "Choose a new password",
+		Text: "Choose one here:\n\nhttps://candor.example/dashboard/reset/x\n"}}, nil
 }
 
 // TestBrowserProblems looks at the pages that say why there is nothing to
@@ -374,7 +381,8 @@ func (oneLetter) Emails() ([]mail.Message, error) {
 func TestBrowserProblems(t *testing.T) {
 	t.Parallel()
 	h, base := harness.Listen(t, func(c *handlers.Config) { c.DevMail = oneLetter{} })
-	tab := browsertest.New(t, browsertest.Options{AllowStatus: []int{http.StatusForbidden, http.StatusNotFound, http.StatusInternalServerError}})
+	tab := browsertest.New(t, browsertest.Options{AllowStatus: []int{http.StatusForbidden, http.StatusNotFound,
+		http.StatusInternalServerError}})
 	see := func(path, name string, texts ...string) {
 		tab.Open(base + path)
 		for _, text := range texts {

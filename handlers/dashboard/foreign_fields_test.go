@@ -69,7 +69,8 @@ func TestFieldsNameNothingForeign(t *testing.T) {
 		for name, value := range c.with {
 			values[name] = value
 		}
-		path := strings.NewReplacer(":session", session.ID.String(), ":foreign", objects["document"]).Replace("/dashboard/test/" + c.path)
+		path := strings.NewReplacer(":session", session.ID.String(), ":foreign", objects["document"]).
+			Replace("/dashboard/test/" + c.path)
 		browser := *owner
 		browser.Harness = h
 		answer := browser.Post

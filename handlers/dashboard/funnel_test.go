@@ -117,7 +117,8 @@ func TestWhereCustomersStop(t *testing.T) {
 	if rows, _ := funnel(support, "live"); len(rows) > 0 {
 		t.Errorf("live mode shows test mode's %v", rows)
 	}
-	if rows, _ := funnel(h.StaffOf(h.NewAccount("other@lender.example", "starter").AccountID, domain.RoleOwner), "test"); len(rows) > 0 {
+	if rows, _ := funnel(h.StaffOf(h.NewAccount("other@lender.example", "starter").AccountID, domain.RoleOwner),
+		"test"); len(rows) > 0 {
 		t.Errorf("another account sees %v", rows)
 	}
 }

@@ -16,7 +16,8 @@ import (
 
 // opens is what a permission opens of the dashboard: what a person needs to see the same.
 var opens = map[domain.Permission]domain.Capability{
-	domain.SessionsRead: domain.UseSessions, domain.SessionsWrite: domain.UseSessions, domain.DataRead: domain.DownloadData, domain.BillingRead: domain.UseBilling,
+	domain.SessionsRead: domain.UseSessions, domain.SessionsWrite: domain.UseSessions, domain.DataRead: domain.DownloadData,
+	domain.BillingRead: domain.UseBilling,
 }
 
 // wantNoMore calls each endpoint with the key: it may reach only what the person may.
@@ -50,7 +51,8 @@ func TestKeysCanDoNoMoreThanTheirMakers(t *testing.T) {
 		if !may.May(domain.ManageKeys) {
 			person.WantPage(person.Post("/dashboard/test/keys", url.Values{"name": {"x"}, "access": {"full"}}), http.StatusForbidden)
 			person.WantPage(person.Post("/dashboard/test/quickstart/key", nil), http.StatusForbidden)
-			person.WantPage(person.Post("/dashboard/test/keys/"+full.String()+"/rotate", url.Values{"overlap": {"1h"}}), http.StatusForbidden)
+			person.WantPage(person.Post("/dashboard/test/keys/"+full.String()+"/rotate", url.Values{"overlap": {"1h"}}),
+				http.StatusForbidden)
 			continue
 		}
 		form := person.WantPage(person.Get("/dashboard/test/keys/new"), http.StatusOK)
@@ -79,7 +81,9 @@ func TestKeysCanDoNoMoreThanTheirMakers(t *testing.T) {
 				t.Errorf("%s: the key by %s reaches nothing", role, what)
 			}
 		}
-		own := slices.IndexFunc(keysOf(h), func(k domain.APIKey) bool { return k.CreatedBy == person.Session.Email && k.Name == "Mine" })
+		own := slices.IndexFunc(keysOf(h), func(k domain.APIKey) bool {
+			return k.CreatedBy == person.Session.Email && k.Name == "Mine"
+		})
 		rotated := person.Post("/dashboard/test/keys/"+keysOf(h)[own].ID.String()+"/rotate", url.Values{"overlap": {"1h"}})
 		wantNoMore(h, may, newKeyIn(h, rotated))
 
@@ -90,12 +94,14 @@ func TestKeysCanDoNoMoreThanTheirMakers(t *testing.T) {
 		}
 		person.WantPage(answer, http.StatusForbidden, "can do more than your role", "Ask an owner to rotate it")
 		person.WantPage(person.Get("/dashboard/test/keys"), http.StatusOK, "Only an owner can rotate it")
-		person.WantPage(person.Get("/dashboard/test/keys/"+full.String()+"/leaked"), http.StatusOK, "Only an owner can rotate it").Lacks("Rotate key now")
+		person.WantPage(person.Get("/dashboard/test/keys/"+full.String()+"/leaked"), http.StatusOK, "Only an owner can rotate it").
+			Lacks("Rotate key now")
 	}
 	owner := h.Owner()
 	owner.WantPage(owner.Get("/dashboard/test/keys/new"), http.StatusOK, "Full access")
 	developer := h.Staff(domain.RoleDeveloper)
-	developer.WantRedirect(developer.Post("/dashboard/test/keys/"+full.String()+"/delete", url.Values{"typed_name": {"First key"}}), "/dashboard/test/keys")
+	developer.WantRedirect(developer.Post("/dashboard/test/keys/"+full.String()+"/delete", url.Values{"typed_name": {"First key"}}),
+		"/dashboard/test/keys")
 }
 
 // newKeyIn is the text of the key in the answer.
@@ -130,15 +136,18 @@ func TestKeysOfLoweredRoles(t *testing.T) {
 	owner.WantPage(owner.Get("/dashboard/test/keys"), http.StatusOK).Hides(banner)
 	role := func(of *harness.StaffBrowser, role domain.Role) {
 		t.Helper()
-		owner.WantRedirect(owner.Post("/dashboard/test/team/"+of.Session.ID.String()+"/role", url.Values{"role": {string(role)}}), "/dashboard/test/team")
+		owner.WantRedirect(owner.Post("/dashboard/test/team/"+of.Session.ID.String()+"/role", url.Values{"role": {string(role)}}),
+			"/dashboard/test/team")
 	}
 	role(second, domain.RoleDeveloper)
 	owner.WantPage(owner.Get("/dashboard/test/team"), http.StatusOK, "API keys that the new role couldn’t make still work")
-	owner.WantPage(owner.Get("/dashboard/test/keys"), http.StatusOK, banner, "Reports , made by "+second.Session.Email+" , whose role can’t make this key.").Hides("Staging , made by")
+	owner.WantPage(owner.Get("/dashboard/test/keys"), http.StatusOK, banner, "Reports , made by "+second.Session.Email+
+		" , whose role can’t make this key.").Hides("Staging , made by")
 	role(developer, domain.RoleSupport)
 	owner.WantPage(owner.Get("/dashboard/test/keys"), http.StatusOK, "Staging , made by "+developer.Session.Email+" , whose role")
 	owner.WantRedirect(owner.Post("/dashboard/test/team/"+second.Session.ID.String()+"/remove", nil), "/dashboard/test/team")
-	owner.WantPage(owner.Get("/dashboard/test/keys"), http.StatusOK, "Reports , made by "+second.Session.Email+" , who left the team.")
+	owner.WantPage(owner.Get("/dashboard/test/keys"), http.StatusOK, "Reports , made by "+second.Session.Email+
+		" , who left the team.")
 	for _, key := range []string{made, theirs} {
 		if got := calls(h, h.Handler, key, "192.0.2.1"); got != http.StatusOK {
 			t.Errorf("the key is answered %d", got)

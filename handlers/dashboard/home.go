@@ -35,11 +35,13 @@ func (s *Server) ShowHome(c echo.Context, v *Visit) error {
 		page.Expiring, page.ExpiringOrMore = figures.Expiring, figures.Expiring == domain.ExpiringMost
 	}
 	if v.Scope.Livemode && v.Staff.May(domain.UseBilling) {
-		page.Unpaid, page.Invoice, page.NoSubscription = figures.Unpaid, figures.Invoice, figures.Subscription == nil && v.Staff.Approved
+		page.Unpaid, page.Invoice, page.NoSubscription = figures.Unpaid, figures.Invoice, figures.Subscription == nil &&
+			v.Staff.Approved
 	}
 	if sub := figures.Subscription; sub != nil && v.Staff.May(domain.UseBilling) {
 		page.CapReached = sub.CapReached && sub.Status != domain.SubscriptionCancelled
-		page.Plan = &view.PlanUse{Name: sub.Name, Used: sub.Used, Carried: sub.Carried, Included: sub.SessionsIncluded, End: sub.Period.End}
+		page.Plan = &view.PlanUse{Name: sub.Name, Used: sub.Used, Carried: sub.Carried, Included: sub.SessionsIncluded,
+			End: sub.Period.End}
 	}
 	return web.Render(c, http.StatusOK, view.Home(page))
 }
@@ -54,7 +56,8 @@ func (s *Server) OpenDashboard(c echo.Context) error {
 	if session == nil {
 		return s.Auth.SendTo(c, "/sign-in")
 	}
-	live, err := s.Sessions.Before(c.Request().Context(), domain.Scope{AccountID: session.AccountID, Livemode: true}, domain.SessionFilter{}, nil, 1)
+	live, err := s.Sessions.Before(c.Request().Context(), domain.Scope{AccountID: session.AccountID, Livemode: true},
+		domain.SessionFilter{}, nil, 1)
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,8 @@ func TestHome(t *testing.T) {
 	h := harness.New(t)
 	owner, finance, support := h.Staff(domain.RoleOwner), h.Staff(domain.RoleFinance), h.Staff(domain.RoleSupport)
 	owner.WantRedirect(owner.Get("/dashboard"), "/dashboard/test")
-	owner.WantPage(owner.Get("/dashboard/test"), http.StatusOK, "First steps", "Create an API key", "Done", "Open the quickstart", "Nothing was sent yet")
+	owner.WantPage(owner.Get("/dashboard/test"), http.StatusOK, "First steps", "Create an API key", "Done", "Open the quickstart",
+		"Nothing was sent yet")
 	support.WantPage(support.Get("/dashboard/test"), http.StatusOK).Hides("First steps", "Nothing was sent yet")
 	live := domain.Scope{AccountID: h.Account.AccountID, Livemode: true}
 	h.NewSession(live, domain.NewSession{}) // in the 30 days before
@@ -29,10 +30,12 @@ func TestHome(t *testing.T) {
 		h.Complete(done.ID)
 	}
 	h.NewSession(live, domain.NewSession{})
-	_, err := h.DB.Raw().ExecContext(t.Context(), `UPDATE staff_session SET seen_at = $1, expires_at = $1::timestamptz + interval '1 day'`, h.Clock.Now())
+	_, err := h.DB.Raw().ExecContext(t.Context(),
+		`UPDATE staff_session SET seen_at = $1, expires_at = $1::timestamptz + interval '1 day'`, h.Clock.Now())
 	h.OK(err)
 	owner.WantRedirect(owner.Get("/dashboard"), "/dashboard/live")
-	page := owner.WantPage(owner.Get("/dashboard/live"), http.StatusOK, "Up 300% on the previous 30 days", "75%", "3 of the 4 created", "3 sessions completed in the last 30 days", "Professional", "of 100 included")
+	page := owner.WantPage(owner.Get("/dashboard/live"), http.StatusOK, "Up 300% on the previous 30 days", "75%",
+		"3 of the 4 created", "3 sessions completed in the last 30 days", "Professional", "of 100 included")
 	for fact, want := range map[string]string{"Created": "4", "Completed": "3", "Median time to complete": "1.5 h from creation"} {
 		if got := page.Fact(fact); got != want && !strings.HasPrefix(got, want+" ") {
 			t.Errorf("%s is %q, want %q", fact, got, want)
@@ -50,7 +53,8 @@ func TestFirstSteps(t *testing.T) {
 	deleteKeys(h)
 	want := func(when string, done int) {
 		t.Helper()
-		_, err := h.DB.Raw().ExecContext(t.Context(), `UPDATE staff_session SET seen_at = $1, expires_at = $1::timestamptz + interval '1 day'`, h.Clock.Now())
+		_, err := h.DB.Raw().ExecContext(t.Context(),
+			`UPDATE staff_session SET seen_at = $1, expires_at = $1::timestamptz + interval '1 day'`, h.Clock.Now())
 		h.OK(err)
 		home := developer.WantPage(developer.Get("/dashboard/test"), http.StatusOK)
 		n := 0
@@ -86,7 +90,8 @@ func TestFirstSteps(t *testing.T) {
 	hooked := failedAt(h, "https://lender.example/hook", 503, webhook.ClassStatus)
 	want("no webhook arrived", 3)
 	now := h.Clock.Now()
-	h.OK(h.DB.RecordAttempts(t.Context(), nil, []db.EndpointHealth{{ID: hooked.EndpointID, SuccessAt: &now, At: now, StatusCode: http.StatusNoContent}}))
+	h.OK(h.DB.RecordAttempts(t.Context(), nil, []db.EndpointHealth{{ID: hooked.EndpointID, SuccessAt: &now, At: now,
+		StatusCode: http.StatusNoContent}}))
 	want("a webhook arrived", 4)
 }
 
@@ -104,26 +109,32 @@ func TestWhatNeedsYou(t *testing.T) {
 		t.Helper()
 		at := h.Clock.Now().Add(-ago)
 		_, err := h.DB.Raw().ExecContext(t.Context(), `
-			UPDATE webhook_endpoint SET failing_since = $1, last_failure_at = $1, consecutive_failures = 12 WHERE id = $2`, at, failed.EndpointID)
+			UPDATE webhook_endpoint SET failing_since = $1, last_failure_at = $1, consecutive_failures = 12
+				WHERE id = $2`, at, failed.EndpointID)
 		h.OK(err)
 	}
 	failing(8 * 24 * time.Hour)
-	developer.WantPage(developer.Get("/dashboard/test"), http.StatusOK, "Nothing needs your attention.", "1 endpoint; nothing has arrived yet.") // one that was given up
+	// one that was given up
+	developer.WantPage(developer.Get("/dashboard/test"), http.StatusOK, "Nothing needs your attention.",
+		"1 endpoint; nothing has arrived yet.")
 	failing(0)
 	days := 2
 	h.NewSession(h.TestScope(), domain.NewSession{ExpiresInDays: &days})
-	developer.WantPage(developer.Get("/dashboard/test"), http.StatusOK, "lender.example has failed since 20 Nov 2026, 2:04 pm, 12 failed attempts.").
+	developer.WantPage(developer.Get("/dashboard/test"), http.StatusOK,
+		"lender.example has failed since 20 Nov 2026, 2:04 pm, 12 failed attempts.").
 		Offers("Show deliveries").Hides("Nothing needs")
 	page := support.WantPage(support.Get("/dashboard/test"), http.StatusOK, "1 link expires within 3 days.").Hides("has failed")
 	support.WantPage(support.Get(page.Link("Show sessions")), http.StatusOK, "Expiring soon", "1 session")
 	h.Clock.Advance(49 * time.Hour)
-	_, err := h.DB.Raw().ExecContext(t.Context(), `UPDATE staff_session SET seen_at = $1, expires_at = $1::timestamptz + interval '1 day'`, h.Clock.Now())
+	_, err := h.DB.Raw().ExecContext(t.Context(),
+		`UPDATE staff_session SET seen_at = $1, expires_at = $1::timestamptz + interval '1 day'`, h.Clock.Now())
 	h.OK(err)
 	support.WantPage(support.Get("/dashboard/test"), http.StatusOK, "Nothing needs your attention.")
 
 	finance.WantPage(finance.Get("/dashboard/live"), http.StatusOK).Hides("No subscription")
 	h.OK(h.Service.Billing.Cancel(t.Context(), h.Account.AccountID, harness.Operator, true, "other"))
-	finance.WantPage(finance.Get("/dashboard/live"), http.StatusOK, "No subscription. You can’t create live sessions.").Offers("Choose a plan")
+	finance.WantPage(finance.Get("/dashboard/live"), http.StatusOK, "No subscription. You can’t create live sessions.").
+		Offers("Choose a plan")
 	support.WantPage(support.Get("/dashboard/live"), http.StatusOK).Hides("No subscription")
 
 	used := harness.New(t)
@@ -131,5 +142,6 @@ func TestWhatNeedsYou(t *testing.T) {
 	bill(used)
 	finance = used.Staff(domain.RoleFinance)
 	unpaid := used.LastInvoice(used.Account.AccountID)
-	finance.WantPage(finance.Get("/dashboard/live"), http.StatusOK, unpaid.NumberText()+" of "+unpaid.Total.String()+" is due on").Offers("Show invoice")
+	finance.WantPage(finance.Get("/dashboard/live"), http.StatusOK, unpaid.NumberText()+" of "+unpaid.Total.String()+" is due on").
+		Offers("Show invoice")
 }

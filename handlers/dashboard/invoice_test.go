@@ -23,7 +23,8 @@ func extraUse(h *harness.Harness, sessions int) {
 	h.Clock.Advance(31 * 24 * time.Hour)
 	bill(h)
 	for i := range sessions {
-		h.NewSession(domain.Scope{AccountID: h.Account.AccountID, Livemode: true}, domain.NewSession{ReferenceID: fmt.Sprintf("LOAN-%d", i+1)})
+		h.NewSession(domain.Scope{AccountID: h.Account.AccountID, Livemode: true},
+			domain.NewSession{ReferenceID: fmt.Sprintf("LOAN-%d", i+1)})
 	}
 }
 
@@ -35,10 +36,12 @@ func TestInvoicePage(t *testing.T) {
 	invoice := h.LastInvoice(h.Account.AccountID)
 	finance := h.Staff(domain.RoleFinance)
 	path := "/dashboard/live/billing/invoices/" + invoice.ID.String()
-	if list := finance.Get("/dashboard/live/billing").Body.String(); !strings.Contains(list, `href="`+path+`"`) || !strings.Contains(list, `href="`+path+`/pdf"`) {
+	if list := finance.Get("/dashboard/live/billing").Body.String(); !strings.Contains(list, `href="`+path+`"`) ||
+		!strings.Contains(list, `href="`+path+`/pdf"`) {
 		t.Error("the list doesn't lead to the invoice and its PDF")
 	}
-	finance.WantPage(finance.Get(path), http.StatusOK, "Tax invoice CAN-000002", "Starter, included", "Starter, extra, $10.00 each", "GST included in the total", "$1.82",
+	finance.WantPage(finance.Get(path), http.StatusOK, "Tax invoice CAN-000002", "Starter, included", "Starter, extra, $10.00 each",
+		"GST included in the total", "$1.82",
 		"Issued", "21 December 2026", "Due", "4 January 2027", "Pay $20.00 by 4 January 2027, with CAN-000002 as the reference.",
 		"BSB 062-000, account 1234 5678", "Billed to", "partner@lender.example", "Candor Pty Ltd", "ABN 51 824 753 556")
 	h.Clock.Advance(24 * time.Hour)
@@ -54,7 +57,8 @@ func TestInvoicePage(t *testing.T) {
 			t.Errorf("%s sees the invoice: status %d", other, got.Code)
 		}
 	}
-	if got := h.StaffOf(h.NewAccount("other@lender.example", "starter").AccountID, domain.RoleFinance).Get(path); got.Code != http.StatusNotFound {
+	if got := h.StaffOf(h.NewAccount("other@lender.example", "starter").AccountID, domain.RoleFinance).
+		Get(path); got.Code != http.StatusNotFound {
 		t.Errorf("another account sees the invoice: status %d", got.Code)
 	}
 }
@@ -66,8 +70,10 @@ func TestInvoiceSaysWhoBuys(t *testing.T) {
 	h := harness.New(t)
 	finance := h.Staff(domain.RoleFinance)
 	const page = "/dashboard/live/billing"
-	details := url.Values{"buyer_name": {"Lender & Sons Pty Ltd"}, "abn": {"51824753557"}, "address": {"Level 2\r\n\r\n 1 High St\r\nHobart TAS 7000"}, "purchase_order": {"PO-7781"}}
-	finance.WantPage(finance.Post(page+"/details", details), http.StatusUnprocessableEntity, "Check the ABN: it has 11 digits").WantField("abn", "51824753557")
+	details := url.Values{"buyer_name": {"Lender & Sons Pty Ltd"}, "abn": {"51824753557"},
+		"address": {"Level 2\r\n\r\n 1 High St\r\nHobart TAS 7000"}, "purchase_order": {"PO-7781"}}
+	finance.WantPage(finance.Post(page+"/details", details), http.StatusUnprocessableEntity, "Check the ABN: it has 11 digits").
+		WantField("abn", "51824753557")
 	for field, wrong := range map[string]string{
 		"buyer_name": strings.Repeat("n", domain.MaxName+1), "address": "1\n2\n3\n4\n5\n6", "purchase_order": strings.Repeat("7", 51),
 	} {
@@ -92,8 +98,10 @@ func TestInvoiceSaysWhoBuys(t *testing.T) {
 	h.NewSession(domain.Scope{AccountID: h.Account.AccountID, Livemode: true}, domain.NewSession{})
 	after := h.LastInvoice(h.Account.AccountID)
 	text := pdfOf(after)
-	finance.WantPage(finance.Get(page+"/invoices/"+after.ID.String()), http.StatusOK, "Lender & Sons Pty Ltd", "ABN 51 824 753 556", "Level 2", "1 High St", "Hobart TAS 7000", "Purchase order PO-7781")
-	for _, want := range []string{"Lender & Sons Pty Ltd", "ABN 51 824 753 556", "Level 2", "1 High St", "Hobart TAS 7000", "Purchase order PO-7781"} {
+	finance.WantPage(finance.Get(page+"/invoices/"+after.ID.String()), http.StatusOK, "Lender & Sons Pty Ltd", "ABN 51 824 753 556",
+		"Level 2", "1 High St", "Hobart TAS 7000", "Purchase order PO-7781")
+	for _, want := range []string{"Lender & Sons Pty Ltd", "ABN 51 824 753 556", "Level 2", "1 High St", "Hobart TAS 7000",
+		"Purchase order PO-7781"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the PDF doesn't say %q:\n%s", want, text)
 		}
@@ -121,14 +129,16 @@ func TestPeriodWithoutLengthHasNoInvoice(t *testing.T) {
 			h.NewSession(live, domain.NewSession{})
 		}
 		h.Clock.Advance(30 * time.Second)
-		finance.WantRedirect(finance.Post("/dashboard/live/billing/cancel", map[string][]string{"when": {"now"}, "reason": {"a mistake"}}), "/dashboard/live/billing")
+		finance.WantRedirect(finance.Post("/dashboard/live/billing/cancel", map[string][]string{"when": {"now"},
+			"reason": {"a mistake"}}), "/dashboard/live/billing")
 		if n := harness.QueryOne[int](h, `SELECT count(*) FROM invoice`); n != used {
 			t.Errorf("%d sessions used in half a minute: %d invoices, want %d", used, n, used)
 		}
 		if n := harness.QueryOne[int](h, `SELECT count(*) FROM event WHERE type = 'billing.invoice_paid'`); n != used {
 			t.Errorf("%d sessions used in half a minute: %d events of invoices, want %d", used, n, used)
 		}
-		finance.WantRedirect(finance.Post("/dashboard/live/billing/subscribe", map[string][]string{"plan": {"starter"}}), "/dashboard/live/billing")
+		finance.WantRedirect(finance.Post("/dashboard/live/billing/subscribe", map[string][]string{"plan": {"starter"}}),
+			"/dashboard/live/billing")
 	}
 }
 
@@ -137,7 +147,9 @@ func fetchesPDF(h *harness.Harness, click func()) {
 	h.Helper()
 	h.Logs.Clear()
 	click()
-	testkit.Await(h, "the click didn't fetch the PDF", func() bool { return strings.Contains(h.Logs.String(), "/billing/invoices/:invoice/pdf") })
+	testkit.Await(h, "the click didn't fetch the PDF", func() bool {
+		return strings.Contains(h.Logs.String(), "/billing/invoices/:invoice/pdf")
+	})
 }
 
 // TestBrowserFinance signs in as finance does and is at the latest invoice's PDF
@@ -155,7 +167,8 @@ func TestBrowserFinance(t *testing.T) {
 	h.OK(h.Service.Billing.SetBuyer(h.Context(), h.Account.AccountID, harness.Operator, billing.BuyerParams{
 		Name: "Lender & Sons Pty Ltd", ABN: "51824753556", Address: "Level 2\n1 High St\nHobart TAS 7000", PurchaseOrder: "PO-7781",
 	}))
-	h.OK(h.Service.Billing.SetSpendLimits(h.Context(), h.Account.AccountID, harness.Operator, billing.SpendParams{Cap: "45", StopNow: true, Alerts: [3]string{"20", "30", ""}}))
+	h.OK(h.Service.Billing.SetSpendLimits(h.Context(), h.Account.AccountID, harness.Operator,
+		billing.SpendParams{Cap: "45", StopNow: true, Alerts: [3]string{"20", "30", ""}}))
 	tab := browsertest.New(t, browsertest.Options{Device: browsertest.Desktop})
 	role := func(role domain.Role) {
 		_, err := h.DB.Raw().ExecContext(t.Context(), `UPDATE staff_user SET role = $1`, role)
@@ -174,7 +187,8 @@ func TestBrowserFinance(t *testing.T) {
 	tab.Click("td a.mono")
 	tab.WaitForText("h1", "CAN-000002")
 	view(tab, "invoice")
-	_, err := h.Service.Billing.MarkPaid(h.Context(), harness.QueryOne[domain.InvoiceID](h, `SELECT id FROM invoice WHERE number = 2`), harness.Operator, "transfer 77")
+	_, err := h.Service.Billing.MarkPaid(h.Context(), harness.QueryOne[domain.InvoiceID](h,
+		`SELECT id FROM invoice WHERE number = 2`), harness.Operator, "transfer 77")
 	h.OK(err)
 	tab.WaitForText("#invoice", "transfer 77") // by itself
 	tab.Open(base + "/dashboard/live/sessions/new")

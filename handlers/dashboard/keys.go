@@ -143,7 +143,8 @@ func (s *Server) RotateKey(c echo.Context, v *Visit) error {
 	if err != nil {
 		return s.changedKey(c, v, id, err, "")
 	}
-	return s.showKeyOnce(c, v, view.KeyOncePage{Key: rotation.Key, Text: rotation.Text, OldUntil: &rotation.OldUntil, Again: rotation.Again})
+	return s.showKeyOnce(c, v, view.KeyOncePage{Key: rotation.Key, Text: rotation.Text, OldUntil: &rotation.OldUntil,
+		Again: rotation.Again})
 }
 
 // DeleteKey deletes a key if its name was typed.

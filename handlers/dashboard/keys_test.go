@@ -47,21 +47,26 @@ func TestKeys(t *testing.T) {
 	h.OK(err)
 
 	developer.WantPage(developer.Get("/dashboard/test/keys/new"), http.StatusOK, "All that your role can do")
-	answer := developer.Post("/dashboard/test/keys", url.Values{"name": {" "}, "access": {"restricted"}, "expires_at": {"2026-11-01"}, "networks": {"10.0.0.0/33"}})
-	developer.WantPage(answer, http.StatusUnprocessableEntity, "Enter a name", "Choose at least one permission", "Choose a day after today", "10.0.0.0/33")
+	answer := developer.Post("/dashboard/test/keys", url.Values{"name": {" "}, "access": {"restricted"},
+		"expires_at": {"2026-11-01"}, "networks": {"10.0.0.0/33"}})
+	developer.WantPage(answer, http.StatusUnprocessableEntity, "Enter a name", "Choose at least one permission",
+		"Choose a day after today", "10.0.0.0/33")
 
 	answer = developer.Post("/dashboard/test/keys", url.Values{
-		"name": {harness.Hostile}, "access": {"restricted"}, "permissions": {"sessions:read"}, "expires_at": {"2026-11-21"}, "networks": {"198.51.100.0/24\r\n2001:db8::1"},
+		"name": {harness.Hostile}, "access": {"restricted"}, "permissions": {"sessions:read"}, "expires_at": {"2026-11-21"},
+		"networks": {"198.51.100.0/24\r\n2001:db8::1"},
 	})
 	developer.WantPage(answer, http.StatusOK, "This is the only time", "<script>", "curl")
 	key := keyOn(h, answer)
-	list := developer.WantPage(developer.Get("/dashboard/test/keys"), http.StatusOK, "…"+key[len(key)-4:], "May read sessions", "198.51.100.0/24", developer.Session.Email, "Never", "expires 22 Nov 2026")
+	list := developer.WantPage(developer.Get("/dashboard/test/keys"), http.StatusOK, "…"+key[len(key)-4:], "May read sessions",
+		"198.51.100.0/24", developer.Session.Email, "Never", "expires 22 Nov 2026")
 	if strings.Contains(list.Source, key) || strings.Contains(h.Logs.String(), key) {
 		t.Error("the key is shown again, or logged")
 	}
 	developer.WantPage(developer.Get("/dashboard/live/keys"), http.StatusOK).Hides("…" + key[len(key)-4:])
 
-	for address, want := range map[string]int{"198.51.100.7": 200, "2001:db8::1": 200, "198.51.101.7": 403, "2001:db8::2": 403, "::ffff:198.51.100.7": 200} {
+	for address, want := range map[string]int{"198.51.100.7": 200, "2001:db8::1": 200, "198.51.101.7": 403, "2001:db8::2": 403,
+		"::ffff:198.51.100.7": 200} {
 		if strings.Contains(address, ":") {
 			address = "[" + address + "]"
 		}
@@ -74,11 +79,13 @@ func TestKeys(t *testing.T) {
 	path := firstKeyPath(list)
 	developer.WantPage(developer.Post(path+"/rename", url.Values{"name": {""}}), http.StatusUnprocessableEntity, "Enter a name")
 	developer.WantRedirect(developer.Post(path+"/rename", url.Values{"name": {"Loan system"}}), "/dashboard/test/keys")
-	developer.WantPage(developer.Post(path+"/rotate", url.Values{"overlap": {"2h"}}), http.StatusUnprocessableEntity, "Choose how long")
+	developer.WantPage(developer.Post(path+"/rotate", url.Values{"overlap": {"2h"}}), http.StatusUnprocessableEntity,
+		"Choose how long")
 	answer = developer.Post(path+"/rotate", url.Values{"overlap": {"1h"}})
 	developer.WantPage(answer, http.StatusOK, "The old key works until 20 Nov 2026, 3:04 pm")
 	next := keyOn(h, answer)
-	if calls(h, h.Handler, key, "198.51.100.7") != 200 || calls(h, h.Handler, next, "198.51.100.7") != 200 || calls(h, h.Handler, next, "192.0.2.9") != 403 {
+	if calls(h, h.Handler, key, "198.51.100.7") != 200 || calls(h, h.Handler, next, "198.51.100.7") != 200 ||
+		calls(h, h.Handler, next, "192.0.2.9") != 403 {
 		t.Error("after rotating, both keys work from where the old one did")
 	}
 	h.Clock.Advance(time.Hour)
@@ -90,7 +97,8 @@ func TestKeys(t *testing.T) {
 	_, err = h.DB.Raw().ExecContext(t.Context(), `UPDATE staff_session SET confirmed_at = $1`, h.Clock.Now())
 	h.OK(err)
 	path = firstKeyPath(developer.WantPage(developer.Get("/dashboard/test/keys"), http.StatusOK))
-	developer.WantPage(developer.Post(path+"/delete", url.Values{"typed_name": {"loan system"}}), http.StatusUnprocessableEntity, "Type the key’s name", "Loan system")
+	developer.WantPage(developer.Post(path+"/delete", url.Values{"typed_name": {"loan system"}}), http.StatusUnprocessableEntity,
+		"Type the key’s name", "Loan system")
 	developer.WantRedirect(developer.Post(path+"/delete", url.Values{"typed_name": {"Loan system"}}), "/dashboard/test/keys")
 	if calls(h, h.Handler, next, "198.51.100.7") != 401 || calls(h, second, next, "198.51.100.7") != 401 {
 		t.Error("a deleted key works still")
@@ -126,11 +134,13 @@ func TestKeyIsRotatedAgain(t *testing.T) {
 		}
 		developer.WantPage(developer.Get("/dashboard/test/keys"), http.StatusOK, "rotated, expires 27 Nov 2026, 2:04 pm")
 		answer = developer.Post(path+"/rotate", url.Values{"overlap": {"1h"}})
-		developer.WantPage(answer, http.StatusOK, "The old key works until 20 Nov 2026, 3:04 pm", "This key was rotated before. The key from that rotation is in the list")
+		developer.WantPage(answer, http.StatusOK, "The old key works until 20 Nov 2026, 3:04 pm",
+			"This key was rotated before. The key from that rotation is in the list")
 		second := keyOn(h, answer)
 		third := keyOn(h, developer.Post(path+"/rotate", url.Values{"overlap": {"1h"}}))
 		missedText := keyOn(h, missed)
-		list := developer.WantPage(developer.Get("/dashboard/test/keys"), http.StatusOK, "…"+first[len(first)-4:], "…"+second[len(second)-4:], "…"+missedText[len(missedText)-4:], "rotated, expires 20 Nov 2026, 3:04 pm")
+		list := developer.WantPage(developer.Get("/dashboard/test/keys"), http.StatusOK, "…"+first[len(first)-4:],
+			"…"+second[len(second)-4:], "…"+missedText[len(missedText)-4:], "rotated, expires 20 Nov 2026, 3:04 pm")
 		if n := strings.Count(list.Text(), "expires 2 Mar 2027"); last != "" && n != 3 {
 			t.Errorf("%s: %d keys work until the day that the first was made for, want the three that replace it", name, n)
 		}
@@ -170,7 +180,8 @@ func TestKeyNetworksInIPv6(t *testing.T) {
 	}
 	for _, network := range []string{"::ffff:198.51.100.0/120", "::ffff:198.51.100.7", "::ffff:198.51.100.7/128"} {
 		key := keyOn(h, create(network))
-		if inside, outside := calls(h, h.Handler, key, "198.51.100.7"), calls(h, h.Handler, key, "198.51.101.7"); inside != 200 || outside != 403 {
+		if inside, outside := calls(h, h.Handler, key, "198.51.100.7"), calls(h, h.Handler, key, "198.51.101.7"); inside != 200 ||
+			outside != 403 {
 			t.Errorf("%s: %d from inside, %d from outside", network, inside, outside)
 		}
 	}

@@ -18,16 +18,20 @@ func TestBrowserNothingIsCut(t *testing.T) {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
 			h, base := harness.Listen(t)
-			session := h.NewSession(h.TestScope(), domain.NewSession{CustomerEmail: "alexandria.featherstonehaugh@mortgages.customer.example"})
+			session := h.NewSession(h.TestScope(),
+				domain.NewSession{CustomerEmail: "alexandria.featherstonehaugh@mortgages.customer.example"})
 			h.Complete(session.ID)
 			h.StorePDF(session.ID, harness.PDFOf(1000))
-			_, err := h.Service.Sessions.Cancel(h.Context(), h.TestScope(), h.NewSession(h.TestScope(), domain.NewSession{}).ID, harness.Operator)
+			_, err := h.Service.Sessions.Cancel(h.Context(), h.TestScope(), h.NewSession(h.TestScope(), domain.NewSession{}).ID,
+				harness.Operator)
 			h.OK(err)
 			tab := browsertest.New(t, options)
 			signInTo(h, tab, base, "/dashboard/test/audit")
 			view(tab, "audit-in-full")
 			if !tab.IsPhone() {
-				if cut := browsertest.Eval[[]string](tab, `[...document.querySelectorAll(".list td")].filter((c) => c.scrollWidth > c.clientWidth).map((c) => c.textContent)`); len(cut) > 0 {
+				if cut := browsertest.Eval[[]string](tab,
+					`[...document.querySelectorAll(".list td")].filter((c) => c.scrollWidth > c.clientWidth).map((c) => c.textContent)`); len(
+					cut) > 0 {
 					t.Errorf("the audit log cuts %q", cut)
 				}
 			}
@@ -53,7 +57,8 @@ func TestBrowserNothingIsCut(t *testing.T) {
 				t.Errorf("lines break inside %q", words)
 			}
 			tab.Open(base + "/dashboard/test/sessions")
-			if ways := browsertest.Eval[int](tab, `new Set([...document.querySelectorAll(".list td:has(time)")].map((c) => getComputedStyle(c).textAlign.replace("left", "start"))).size`); !tab.IsPhone() && ways != 1 {
+			if ways := browsertest.Eval[int](tab,
+				`new Set([...document.querySelectorAll(".list td:has(time)")].map((c) => getComputedStyle(c).textAlign.replace("left", "start"))).size`); !tab.IsPhone() && ways != 1 {
 				t.Errorf("columns of times are aligned in %d ways", ways)
 			}
 			view(tab, "times-in-line")

@@ -33,7 +33,8 @@ func sweptKeys(h *harness.Harness) (reported []domain.AlertSubject) {
 // keyOf is the id of the account's test key.
 func keyOf(h *harness.Harness) domain.KeyID {
 	h.Helper()
-	return harness.QueryOne[domain.KeyID](h, `SELECT id FROM api_key WHERE account_id = $1 AND NOT livemode ORDER BY created_at LIMIT 1`, h.Account.AccountID)
+	return harness.QueryOne[domain.KeyID](h,
+		`SELECT id FROM api_key WHERE account_id = $1 AND NOT livemode ORDER BY created_at LIMIT 1`, h.Account.AccountID)
 }
 
 // TestKeysNetworks: a key's page has the networks that used it, and what it was
@@ -67,19 +68,24 @@ func TestKeysNetworks(t *testing.T) {
 	use("[2001:db8:1:2::9]", 1)
 	use("[2001:db8:1:3::9]", 1)
 	got := sweptKeys(h)
-	if len(got) != 1 || got[0].ID != id.String() || got[0].Detail != "2001:db8:1:3::9" || !strings.HasSuffix(got[0].Name, h.Account.TestKey[len(h.Account.TestKey)-4:]) {
+	if len(got) != 1 || got[0].ID != id.String() || got[0].Detail != "2001:db8:1:3::9" ||
+		!strings.HasSuffix(got[0].Name, h.Account.TestKey[len(h.Account.TestKey)-4:]) {
 		t.Fatalf("reported %+v, want the new network", got)
 	}
 	if again := sweptKeys(h); again != nil {
 		t.Errorf("reported again: %+v", again)
 	}
-	page := owner.WantPage(owner.Get(path), http.StatusOK, "192.0.2.0/24 192.0.2.1 6", "2001:db8:1::/48", "New", "2001:db8:1:3::9 2", "90 days")
+	page := owner.WantPage(owner.Get(path), http.StatusOK, "192.0.2.0/24 192.0.2.1 6", "2001:db8:1::/48", "New",
+		"2001:db8:1:3::9 2", "90 days")
 	page.LeadsTo(path + "/leaked")
-	owner.WantPage(owner.Get("/dashboard/test/keys"), http.StatusOK, "Used from a new network", "2001:db8:1:3::9").LeadsTo(path + "/leaked")
+	owner.WantPage(owner.Get("/dashboard/test/keys"), http.StatusOK, "Used from a new network", "2001:db8:1:3::9").
+		LeadsTo(path + "/leaked")
 	owner.WantPage(owner.Get("/dashboard/live/keys"), http.StatusOK)
-	owner.WantPage(owner.Get(path+"/leaked"), http.StatusOK, "in the last 7 days", "Listed sessions 8 requests").Offers("Rotate key now", "Delete key now")
+	owner.WantPage(owner.Get(path+"/leaked"), http.StatusOK, "in the last 7 days", "Listed sessions 8 requests").
+		Offers("Rotate key now", "Delete key now")
 
-	support, stranger := h.Staff(domain.RoleSupport), h.StaffOf(h.NewAccount("other@lender.example", "starter").AccountID, domain.RoleOwner)
+	support, stranger := h.Staff(domain.RoleSupport), h.StaffOf(h.NewAccount("other@lender.example", "starter").AccountID,
+		domain.RoleOwner)
 	for _, one := range []string{path, path + "/leaked"} {
 		support.WantPage(support.Get(one), http.StatusForbidden)
 		stranger.WantPage(stranger.Get(one), http.StatusNotFound)
@@ -130,7 +136,8 @@ func TestDormantKey(t *testing.T) {
 		t.Helper()
 		h.Clock.Advance(time.Second)
 		h.OK(h.DB.InsertAPIRequests(h.Context(), []domain.APIRequest{{
-			ID: domain.NewRequestID(h.Clock.Now()), AccountID: h.Account.AccountID, KeyID: id, Method: "GET", Route: "/v1/sessions", Status: http.StatusOK, Address: address,
+			ID: domain.NewRequestID(h.Clock.Now()), AccountID: h.Account.AccountID, KeyID: id, Method: "GET", Route: "/v1/sessions",
+			Status: http.StatusOK, Address: address,
 		}}))
 	}
 	retained := func() (networks []string) {
@@ -167,7 +174,8 @@ func TestBrowserLeakedKey(t *testing.T) {
 		h.Clock.Advance(time.Second)
 		session := domain.NewSessionID()
 		return domain.APIRequest{
-			ID: domain.NewRequestID(h.Clock.Now()), AccountID: h.Account.AccountID, KeyID: id, Method: "GET", Route: "/v1/sessions/:id/data", SessionID: &session, Status: http.StatusOK, Address: address,
+			ID: domain.NewRequestID(h.Clock.Now()), AccountID: h.Account.AccountID, KeyID: id, Method: "GET",
+			Route: "/v1/sessions/:id/data", SessionID: &session, Status: http.StatusOK, Address: address,
 		}
 	}
 	h.OK(h.DB.InsertAPIRequests(h.Context(), []domain.APIRequest{at("192.0.2.1")}))

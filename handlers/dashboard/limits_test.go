@@ -43,7 +43,8 @@ func wantLimited(s *harness.StaffBrowser, answer *httptest.ResponseRecorder, tex
 func TestStaffLimits(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t, func(c *handlers.Config) { c.StaffLimits = bursts(t, 5, 8, 100, 100) })
-	jo, sam, other := h.Staff(domain.RoleOwner), h.Staff(domain.RoleDeveloper), h.StaffOf(h.NewAccount("b@lender.example", "starter").AccountID, domain.RoleOwner)
+	jo, sam, other := h.Staff(domain.RoleOwner), h.Staff(domain.RoleDeveloper), h.StaffOf(h.NewAccount("b@lender.example",
+		"starter").AccountID, domain.RoleOwner)
 	const path = "/dashboard/test/sessions"
 	for range 5 {
 		jo.WantPage(jo.Get(path), http.StatusOK)
@@ -60,7 +61,8 @@ func TestStaffLimits(t *testing.T) {
 	}
 	h.OK(h.DB.Close())
 	wantLimited(jo, jo.Get(path))
-	wantLimited(sam, sam.Post("/dashboard/test/me/name", url.Values{"name": {"Sam"}}), "Reloading this page sends what you entered again.")
+	wantLimited(sam, sam.Post("/dashboard/test/me/name", url.Values{"name": {"Sam"}}),
+		"Reloading this page sends what you entered again.")
 	if got := other.Get(path); got.Code != http.StatusInternalServerError {
 		t.Errorf("without the database another account gets %d, want 500", got.Code)
 	}
@@ -107,7 +109,8 @@ func TestChangesAndExportsAreLimited(t *testing.T) {
 		jo.WantRedirect(name(jo, fmt.Sprint("Jo ", i)), "/dashboard/test/me")
 	}
 	before := h.Stored()
-	wantLimited(jo, name(jo, "Jo 4"), "You have done this very often in a short time.", "Reloading this page sends what you entered again.")
+	wantLimited(jo, name(jo, "Jo 4"), "You have done this very often in a short time.",
+		"Reloading this page sends what you entered again.")
 	h.WantStored(before)
 	sam.WantRedirect(name(sam, "Sam"), "/dashboard/test/me")
 	if got := jo.Post("/dashboard/test/me/theme", url.Values{"theme": {"dark"}}); got.Code != http.StatusSeeOther {
@@ -140,7 +143,8 @@ func TestStaffSessionsCountForTheAPI(t *testing.T) {
 	h := harness.New(t, func(c *handlers.Config) { c.Limiter = limiter })
 	jo := h.Staff(domain.RoleOwner)
 	create := func() *httptest.ResponseRecorder {
-		return jo.Post("/dashboard/test/sessions", url.Values{"customer_email": {"sam@example.com"}, "customer_name": {"Sam Typed"}, "expires_in_days": {"30"}})
+		return jo.Post("/dashboard/test/sessions", url.Values{"customer_email": {"sam@example.com"}, "customer_name": {"Sam Typed"},
+			"expires_in_days": {"30"}})
 	}
 	for range 2 {
 		if got := create(); got.Code != http.StatusSeeOther {
@@ -184,7 +188,8 @@ func TestAccountsWaitInLinesOfTheirOwn(t *testing.T) {
 		other.WantPage(other.Get("/dashboard/test/sessions"), http.StatusOK)
 		jo.WantPage(jo.Get("/dashboard/test/sessions"), http.StatusOK)
 		var waiting int
-		h.OK(h.DB.Raw().GetContext(h.Context(), &waiting, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`))
+		h.OK(h.DB.Raw().GetContext(h.Context(), &waiting,
+			`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`))
 		if waiting != places {
 			t.Errorf("%d calls are under way, want %d", waiting, places)
 		}
@@ -223,7 +228,8 @@ func TestRepeatsAreCounted(t *testing.T) {
 	}
 	h.OK(h.DB.RecordRepeats(h.Context(), h.Clock.Now())) // none has been counted for long enough
 	read := func(path string) (entries, times int) {
-		h.OK(h.DB.Raw().QueryRowContext(h.Context(), `SELECT count(*), coalesce(sum(times), 0) FROM audit_log WHERE action = 'session.data_read' AND target_id = $1`,
+		h.OK(h.DB.Raw().QueryRowContext(h.Context(),
+			`SELECT count(*), coalesce(sum(times), 0) FROM audit_log WHERE action = 'session.data_read' AND target_id = $1`,
 			strings.Split(path, "/")[4]).Scan(&entries, &times))
 		return entries, times
 	}

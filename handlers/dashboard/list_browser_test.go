@@ -16,12 +16,15 @@ func TestBrowserLists(t *testing.T) {
 	t.Parallel()
 	h, base := harness.Listen(t)
 	long := domain.NewSession{
-		CustomerName: "Wolfeschlegelsteinhausenbergerdorff van der Merwe-Papadopoulos", CustomerEmail: "a.very.long.address.of.a.customer@subdomain.lender.example",
-		ReferenceID: "LOAN-2026-000000000000000000000000000000000000000000042", WebhookURL: "https://a-rather-long-host-name.lender.example/hook",
+		CustomerName:  "Wolfeschlegelsteinhausenbergerdorff van der Merwe-Papadopoulos",
+		CustomerEmail: "a.very.long.address.of.a.customer@subdomain.lender.example",
+		ReferenceID:   "LOAN-2026-000000000000000000000000000000000000000000042",
+		WebhookURL:    "https://a-rather-long-host-name.lender.example/hook",
 	}
 	opened := h.NewSession(h.TestScope(), long)
 	h.Open(opened.ID)
-	h.Complete(h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Jo Public", ReferenceID: "loan-77", WebhookURL: "https://lender.example/hook"}).ID)
+	h.Complete(h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Jo Public", ReferenceID: "loan-77",
+		WebhookURL: "https://lender.example/hook"}).ID)
 	h.NewSession(h.TestScope(), domain.NewSession{CustomerEmail: "sam@customer.example"})
 	h.Clock.Advance(26 * time.Hour)
 	tab := browsertest.New(t, browsertest.Options{})
@@ -30,7 +33,8 @@ func TestBrowserLists(t *testing.T) {
 		tab.Open(base + "/dashboard/test/" + path)
 		tab.WaitFor(".list tbody tr")
 		view(tab, "list-"+path)
-		for device, tall := range map[browsertest.Device]float64{browsertest.Desktop: 36.5, browsertest.Phone: 71.5} { // two lines, which some browsers round up
+		// two lines, which some browsers round up
+		for device, tall := range map[browsertest.Device]float64{browsertest.Desktop: 36.5, browsertest.Phone: 71.5} {
 			tab.As(device, false, func() { isDense(t, tab, path, tall) })
 		}
 	}
@@ -74,13 +78,16 @@ func TestBrowserLists(t *testing.T) {
 // isDense fails if the list's rows are higher than that, or something in them is cut.
 func isDense(t *testing.T, tab *browsertest.Tab, path string, tall float64) {
 	t.Helper()
-	if got := browsertest.Eval[float64](tab, "Math.max(...[...document.querySelectorAll('.list tbody tr:not(:has(.list-wraps .list-more))')].map(r => r.getBoundingClientRect().height))"); got > tall {
+	if got := browsertest.Eval[float64](tab,
+		"Math.max(...[...document.querySelectorAll('.list tbody tr:not(:has(.list-wraps .list-more))')].map(r => r.getBoundingClientRect().height))"); got > tall {
 		t.Errorf("%s: a row is %.1f px high, want at most %.1f", path, got, tall)
 	}
-	if cut := browsertest.Eval[[]string](tab, "[...document.querySelectorAll('.list .row-link:has(> .mono)')].filter(a => a.scrollWidth > a.clientWidth).map(a => a.textContent)"); len(cut) > 0 {
+	if cut := browsertest.Eval[[]string](tab,
+		"[...document.querySelectorAll('.list .row-link:has(> .mono)')].filter(a => a.scrollWidth > a.clientWidth).map(a => a.textContent)"); len(cut) > 0 {
 		t.Errorf("%s: names are cut: %q", path, cut)
 	}
-	if browsertest.Eval[bool](tab, "!!document.querySelector('.filters > button:only-of-type') && !document.querySelector('.filters > .field')") {
+	if browsertest.Eval[bool](tab,
+		"!!document.querySelector('.filters > button:only-of-type') && !document.querySelector('.filters > .field')") {
 		t.Errorf("%s: the button stands outside the fold of its fields", path)
 	}
 }

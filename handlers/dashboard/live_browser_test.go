@@ -71,7 +71,9 @@ func TestBrowserLivePagesWithoutAStream(t *testing.T) {
 	tab := browsertest.New(t, browsertest.Options{Device: browsertest.Desktop, AllowCuts: true, AllowStatus: []int{0, 401}})
 	signInTo(h, tab, base, path)
 	hide := func(hidden bool) {
-		browsertest.Eval[bool](tab, fmt.Sprintf(`Object.defineProperty(document, "hidden", {value: %v, configurable: true}), document.dispatchEvent(new Event("visibilitychange"))`, hidden))
+		browsertest.Eval[bool](tab,
+			fmt.Sprintf(
+				`Object.defineProperty(document, "hidden", {value: %v, configurable: true}), document.dispatchEvent(new Event("visibilitychange"))`, hidden))
 	}
 	connected := func(want bool) {
 		tab.WaitForTrue(fmt.Sprintf("!!document.getElementById('live')._htmx?.sse?.reader === %v", want))
@@ -121,7 +123,8 @@ func TestBrowserLivePagesLookByThemselves(t *testing.T) {
 			if name == "refused" {
 				tooManyStreams(h)
 			}
-			tab := browsertest.New(t, browsertest.Options{Device: browsertest.Desktop, AllowCuts: true, AllowStatus: []int{http.StatusTooManyRequests}})
+			tab := browsertest.New(t, browsertest.Options{Device: browsertest.Desktop, AllowCuts: true,
+				AllowStatus: []int{http.StatusTooManyRequests}})
 			tab.Before(script)
 			signInTo(h, tab, base, "/dashboard/test/sessions/"+session.ID.String())
 			tab.WaitForText("#session .dash-lede", "Not opened")

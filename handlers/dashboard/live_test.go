@@ -150,7 +150,8 @@ func TestLiveStreams(t *testing.T) {
 		"owner": {owner, "test/" + all}, "other mode": {owner, "live/" + all}, "other account": {stranger, "test/" + all},
 		"support": {support, "test/" + all}, "billing": {onHTTP(h.Staff(domain.RoleFinance)), "test/" + all},
 		"its session": {support, "test/" + all + "&session=" + mine.ID.String()},
-		"no session":  {support, "test/" + all + "&session=" + other.ID.String()}, "stranger's session": {stranger, "test/" + all + "&session=" + mine.ID.String()},
+		"no session":  {support, "test/" + all + "&session=" + other.ID.String()}, "stranger's session": {stranger,
+			"test/" + all + "&session=" + mine.ID.String()},
 	} {
 		streams[name] = follows(h, base, s.staff, s.path)
 		if got := streams[name].status; got != http.StatusOK {
@@ -158,7 +159,9 @@ func TestLiveStreams(t *testing.T) {
 		}
 	}
 	h.Open(mine.ID)
-	h.OK(h.DB.InsertAPIRequests(t.Context(), []domain.APIRequest{{ID: domain.NewRequestID(h.Clock.Now()), AccountID: h.Account.AccountID, Status: http.StatusOK, KeyID: harness.QueryOne[domain.KeyID](h, `SELECT id FROM api_key WHERE account_id = $1 LIMIT 1`, h.Account.AccountID)}}))
+	h.OK(h.DB.InsertAPIRequests(t.Context(), []domain.APIRequest{{ID: domain.NewRequestID(h.Clock.Now()),
+		AccountID: h.Account.AccountID, Status: http.StatusOK, KeyID: harness.QueryOne[domain.KeyID](h,
+			`SELECT id FROM api_key WHERE account_id = $1 LIMIT 1`, h.Account.AccountID)}}))
 	streams["owner"].hears("session", "delivery", "event", "request")
 	streams["support"].hears("session")
 	streams["its session"].hears("session", "delivery")
@@ -168,7 +171,8 @@ func TestLiveStreams(t *testing.T) {
 	for name, s := range streams {
 		for _, got := range s.heard() {
 			switch {
-			case name == "owner", name == "other mode" && got == "session", name == "support" && got == "session", name == "its session" && (got == "session" || got == "delivery"):
+			case name == "owner", name == "other mode" && got == "session", name == "support" && got == "session", name == "its session" &&
+				(got == "session" || got == "delivery"):
 			default:
 				t.Errorf("%s hears of %s", name, got)
 			}
@@ -185,12 +189,14 @@ func TestLiveStreamsEnd(t *testing.T) {
 	t.Parallel()
 	h, base := harness.Listen(t)
 	settled(h, base)
-	demoted, removed, signedOut, idle := onHTTP(h.Staff(domain.RoleDeveloper)), onHTTP(h.Staff(domain.RoleDeveloper)), onHTTP(h.Staff(domain.RoleSupport)), onHTTP(h.Staff(domain.RoleSupport))
+	demoted, removed, signedOut, idle := onHTTP(h.Staff(domain.RoleDeveloper)), onHTTP(h.Staff(domain.RoleDeveloper)),
+		onHTTP(h.Staff(domain.RoleSupport)), onHTTP(h.Staff(domain.RoleSupport))
 	var open []*stream
 	for _, s := range []*harness.StaffBrowser{demoted, removed, signedOut} {
 		open = append(open, follows(h, base, s, "test/live?on=session"))
 	}
-	h.OK(h.Service.Team.ChangeRole(t.Context(), h.Account.AccountID, harness.Operator, demoted.Session.ID, domain.RoleSupport, false))
+	h.OK(h.Service.Team.ChangeRole(t.Context(), h.Account.AccountID, harness.Operator, demoted.Session.ID,
+		domain.RoleSupport, false))
 	h.OK(h.Service.Team.Remove(t.Context(), h.Account.AccountID, harness.Operator, removed.Session.ID))
 	signedOut.Post("/dashboard/sign-out", nil)
 	h.NewSession(h.TestScope(), domain.NewSession{})
@@ -200,7 +206,8 @@ func TestLiveStreamsEnd(t *testing.T) {
 		}
 	}
 	again := follows(h, base, signedOut, "test/live?on=session")
-	if to := again.header.Get("HX-Redirect"); again.status != http.StatusUnauthorized || to != "/dashboard/sign-in?then=%2Fdashboard%2Ftest%2Fsessions%3Fstatus%3Dpending" {
+	if to := again.header.Get("HX-Redirect"); again.status != http.StatusUnauthorized ||
+		to != "/dashboard/sign-in?then=%2Fdashboard%2Ftest%2Fsessions%3Fstatus%3Dpending" {
 		t.Errorf("signed out: %d, to %q", again.status, to)
 	}
 
@@ -235,7 +242,8 @@ func TestLiveStreamsAreBounded(t *testing.T) {
 		open = append(open, follows(h, base, developer, "test/live?on=session"))
 	}
 	refused := follows(h, base, developer, "live/live?on=session")
-	if refused.status != http.StatusTooManyRequests || refused.header.Get("Retry-After") != "30" || refused.header.Get("HX-Reswap") != "none" {
+	if refused.status != http.StatusTooManyRequests || refused.header.Get("Retry-After") != "30" ||
+		refused.header.Get("HX-Reswap") != "none" {
 		t.Errorf("one more: %d, %v", refused.status, refused.header)
 	}
 	stranger := onHTTP(h.StaffOf(h.NewAccount("other@lender.example", "starter").AccountID, domain.RoleOwner))
@@ -264,18 +272,22 @@ func TestListsFollowFromTheirNewestRow(t *testing.T) {
 		t.Fatalf("%s has no list that follows", path)
 		return ""
 	}
-	key := harness.QueryOne[domain.KeyID](h, `SELECT id FROM api_key WHERE account_id = $1 AND NOT livemode LIMIT 1`, h.Account.AccountID)
+	key := harness.QueryOne[domain.KeyID](h, `SELECT id FROM api_key WHERE account_id = $1 AND NOT livemode LIMIT 1`,
+		h.Account.AccountID)
 	add := func() {
 		h.Clock.Advance(time.Second)
 		s := h.NewSession(h.TestScope(), domain.NewSession{WebhookURL: "https://lender.example/hook"})
 		h.Open(s.ID)
-		h.OK(h.DB.InsertAPIRequests(t.Context(), []domain.APIRequest{{ID: domain.NewRequestID(h.Clock.Now()), AccountID: h.Account.AccountID, KeyID: key, Method: "GET", Route: "/v1/sessions", Status: http.StatusOK}}))
+		h.OK(h.DB.InsertAPIRequests(t.Context(), []domain.APIRequest{{ID: domain.NewRequestID(h.Clock.Now()),
+			AccountID: h.Account.AccountID, KeyID: key, Method: "GET", Route: "/v1/sessions", Status: http.StatusOK}}))
 	}
 	add()
 	h.NewSession(h.TestScope(), domain.NewSession{CustomerEmail: "kim@customer.example"})
 	kim := self("/dashboard/test/sessions?q=kim")
 	paths := map[string]string{}
-	for _, path := range []string{"/dashboard/test/sessions", "/dashboard/test/sessions?q=jo", "/dashboard/test/sessions?from=2026-01-01&q=jo", "/dashboard/test/sessions?status=in_progress", "/dashboard/test/webhooks", "/dashboard/test/requests", "/dashboard/test/events"} {
+	for _, path := range []string{"/dashboard/test/sessions", "/dashboard/test/sessions?q=jo",
+		"/dashboard/test/sessions?from=2026-01-01&q=jo", "/dashboard/test/sessions?status=in_progress", "/dashboard/test/webhooks",
+		"/dashboard/test/requests", "/dashboard/test/events"} {
 		paths[path] = self(path)
 	}
 	add()

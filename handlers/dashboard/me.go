@@ -67,7 +67,8 @@ func (s *Server) ChooseAlertEmails(c echo.Context, v *Visit) error {
 
 // ChangePassword sets a new password and changes the session's token.
 func (s *Server) ChangePassword(c echo.Context, v *Visit) error {
-	token, err := s.StaffAuth.ChangePassword(c.Request().Context(), v.Staff, c.FormValue("password"), c.FormValue("new_password"), web.Visitor(c))
+	token, err := s.StaffAuth.ChangePassword(c.Request().Context(), v.Staff, c.FormValue("password"), c.FormValue("new_password"),
+		web.Visitor(c))
 	if errs, ok := auth.FieldErrors(err, "password"); ok {
 		return s.mePage(c, v, v.Staff.Name, errs)
 	}
@@ -138,7 +139,8 @@ func (s *Server) RenewRecoveryCodes(c echo.Context, v *Visit) error {
 
 // TurnOffTwoStep turns two-step sign-in off.
 func (s *Server) TurnOffTwoStep(c echo.Context, v *Visit) error {
-	err := s.StaffAuth.TurnOffTwoStep(c.Request().Context(), v.Staff, c.FormValue("off_password"), c.FormValue("off_code"), web.Visitor(c))
+	err := s.StaffAuth.TurnOffTwoStep(c.Request().Context(), v.Staff, c.FormValue("off_password"), c.FormValue("off_code"),
+		web.Visitor(c))
 	proof := "off_password"
 	if errs := web.ValidationErrors(err); errs != nil && errs[0].Field == "code" {
 		proof = "off_code"

@@ -126,7 +126,8 @@ func TestBrowserSignInPages(t *testing.T) {
 	other.Open(base + reset)
 	other.WaitForText("h1", "This link no longer works")
 	view(other, "link-gone")
-	_, err := h.Service.Team.Invite(t.Context(), h.Account.AccountID, harness.Operator, harness.NewInvitation("kim@harbour.example", domain.RoleSupport))
+	_, err := h.Service.Team.Invite(t.Context(), h.Account.AccountID, harness.Operator, harness.NewInvitation("kim@harbour.example",
+		domain.RoleSupport))
 	h.OK(err)
 	m.Email("sam@harbour.example", "Your password was changed")
 	other.Open(base + m.Link(m.Email("kim@harbour.example", "Join Lender & Sons on Candor")))

@@ -33,9 +33,11 @@ func TestChangePassword(t *testing.T) {
 		return url.Values{"password": {current}, "new_password": {password}}
 	}
 	const path = "/dashboard/test/me/password"
-	browser.WantPage(browser.Post(path, change("wrong", harness.GoodPassword)), http.StatusUnprocessableEntity, "That isn’t your password")
+	browser.WantPage(browser.Post(path, change("wrong", harness.GoodPassword)), http.StatusUnprocessableEntity,
+		"That isn’t your password")
 	browser.WantPage(browser.Post(path, change(h.Account.Password, "qwertyuiop")), http.StatusUnprocessableEntity, "too common")
-	browser.WantPage(browser.Post(path, change(h.Account.Password, "lender & sons")), http.StatusUnprocessableEntity, "can’t be your name")
+	browser.WantPage(browser.Post(path, change(h.Account.Password, "lender & sons")), http.StatusUnprocessableEntity,
+		"can’t be your name")
 	elsewhere.WantPage(elsewhere.Get("/dashboard/test"), http.StatusOK)
 
 	browser.WantRedirect(browser.Post(path, change(h.Account.Password, harness.GoodPassword)), "/dashboard/test/me")
@@ -45,7 +47,8 @@ func TestChangePassword(t *testing.T) {
 	thief := h.SignedOut()
 	thief.Cookies[staffCookie] = before
 	thief.WantRedirect(thief.Get("/dashboard/test"), "/dashboard/sign-in?then=%2Fdashboard%2Ftest")
-	thief.WantPage(thief.Post("/dashboard/sign-in", harness.SignInForm(h.Account.Email, h.Account.Password)), http.StatusUnprocessableEntity)
+	thief.WantPage(thief.Post("/dashboard/sign-in", harness.SignInForm(h.Account.Email, h.Account.Password)),
+		http.StatusUnprocessableEntity)
 	thief.WantRedirect(thief.Post("/dashboard/sign-in", harness.SignInForm(h.Account.Email, harness.GoodPassword)), "/dashboard")
 	audited(h, domain.AuditPasswordChanged, 1)
 	wantNoTrace(h, harness.GoodPassword, h.Account.Password)
@@ -83,8 +86,10 @@ func TestTwoStepSignIn(t *testing.T) {
 	half.WantRedirect(half.Get("/dashboard/test"), "/dashboard/sign-in?then=%2Fdashboard%2Ftest")
 	half.WantRedirect(half.Get("/dashboard/confirm"), "/dashboard/sign-in?then=%2Fdashboard%2Fconfirm")
 	half.WantPage(half.Get("/dashboard/sign-in/code?then=%2Fdashboard%2Flive"), http.StatusOK).WantField("then", "/dashboard/live")
-	half.WantPage(half.Post("/dashboard/sign-in/code", harness.CodeForm(h.Code(secret, 0))), http.StatusUnprocessableEntity, "already used")
-	half.WantPage(half.Post("/dashboard/sign-in/code", harness.CodeForm(h.Code(secret, -2))), http.StatusUnprocessableEntity, "That code is wrong")
+	half.WantPage(half.Post("/dashboard/sign-in/code", harness.CodeForm(h.Code(secret, 0))), http.StatusUnprocessableEntity,
+		"already used")
+	half.WantPage(half.Post("/dashboard/sign-in/code", harness.CodeForm(h.Code(secret, -2))), http.StatusUnprocessableEntity,
+		"That code is wrong")
 	form := harness.CodeForm(h.Code(secret, 1))
 	form.Set("then", "https://evil.example/")
 	half.WantRedirect(half.Post("/dashboard/sign-in/code", form), "/dashboard")
@@ -98,7 +103,8 @@ func TestTwoStepSignIn(t *testing.T) {
 	h.Clock.Advance(time.Minute)
 	late := h.HalfIn()
 	h.Clock.Advance(domain.StaffHalfOpen)
-	late.WantRedirect(late.Post("/dashboard/sign-in/code", harness.CodeForm(h.Code(secret, 0))), "/dashboard/sign-in?then=%2Fdashboard")
+	late.WantRedirect(late.Post("/dashboard/sign-in/code", harness.CodeForm(h.Code(secret, 0))),
+		"/dashboard/sign-in?then=%2Fdashboard")
 	audited(h, domain.AuditSignedIn, 3)
 	audited(h, domain.AuditTwoStepOn, 1)
 	wantNoTrace(h, append(recovery, secret)...)
@@ -142,7 +148,8 @@ func TestRecoveryCodes(t *testing.T) {
 	m.Email(h.Account.Email, "Two-step sign-in is on")
 	half := h.HalfIn()
 	half.Cookies[deviceCookie] = owner.Cookies[deviceCookie]
-	half.WantRedirect(half.Post("/dashboard/sign-in/code", harness.CodeForm(" "+strings.ToUpper(strings.ReplaceAll(recovery[0], "-", " ")))), "/dashboard")
+	half.WantRedirect(half.Post("/dashboard/sign-in/code", harness.CodeForm(" "+strings.ToUpper(strings.ReplaceAll(recovery[0],
+		"-", " ")))), "/dashboard")
 	m.Email(h.Account.Email, "A recovery code was used")
 	again := h.HalfIn()
 	again.Cookies[deviceCookie] = owner.Cookies[deviceCookie]
@@ -198,9 +205,11 @@ func TestTurnTwoStepOff(t *testing.T) {
 		return url.Values{"off_password": {password}, "off_code": {code}}
 	}
 	h.Clock.Advance(time.Minute)
-	owner.WantPage(owner.Post(path, off("wrong", h.Code(secret, 0))), http.StatusUnprocessableEntity).WantError("off_password", "That isn’t your password")
+	owner.WantPage(owner.Post(path, off("wrong", h.Code(secret, 0))), http.StatusUnprocessableEntity).
+		WantError("off_password", "That isn’t your password")
 	for _, code := range []string{"", "000000", "abcd-abcd-abcd-abcd-abcd-abcd"} {
-		owner.WantPage(owner.Post(path, off(h.Account.Password, code)), http.StatusUnprocessableEntity).WantError("off_code", "That code is wrong")
+		owner.WantPage(owner.Post(path, off(h.Account.Password, code)), http.StatusUnprocessableEntity).
+			WantError("off_code", "That code is wrong")
 	}
 	audited(h, domain.AuditCodeRefused, 1) // the first of three from this network
 	owner.WantPage(owner.Get("/dashboard/test/me"), http.StatusOK, "10 of 10")
@@ -239,13 +248,16 @@ func TestTurnTwoStepOffByPasskey(t *testing.T) {
 	const path = "/dashboard/test/me/two-step/off"
 	for late, status := range map[bool]int{false: http.StatusSeeOther, true: http.StatusUnprocessableEntity} {
 		owner := h.Staff(domain.RoleOwner)
-		_, err := h.DB.Raw().ExecContext(t.Context(), `UPDATE staff_user SET password_hash = $2, totp_secret = '\x', totp_since = created_at WHERE id = $1`, owner.Session.ID, hash)
+		_, err := h.DB.Raw().ExecContext(t.Context(),
+			`UPDATE staff_user SET password_hash = $2, totp_secret = '\x', totp_since = created_at WHERE id = $1`, owner.Session.ID, hash)
 		h.OK(err)
 		madeByPasskey(owner, h.PasskeyOf(owner.Session.ID))
 		if late {
-			_, err := h.DB.Raw().ExecContext(t.Context(), `UPDATE staff_session SET created_at = created_at - interval '15 minutes' WHERE id = $1`, owner.Session.SessionID)
+			_, err := h.DB.Raw().ExecContext(t.Context(),
+				`UPDATE staff_session SET created_at = created_at - interval '15 minutes' WHERE id = $1`, owner.Session.SessionID)
 			h.OK(err)
-			_, err = h.DB.Raw().ExecContext(t.Context(), `UPDATE staff_user SET totp_secret = NULL, totp_pending = NULL WHERE id = $1`, owner.Session.ID)
+			_, err = h.DB.Raw().ExecContext(t.Context(), `UPDATE staff_user SET totp_secret = NULL, totp_pending = NULL WHERE id = $1`,
+				owner.Session.ID)
 			h.OK(err)
 			owner.TwoStep()
 		} else {
@@ -266,7 +278,8 @@ func TestPasskeysEndWithTheirSessions(t *testing.T) {
 	m := h.Mailbox()
 	owner, thief, own := h.Staff(domain.RoleOwner), h.Staff(domain.RoleOwner), h.Staff(domain.RoleOwner)
 	for _, other := range []*harness.StaffBrowser{thief, own} {
-		_, err := h.DB.Raw().ExecContext(t.Context(), `UPDATE staff_session SET staff_id = $2 WHERE id = $1`, other.Session.SessionID, owner.Session.ID)
+		_, err := h.DB.Raw().ExecContext(t.Context(), `UPDATE staff_session SET staff_id = $2 WHERE id = $1`, other.Session.SessionID,
+			owner.Session.ID)
 		h.OK(err)
 	}
 	id := h.PasskeyOf(owner.Session.ID)
@@ -295,7 +308,8 @@ func TestPasskeysEndWithTheirSessions(t *testing.T) {
 	browser.WantRedirect(browser.Post("/dashboard/reset", url.Values{"new_password": {harness.GoodPassword}}), "/dashboard/sign-in")
 	signedOut(owner)
 	email := m.Email(owner.Session.Email, "Your password was changed")
-	for _, want := range []string{"These passkeys still sign in", "“Phone”, added on 20 November 2026", "/dashboard/live/me#passkeys"} {
+	for _, want := range []string{"These passkeys still sign in", "“Phone”, added on 20 November 2026",
+		"/dashboard/live/me#passkeys"} {
 		if !strings.Contains(email.Text, want) || !strings.Contains(email.HTML, want) {
 			t.Errorf("the email lacks %q:\n%s", want, email.Text)
 		}
@@ -312,7 +326,8 @@ func TestCodesAreThrottled(t *testing.T) {
 		half.WantPage(half.Post("/dashboard/sign-in/code", harness.CodeForm("123456")), http.StatusUnprocessableEntity)
 	}
 	half := h.HalfIn()
-	half.WantPage(half.Post("/dashboard/sign-in/code", harness.CodeForm(h.Code(secret, 0))), http.StatusTooManyRequests, "too many attempts")
+	half.WantPage(half.Post("/dashboard/sign-in/code", harness.CodeForm(h.Code(secret, 0))), http.StatusTooManyRequests,
+		"too many attempts")
 }
 
 func TestSetUpAsksForThePassword(t *testing.T) {
@@ -320,7 +335,8 @@ func TestSetUpAsksForThePassword(t *testing.T) {
 	h := harness.New(t)
 	owner := h.Owner()
 	h.Clock.Advance(domain.StaffConfirmed)
-	for _, path := range []string{"/dashboard/test/me/two-step", "/dashboard/test/me/recovery-codes", "/dashboard/test/me/two-step/on"} {
+	for _, path := range []string{"/dashboard/test/me/two-step", "/dashboard/test/me/recovery-codes",
+		"/dashboard/test/me/two-step/on"} {
 		owner.WantPrompt(owner.Post(path, nil), "/dashboard/test/me")
 	}
 }
@@ -330,14 +346,16 @@ func TestOwnSessions(t *testing.T) {
 	h := harness.New(t)
 	browser, second, third := h.Owner(), h.Owner(), h.Owner()
 	foreign := h.Staff(domain.RoleOwner)
-	paths := browser.WantPage(browser.Get("/dashboard/test/me"), http.StatusOK, "This browser", "192.0.2.1").Offers("Sign out everywhere else").Leads("/dashboard/test/me/sessions/sts_")
+	paths := browser.WantPage(browser.Get("/dashboard/test/me"), http.StatusOK, "This browser", "192.0.2.1").
+		Offers("Sign out everywhere else").Leads("/dashboard/test/me/sessions/sts_")
 	if len(paths) != 2 {
 		t.Fatalf("%d browsers can be signed out, want the two others", len(paths))
 	}
 	browser.WantRedirect(browser.Post(paths[0], nil), "/dashboard/test/me")
 	browser.WantPage(browser.Get("/dashboard/test/me"), http.StatusOK, "Browser signed out")
 	browser.WantPage(browser.Post(paths[0], nil), http.StatusNotFound, "signed out already")
-	browser.WantPage(browser.Post("/dashboard/test/me/sessions/"+foreign.Session.SessionID.String()+"/end", nil), http.StatusNotFound)
+	browser.WantPage(browser.Post("/dashboard/test/me/sessions/"+foreign.Session.SessionID.String()+"/end", nil),
+		http.StatusNotFound)
 	browser.WantPage(browser.Post("/dashboard/test/me/sessions/nonsense/end", nil), http.StatusNotFound)
 	n := 0
 	for _, one := range []*harness.StaffBrowser{second, third} {

@@ -24,19 +24,23 @@ func TestCapThatStopsAsksFirst(t *testing.T) {
 		}
 		return stored.Cap.String()
 	}
-	asked := finance.WantPage(finance.Post(billingSpend, spendForm("45", "20")), http.StatusUnprocessableEntity, "Stop live sessions now, until 20 Jan 2027")
-	asked.WantError("spend_cap", "This period has cost $40.00 so far, so this cap stops live sessions at once.").WantField("spend_cap", "45").WantField("alert_1", "20").WantField("stop_now", "")
+	asked := finance.WantPage(finance.Post(billingSpend, spendForm("45", "20")), http.StatusUnprocessableEntity,
+		"Stop live sessions now, until 20 Jan 2027")
+	asked.WantError("spend_cap", "This period has cost $40.00 so far, so this cap stops live sessions at once.").
+		WantField("spend_cap", "45").WantField("alert_1", "20").WantField("stop_now", "")
 	if status, _ := createLive(h, "still"); status != http.StatusCreated || limits() != "none" {
 		t.Errorf("without an answer: %d, cap %s", status, limits())
 	}
 	finance.WantRedirect(finance.Post(billingSpend, spendForm("60")), billingPage) // one more session
 	wrong := spendForm("45", "never")
 	wrong.Set("stop_now", "yes")
-	finance.WantPage(finance.Post(billingSpend, wrong), http.StatusUnprocessableEntity).WantField("stop_now", "yes").WantError("alert_1", "Enter an amount")
+	finance.WantPage(finance.Post(billingSpend, wrong), http.StatusUnprocessableEntity).WantField("stop_now", "yes").
+		WantError("alert_1", "Enter an amount")
 	yes := spendForm("45")
 	yes.Set("stop_now", "yes")
 	finance.WantRedirect(finance.Post(billingSpend, yes), billingPage)
-	if status, code := createLive(h, "stopped"); status != http.StatusForbidden || code != "spend_cap_reached" || limits() != "$45.00" {
+	if status, code := createLive(h, "stopped"); status != http.StatusForbidden || code != "spend_cap_reached" ||
+		limits() != "$45.00" {
 		t.Errorf("confirmed: %d %s, cap %s", status, code, limits())
 	}
 	finance.WantRedirect(finance.Post(billingSpend, spendForm("46")), billingPage) // they are stopped already
@@ -55,7 +59,8 @@ func TestBillingSaysWhereToPay(t *testing.T) {
 	terms := harness.InvoiceTerms()
 	terms.Seller.Transfer = nil
 	invoice := billingPage + "/invoices/" + h.LastInvoice(h.Account.AccountID).ID.String()
-	for contact, want := range map[string]string{"accounts@candor.example": "Write to accounts@candor.example for the bank details.", "": "The bank details aren’t set up yet"} {
+	for contact, want := range map[string]string{"accounts@candor.example": "Write to accounts@candor.example for the bank details.",
+		"": "The bank details aren’t set up yet"} {
 		terms.Contact = contact
 		finance := restarted(h, terms).Staff(domain.RoleFinance)
 		page := finance.WantPage(finance.Get(billingPage), http.StatusOK, "By bank transfer. "+want).Hides("By bank transfer to:")

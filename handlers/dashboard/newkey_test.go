@@ -32,7 +32,8 @@ func TestTickedPermissionsMakeNoFullKey(t *testing.T) {
 		"an empty choice": {"name": {"Reports"}, "access": {""}},
 	} {
 		answer := owner.Post("/dashboard/test/keys", values)
-		owner.WantPage(answer, http.StatusUnprocessableEntity).WantError("permissions", "Choose at least one permission, or full access")
+		owner.WantPage(answer, http.StatusUnprocessableEntity).WantError("permissions",
+			"Choose at least one permission, or full access")
 		if t.Failed() {
 			t.Fatal(name)
 		}
@@ -43,7 +44,8 @@ func TestTickedPermissionsMakeNoFullKey(t *testing.T) {
 
 	limited := owner.WantPage(owner.Post("/dashboard/test/keys", url.Values{
 		"name": {"Reports"}, "permissions": {"sessions:read"}, "expires_at": {"2026-11-21"}, "networks": {"203.0.113.7"},
-	}), http.StatusOK, "Restricted. This key can do only this: Read sessions It works only from 203.0.113.7. It works until 22 Nov 2026, 12:00 am.")
+	}), http.StatusOK,
+		"Restricted. This key can do only this: Read sessions It works only from 203.0.113.7. It works until 22 Nov 2026, 12:00 am.")
 	key := limited.Copies("Copy key")
 	for path, want := range map[string]int{"/sessions": http.StatusForbidden, "/billing/usage": http.StatusForbidden} {
 		h.Do(harness.Call{Method: http.MethodGet, Path: path, Key: key}).WantStatus(want) // another address, and not permitted

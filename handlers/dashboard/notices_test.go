@@ -12,7 +12,8 @@ import (
 
 // noticeLeft finds the code that a call leaves as its last argument, or before
 // that of changedSettings.
-var noticeLeft = regexp.MustCompile(`(?m)(?:Leave|backTo|backToMe|changed\w+|rotated)\(.*"([a-z_]+)"(?:\)$|, func)|Dated\("([a-z_]+)"`)
+var noticeLeft = regexp.MustCompile(
+	`(?m)(?:Leave|backTo|backToMe|changed\w+|rotated)\(.*"([a-z_]+)"(?:\)$|, func)|Dated\("([a-z_]+)"`)
 
 // TestEveryNoticeHasAText reads the source: each code that a handler leaves has
 // a text, and each text is left.

@@ -31,8 +31,10 @@ func TestFormsThatAreSentOnce(t *testing.T) {
 	h.Staff(domain.RoleSupport)
 	owner.Post("/dashboard/test/team", url.Values{"email": {"sam@lender.example"}, "role": {"support"}})
 	for path, posts := range map[string]string{
-		"me": "/me/password", "sessions/new": "/sessions", "keys/new": "/keys", "keys": "/rotate /delete", "sessions/" + session + "/erase": "/erase", "webhooks/settings": "/secret/switch",
-		"keys/" + keyOf(h).String() + "/leaked": "/delete", "sessions/" + session: "/cancel /renew", "settings/retention?answer_days=100": "/retention", "team": "/team /remove /revoke",
+		"me": "/me/password", "sessions/new": "/sessions", "keys/new": "/keys", "keys": "/rotate /delete",
+		"sessions/" + session + "/erase": "/erase", "webhooks/settings": "/secret/switch",
+		"keys/" + keyOf(h).String() + "/leaked": "/delete", "sessions/" + session: "/cancel /renew",
+		"settings/retention?answer_days=100": "/retention", "team": "/team /remove /revoke",
 		retry + "?preview=1&since=2026-01-01": "/" + retry, strings.TrimPrefix(retrying, "/dashboard/test/"): "/stop",
 	} {
 		for _, to := range strings.Fields(posts) {
@@ -76,9 +78,11 @@ func TestSignInFormsAreSentOnce(t *testing.T) {
 	}
 	browser.Post("/dashboard/forgot", url.Values{"email": {h.Account.Email}})
 	opened("Choose a new password", h.Account.Email, "/dashboard/reset")
-	browser.Post("/dashboard/sign-up", url.Values{"company": {"New Loans"}, "name": {"Jo"}, "email": {"jo@new.example"}, "new_password": {harness.GoodPassword}})
+	browser.Post("/dashboard/sign-up", url.Values{"company": {"New Loans"}, "name": {"Jo"}, "email": {"jo@new.example"},
+		"new_password": {harness.GoodPassword}})
 	opened("Confirm your email address", "jo@new.example", "/dashboard/verify")
-	_, err := h.Service.Team.Invite(h.Context(), h.Account.AccountID, h.Staff(domain.RoleOwner).Session.Actor(), harness.NewInvitation("sam@lender.example", domain.RoleSupport))
+	_, err := h.Service.Team.Invite(h.Context(), h.Account.AccountID, h.Staff(domain.RoleOwner).Session.Actor(),
+		harness.NewInvitation("sam@lender.example", domain.RoleSupport))
 	h.OK(err)
 	opened("Join Lender & Sons on Candor", "sam@lender.example", "/dashboard/invitation")
 	first, _ := firstPassword(h)

@@ -147,7 +147,8 @@ func TestPasskeyAnswers(t *testing.T) {
 	owner, other := h.Staff(domain.RoleOwner), h.Staff(domain.RoleSupport)
 	question, err := h.Service.StaffAuth.BeginPasskey(h.Context(), owner.Session)
 	h.OK(err)
-	form := url.Values{"token": {question.Token}, "response": {`{"id":"AA","rawId":"AA","type":"public-key","response":{}}`}, "name": {"Phone"}}
+	form := url.Values{"token": {question.Token}, "response": {`{"id":"AA","rawId":"AA","type":"public-key","response":{}}`},
+		"name": {"Phone"}}
 	for name, browser := range map[string]*harness.StaffBrowser{"another user": other, "nonsense": owner, "the same again": owner} {
 		answer := browser.Post("/dashboard/test/me/passkeys", form)
 		browser.WantPage(answer, http.StatusUnprocessableEntity, "That passkey didn’t work")
@@ -159,9 +160,11 @@ func TestPasskeyAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	long := url.Values{"token": {question.Token}, "response": form["response"], "name": {strings.Repeat("x", 1000)}}
-	owner.WantPage(owner.Post("/dashboard/test/me/passkeys", long), http.StatusUnprocessableEntity).WantError("passkeys", "The passkey’s name must be")
+	owner.WantPage(owner.Post("/dashboard/test/me/passkeys", long), http.StatusUnprocessableEntity).
+		WantError("passkeys", "The passkey’s name must be")
 	stranger := h.SignedOut()
-	stranger.WantPage(stranger.Post("/dashboard/sign-in/passkey/answer", form), http.StatusUnprocessableEntity, "That passkey didn’t work")
+	stranger.WantPage(stranger.Post("/dashboard/sign-in/passkey/answer", form), http.StatusUnprocessableEntity,
+		"That passkey didn’t work")
 	h.Clock.Advance(domain.StaffConfirmed + time.Second)
 	foreign := h.PasskeyOf(other.Session.ID)
 	owner.WantPrompt(owner.Post("/dashboard/test/me/passkeys/"+foreign.String()+"/remove", nil), "/dashboard/test/me")

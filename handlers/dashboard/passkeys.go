@@ -22,7 +22,8 @@ func (s *Server) BeginPasskey(c echo.Context, v *Visit) error {
 
 // AddPasskey stores the passkey that the browser created.
 func (s *Server) AddPasskey(c echo.Context, v *Visit) error {
-	err := s.StaffAuth.AddPasskey(c.Request().Context(), v.Staff, c.FormValue("token"), c.FormValue("name"), c.FormValue("response"), web.Visitor(c))
+	err := s.StaffAuth.AddPasskey(c.Request().Context(), v.Staff, c.FormValue("token"), c.FormValue("name"), c.FormValue("response"),
+		web.Visitor(c))
 	if errs, ok := auth.FieldErrors(err, "passkeys"); ok {
 		for i := range errs {
 			errs[i].Target = "passkeys" // the page with the field is behind us

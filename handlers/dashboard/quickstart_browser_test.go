@@ -23,7 +23,8 @@ func keyIn(tab *browsertest.Tab) string {
 // creates creates a session as the quickstart's command does.
 func creates(h *harness.Harness, base, key string) domain.SessionID {
 	h.Helper()
-	r, err := http.NewRequestWithContext(h.Context(), http.MethodPost, base+"/v1/sessions", strings.NewReader(`{"form_type": "financial_statement", "customer_email": "jo.citizen@example.com"}`))
+	r, err := http.NewRequestWithContext(h.Context(), http.MethodPost, base+"/v1/sessions",
+		strings.NewReader(`{"form_type": "financial_statement", "customer_email": "jo.citizen@example.com"}`))
 	h.OK(err)
 	r.Header.Set("Authorization", "Bearer "+key)
 	r.Header.Set("Content-Type", "application/json")
@@ -40,9 +41,11 @@ func creates(h *harness.Harness, base, key string) domain.SessionID {
 // called stands for the log of API requests, which the harness doesn't write.
 func called(h *harness.Harness, account domain.AccountID, route string) {
 	h.Helper()
-	key := harness.QueryOne[domain.KeyID](h, `SELECT id FROM api_key WHERE account_id = $1 AND NOT livemode ORDER BY id DESC LIMIT 1`, account)
+	key := harness.QueryOne[domain.KeyID](h,
+		`SELECT id FROM api_key WHERE account_id = $1 AND NOT livemode ORDER BY id DESC LIMIT 1`, account)
 	h.OK(h.DB.InsertAPIRequests(h.Context(), []domain.APIRequest{{
-		ID: domain.NewRequestID(h.Clock.Now()), AccountID: account, KeyID: key, Method: http.MethodGet, Route: route, Status: http.StatusOK,
+		ID: domain.NewRequestID(h.Clock.Now()), AccountID: account, KeyID: key, Method: http.MethodGet, Route: route,
+		Status: http.StatusOK,
 	}}))
 }
 
@@ -75,12 +78,14 @@ func TestBrowserQuickstart(t *testing.T) {
 		t.Error("the key left the page with a tick")
 	}
 	view(tab, "quickstart-done")
-	browsertest.Eval[bool](tab, "navigator.clipboard.writeText = async () => {}, window.later = [], window.setTimeout = (f) => later.push(f), true")
+	browsertest.Eval[bool](tab,
+		"navigator.clipboard.writeText = async () => {}, window.later = [], window.setTimeout = (f) => later.push(f), true")
 	for range 2 {
 		tab.Click("[data-copy=command-key]")
 		tab.WaitForText("[data-copy=command-key]", "Copied")
 	}
-	if got := browsertest.Eval[string](tab, "later.forEach((f) => f()), document.querySelector('[data-copy=command-key]').textContent"); got != "Copy" {
+	if got := browsertest.Eval[string](tab,
+		"later.forEach((f) => f()), document.querySelector('[data-copy=command-key]').textContent"); got != "Copy" {
 		t.Errorf("after two clicks the button says %q", got)
 	}
 	tab.Open(base + "/dashboard/test/quickstart")
@@ -120,7 +125,8 @@ func TestBrowserFromSignUpToAWebhook(t *testing.T) {
 	tab.Open(base + "/dashboard/sign-in")
 	click(`a[href="/dashboard/sign-up"]`)
 	tab.WaitForText("h1", "Create an account")
-	for _, field := range [][2]string{{"#company", "Harbour Lending"}, {"#name", "Sam Taylor"}, {"#email", "sam@harbour.example"}, {"#new_password", harness.GoodPassword}} {
+	for _, field := range [][2]string{{"#company", "Harbour Lending"}, {"#name", "Sam Taylor"}, {"#email", "sam@harbour.example"},
+		{"#new_password", harness.GoodPassword}} {
 		tab.Type(field[0], field[1]) // a person gets there by Tab
 	}
 	tab.Press("\r")

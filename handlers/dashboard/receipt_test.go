@@ -18,7 +18,8 @@ func TestNextSteps(t *testing.T) {
 	owner, path := h.Staff(domain.RoleOwner), "/dashboard/test/settings"
 	set := func(words string) url.Values { return url.Values{"name": {"Lender & Sons"}, "next_steps": {words}} }
 	for words, want := range map[string]string{
-		"See https://lender.example": "must not contain a web address", "Go to www.lender": "must not contain a web address", strings.Repeat("é", 501): "500 characters",
+		"See https://lender.example": "must not contain a web address", "Go to www.lender": "must not contain a web address",
+		strings.Repeat("é", 501): "500 characters",
 	} {
 		owner.WantPage(owner.Post(path, set(words)), http.StatusUnprocessableEntity, want).WantField("next_steps", words)
 	}
@@ -50,7 +51,8 @@ func TestReceiptEmail(t *testing.T) {
 	other := h.StaffOf(stranger.AccountID, domain.RoleOwner)
 	live := domain.Scope{AccountID: h.Account.AccountID, Livemode: true}
 	submit := func(scope domain.Scope, reference string, language domain.Language) *harness.Customer {
-		c := h.Customer(h.NewSession(scope, domain.NewSession{CustomerEmail: "jo@customer.example", ReferenceID: reference, Language: language}))
+		c := h.Customer(h.NewSession(scope, domain.NewSession{CustomerEmail: "jo@customer.example", ReferenceID: reference,
+			Language: language}))
 		c.AnswerAll()
 		c.WantRedirect(c.Sign())
 		return c
@@ -75,7 +77,8 @@ func TestReceiptEmail(t *testing.T) {
 	}
 	c := submit(live, "LOAN-417", "")
 	email := m.Email("jo@customer.example", "Your statement has been sent")
-	for _, want := range []string{"Signed and sent to Lender & Sons on ", "Your reference: LOAN-417", "We call you within two days."} {
+	for _, want := range []string{"Signed and sent to Lender & Sons on ", "Your reference: LOAN-417",
+		"We call you within two days."} {
 		if !strings.Contains(email.Text, want) {
 			t.Errorf("the email lacks %q:\n%s", want, email.Text)
 		}
@@ -94,7 +97,8 @@ func TestReceiptEmail(t *testing.T) {
 	again(c.ID)
 	m.Idle()
 	if n := harness.QueryOne[int](h, `
-		WITH again AS (UPDATE river_job SET state = 'available', finalized_at = NULL, scheduled_at = now() WHERE kind = 'customer_receipt' RETURNING 1)
+		WITH again AS (UPDATE river_job SET state = 'available', finalized_at = NULL, scheduled_at = now()
+			WHERE kind = 'customer_receipt' RETURNING 1)
 		SELECT count(*) FROM again`); n != 1 {
 		t.Errorf("%d jobs for one session", n)
 	}

@@ -77,7 +77,8 @@ func (s *Server) redeliveriesPage(c echo.Context, v *Visit, status int, values u
 }
 
 // redeliveryParams reads which deliveries to resend and how fast.
-func redeliveryParams(values url.Values, cal calendar) (f webhooks.DeliveryFilter, rate int, shown view.RedeliveryParams, errs form.Errors) {
+func redeliveryParams(values url.Values, cal calendar) (f webhooks.DeliveryFilter, rate int, shown view.RedeliveryParams,
+	errs form.Errors) {
 	shown = view.RedeliveryParams{
 		Since: values.Get("since"), Until: values.Get("until"), Endpoint: values.Get("endpoint"), State: values.Get("state"),
 		Type: values.Get("type"), Status: values.Get("status"), Rate: values.Get("rate"),

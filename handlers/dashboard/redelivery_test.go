@@ -28,7 +28,8 @@ func failedDeliveries(h *harness.Harness) (out []domain.Delivery) {
 // stepRedelivery makes a redelivery's next step, as a worker does a second later.
 func stepRedelivery(h *harness.Harness, id domain.RedeliveryID) {
 	h.Helper()
-	_, err := h.DB.Raw().ExecContext(h.Context(), `UPDATE redelivery SET paced_until = paced_until - interval '1 second' WHERE id = $1`, id)
+	_, err := h.DB.Raw().ExecContext(h.Context(),
+		`UPDATE redelivery SET paced_until = paced_until - interval '1 second' WHERE id = $1`, id)
 	h.OK(err)
 	_, err = h.DB.StepRedelivery(h.Context(), id, h.Clock.Now())
 	h.OK(err)
@@ -49,11 +50,13 @@ func TestManyAreSentAgain(t *testing.T) {
 	}
 
 	preview := developer.Get(redeliveries + "?preview=1&rate=2&since=" + since)
-	developer.WantPage(preview, http.StatusOK, "4 deliveries to retry", "3 https://lender.example 1 https://slow.example", "At most 2 a second, oldest first").
+	developer.WantPage(preview, http.StatusOK, "4 deliveries to retry", "3 https://lender.example 1 https://slow.example",
+		"At most 2 a second, oldest first").
 		Offers("Retry 4 deliveries")
 	narrow := developer.Get(redeliveries + "?preview=1&status=timeout&since=" + since)
 	developer.WantPage(narrow, http.StatusOK, "1 delivery to retry")
-	developer.WantPage(developer.Get(redeliveries+"?preview=1&status=tls&since="+since), http.StatusOK, "No failed or waiting delivery matches")
+	developer.WantPage(developer.Get(redeliveries+"?preview=1&status=tls&since="+since), http.StatusOK,
+		"No failed or waiting delivery matches")
 	if all, err := h.Service.Webhooks.Redeliveries(t.Context(), h.TestScope()); err != nil || len(all) != 0 {
 		t.Fatalf("previews have started %d, %v", len(all), err)
 	}
@@ -66,7 +69,8 @@ func TestManyAreSentAgain(t *testing.T) {
 	id := all[0].ID
 	path := redeliveries + "/" + id.String()
 	developer.WantRedirect(answer, path)
-	running := developer.WantPage(developer.Get(path), http.StatusOK, "Retry started", "Retrying 4 deliveries", "Running", "Waiting 4", "Retried 0").Offers("Stop", "Refresh")
+	running := developer.WantPage(developer.Get(path), http.StatusOK, "Retry started", "Retrying 4 deliveries", "Running",
+		"Waiting 4", "Retried 0").Offers("Stop", "Refresh")
 	if !strings.Contains(running.Source, "hx-sse:connect") {
 		t.Error("the page of what is running doesn't follow it")
 	}
@@ -82,14 +86,16 @@ func TestManyAreSentAgain(t *testing.T) {
 	developer.WantPage(developer.Get(path), http.StatusOK, "Waiting 2", "Pending 0", "Delivered 1", "Failed again 1")
 
 	developer.WantRedirect(developer.Post(path+"/stop", nil), path)
-	developer.WantPage(developer.Get(path), http.StatusOK, "Retry stopped. Deliveries that were not sent stay failed.", "2 of 4 deliveries retried", "Not sent 2", "Retried 2")
+	developer.WantPage(developer.Get(path), http.StatusOK, "Retry stopped. Deliveries that were not sent stay failed.",
+		"2 of 4 deliveries retried", "Not sent 2", "Retried 2")
 	if strings.Contains(developer.Get(path).Body.String(), "hx-sse:connect") {
 		t.Error("the page of what has ended follows it")
 	}
 	developer.WantRedirect(developer.Post(path+"/stop", nil), path)
 	developer.WantPage(developer.Get(path), http.StatusOK, "It had already finished")
 	developer.WantPage(developer.Get(redeliveries), http.StatusOK, "Stopped 2 of 4", developer.Session.Email)
-	wantEntries(owner.WantPage(owner.Get("/dashboard/test/audit"), http.StatusOK, developer.Session.Email, "matched: 4", "requeued: 2"), "Failed webhooks sent again", "Sending again stopped")
+	wantEntries(owner.WantPage(owner.Get("/dashboard/test/audit"), http.StatusOK, developer.Session.Email, "matched: 4",
+		"requeued: 2"), "Failed webhooks sent again", "Sending again stopped")
 }
 
 // What isn't understood sends nothing: it could be more than was meant.
@@ -99,12 +105,14 @@ func TestRedeliveryOfWhatIsNotUnderstood(t *testing.T) {
 	developer := h.Staff(domain.RoleDeveloper)
 	failedDeliveries(h)
 	for field, value := range map[string]string{
-		"since": "", "until": "2000-01-01T00:00", "rate": "0", "type": "session.nonsense", "status": `"><script>alert(1)</script>`, "endpoint": "whe_nonsense",
+		"since": "", "until": "2000-01-01T00:00", "rate": "0", "type": "session.nonsense", "status": `"><script>alert(1)</script>`,
+		"endpoint": "whe_nonsense",
 	} {
 		values := url.Values{"since": {"2026-01-01T00:00"}}
 		values.Set(field, value)
 		for status, answer := range map[int]*httptest.ResponseRecorder{
-			http.StatusOK: developer.Get(redeliveries + "?preview=1&" + values.Encode()), http.StatusUnprocessableEntity: developer.Post(redeliveries, values),
+			http.StatusOK:                  developer.Get(redeliveries + "?preview=1&" + values.Encode()),
+			http.StatusUnprocessableEntity: developer.Post(redeliveries, values),
 		} {
 			page := developer.WantPage(answer, status, "There is a problem")
 			page.WantError(field, "")
@@ -114,15 +122,18 @@ func TestRedeliveryOfWhatIsNotUnderstood(t *testing.T) {
 		}
 	}
 	for _, since := range []string{"someday", "2026-13-01T00:00"} {
-		developer.WantPage(developer.Post(redeliveries, url.Values{"since": {since}}), http.StatusUnprocessableEntity, "Enter a date and time such as")
+		developer.WantPage(developer.Post(redeliveries, url.Values{"since": {since}}), http.StatusUnprocessableEntity,
+			"Enter a date and time such as")
 	}
 	other := h.NewAccount("other@lender.example", "starter")
 	theirs := foreignObjects(h, domain.Scope{AccountID: other.AccountID})
 	live := foreignObjects(h, domain.Scope{AccountID: h.Account.AccountID, Livemode: true})
-	for whose, endpoint := range map[string]string{"an unknown one": domain.NewEndpointID().String(), "another account's": theirs["endpoint"], "the other mode's": live["endpoint"]} {
+	for whose, endpoint := range map[string]string{"an unknown one": domain.NewEndpointID().String(),
+		"another account's": theirs["endpoint"], "the other mode's": live["endpoint"]} {
 		values := url.Values{"since": {"2026-01-01"}, "endpoint": {endpoint}}
 		for status, answer := range map[int]*httptest.ResponseRecorder{
-			http.StatusOK: developer.Get(redeliveries + "?preview=1&" + values.Encode()), http.StatusUnprocessableEntity: developer.Post(redeliveries, values),
+			http.StatusOK:                  developer.Get(redeliveries + "?preview=1&" + values.Encode()),
+			http.StatusUnprocessableEntity: developer.Post(redeliveries, values),
 		} {
 			developer.WantPage(answer, status).WantError("endpoint", "There is no such endpoint")
 			if t.Failed() {

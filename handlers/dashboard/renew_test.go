@@ -35,12 +35,14 @@ func TestRenewLink(t *testing.T) {
 		t.Fatal("the first link doesn't open the form")
 	}
 	support.WantRedirect(support.Post(path+"/renew", nil), path)
-	support.WantPage(support.Get(path), http.StatusOK, "Link renewed. The old one no longer works.", "Link renewed", harness.BaseURL+strings.TrimSuffix(linkNow(), linkNow()[strings.LastIndex(linkNow(), "/"):])+"/b1.")
+	support.WantPage(support.Get(path), http.StatusOK, "Link renewed. The old one no longer works.", "Link renewed",
+		harness.BaseURL+strings.TrimSuffix(linkNow(), linkNow()[strings.LastIndex(linkNow(), "/"):])+"/b1.")
 	first := linkNow()
 	if first == old || opens(old) != http.StatusNotFound || opens(first) != http.StatusSeeOther {
 		t.Errorf("after renewal the old link answers %d, %s %d", opens(old), first, opens(first))
 	}
-	for _, wrong := range []string{strings.Replace(first, "/1.", "/2.", 1), strings.Replace(first, "/1.", "/", 1), strings.Replace(first, "/1.", "/01.", 1), strings.Replace(first, "/1.", "/0.", 1), old + "x"} {
+	for _, wrong := range []string{strings.Replace(first, "/1.", "/2.", 1), strings.Replace(first, "/1.", "/", 1),
+		strings.Replace(first, "/1.", "/01.", 1), strings.Replace(first, "/1.", "/0.", 1), old + "x"} {
 		if opens(wrong) != http.StatusNotFound {
 			t.Errorf("%s opens the form", wrong)
 		}
@@ -93,7 +95,8 @@ func TestLinkHistory(t *testing.T) {
 		t.Errorf("%d rows of wrong links", rows())
 	}
 	for i := range 100 {
-		note(domain.LinkOpened, domain.Visitor{UserAgent: "Mozilla/5.0 (iPhone) Safari/1 " + strings.Repeat("x", i), IPAddress: "192.0.2.7"})
+		note(domain.LinkOpened, domain.Visitor{UserAgent: "Mozilla/5.0 (iPhone) Safari/1 " + strings.Repeat("x", i),
+			IPAddress: "192.0.2.7"})
 	}
 	note(domain.LinkReplaced, domain.Visitor{})
 	if got := rows(); got > domain.LinkUseBrowsers+2 {
@@ -103,14 +106,16 @@ func TestLinkHistory(t *testing.T) {
 	customer := h.Customer(session)
 	customer.Post("personal_details", url.Values{"full_name": {"Secret Name"}, "phone": {"twelve"}})
 	support = h.Staff(domain.RoleSupport)
-	page := support.WantPage(support.Get(path), http.StatusOK, "Wrong link tried 1,000 times or more", "Link opened", "Safari on iPhone, 192.0.2.7", "Refused answers", "Personal details")
+	page := support.WantPage(support.Get(path), http.StatusOK, "Wrong link tried 1,000 times or more", "Link opened",
+		"Safari on iPhone, 192.0.2.7", "Refused answers", "Personal details")
 	for _, typed := range []string{"Secret Name", "twelve"} {
 		if strings.Contains(page.Text(), typed) {
 			t.Errorf("the page shows %q, which was typed", typed)
 		}
 	}
 	h.Clock.Advance(domain.EventRetention + time.Hour)
-	if n, err := h.DB.DeleteLinkUses(t.Context(), h.Clock.Now().Add(-domain.EventRetention), 1000); err != nil || n == 0 || rows() != 0 {
+	if n, err := h.DB.DeleteLinkUses(t.Context(), h.Clock.Now().Add(-domain.EventRetention), 1000); err != nil || n == 0 ||
+		rows() != 0 {
 		t.Errorf("%d deleted, %d left, %v", n, rows(), err)
 	}
 }
@@ -120,20 +125,23 @@ func TestNewSessionForTheSameCustomer(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	support := h.Staff(domain.RoleSupport)
-	before := h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Craig Nguyen", CustomerEmail: "craig@customer.example", ReferenceID: "loan-77", WebhookURL: "https://lender.example/hook", Metadata: domain.Metadata{"desk": []byte(`"4"`)}})
+	before := h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Craig Nguyen", CustomerEmail: "craig@customer.example",
+		ReferenceID: "loan-77", WebhookURL: "https://lender.example/hook", Metadata: domain.Metadata{"desk": []byte(`"4"`)}})
 	path := "/dashboard/test/sessions/" + before.ID.String()
 	support.WantPage(support.Get(path), http.StatusOK, "No events yet.")
 	h.Clock.Advance(31 * 24 * time.Hour)
 	support = h.Staff(domain.RoleSupport)
 	support.WantPage(support.Get(path), http.StatusOK, "Expired", "New session for this customer")
-	form := support.WantPage(support.Get("/dashboard/test/sessions/new?like="+before.ID.String()), http.StatusOK, "Answers are not copied.", "webhook URL and metadata")
+	form := support.WantPage(support.Get("/dashboard/test/sessions/new?like="+before.ID.String()), http.StatusOK,
+		"Answers are not copied.", "webhook URL and metadata")
 	var values url.Values
 	for _, f := range form.Forms() {
 		if f.Action == "/dashboard/test/sessions" && f.Method == "POST" {
 			values = f.Values()
 		}
 	}
-	if values.Get("customer_email") != "craig@customer.example" || values.Get("customer_name") != "Craig Nguyen" || values.Get("reference_id") != "loan-77" {
+	if values.Get("customer_email") != "craig@customer.example" || values.Get("customer_name") != "Craig Nguyen" ||
+		values.Get("reference_id") != "loan-77" {
 		t.Errorf("the form has %v", values)
 	}
 	answer := support.Post("/dashboard/test/sessions", values)
@@ -141,15 +149,18 @@ func TestNewSessionForTheSameCustomer(t *testing.T) {
 	h.OK(err)
 	made, err := h.Service.Sessions.Get(t.Context(), h.TestScope(), id)
 	h.OK(err)
-	if made.WebhookURL == nil || *made.WebhookURL != *before.WebhookURL || string(made.Metadata["desk"]) != `"4"` || made.CustomerEmail != before.CustomerEmail {
+	if made.WebhookURL == nil || *made.WebhookURL != *before.WebhookURL || string(made.Metadata["desk"]) != `"4"` ||
+		made.CustomerEmail != before.CustomerEmail {
 		t.Errorf("made %+v", made)
 	}
-	for _, like := range []string{"x", domain.NewSessionID().String(), h.NewSession(domain.Scope{AccountID: h.Account.AccountID, Livemode: true}, domain.NewSession{}).ID.String()} {
+	for _, like := range []string{"x", domain.NewSessionID().String(), h.NewSession(domain.Scope{AccountID: h.Account.AccountID,
+		Livemode: true}, domain.NewSession{}).ID.String()} {
 		support.WantPage(support.Get("/dashboard/test/sessions/new?like="+like), http.StatusNotFound)
 	}
 	unsent := h.NewSession(h.TestScope(), domain.NewSession{})
 	h.Open(unsent.ID)
-	support.WantPage(support.Get("/dashboard/test/sessions/"+unsent.ID.String()), http.StatusOK, "1 event was not sent: no webhook URL is set.")
+	support.WantPage(support.Get("/dashboard/test/sessions/"+unsent.ID.String()), http.StatusOK,
+		"1 event was not sent: no webhook URL is set.")
 }
 
 // TestBrowserSupportRenewsALink: support finds Craig and renews his link in four clicks.

@@ -88,24 +88,26 @@ func (s *Server) ShowRequest(c echo.Context, v *Visit) error {
 func requestControls(keys []domain.APIKey, cal calendar) []control[requestFilter] {
 	type filter = requestFilter
 	return []control[filter]{
-		{Control: view.Control{Name: "id", Label: "Request id", Type: "search", Example: "req_…"}, read: func(f *filter, text string) string {
-			id, err := domain.ParseRequestID(text)
-			if f.ID = &id; err != nil {
-				return "Enter a whole request id, as in X-Request-Id: req_ and 26 characters"
-			}
-			return ""
-		}},
+		{Control: view.Control{Name: "id", Label: "Request id", Type: "search", Example: "req_…"},
+			read: func(f *filter, text string) string {
+				id, err := domain.ParseRequestID(text)
+				if f.ID = &id; err != nil {
+					return "Enter a whole request id, as in X-Request-Id: req_ and 26 characters"
+				}
+				return ""
+			}},
 		chooses("status", "Status", "All", choices(statusChoices()), func(f *filter) *string { return &f.status }),
 		chooses("code", "Error code", "All", choices(codesOf(0)), func(f *filter) *domain.Code { return &f.code }),
 		chooses("method", "Method", "All", choices(domain.RequestMethods), func(f *filter) *string { return &f.Method }),
-		{Control: view.Control{Name: "key", Label: "Key", All: "All", Options: view.KeyOptions(keys)}, read: func(f *filter, text string) string {
-			at := slices.IndexFunc(keys, func(k domain.APIKey) bool { return k.ID.String() == text })
-			if at < 0 {
-				return notOffered
-			}
-			f.Key = &keys[at].ID
-			return ""
-		}},
+		{Control: view.Control{Name: "key", Label: "Key", All: "All", Options: view.KeyOptions(keys)},
+			read: func(f *filter, text string) string {
+				at := slices.IndexFunc(keys, func(k domain.APIKey) bool { return k.ID.String() == text })
+				if at < 0 {
+					return notOffered
+				}
+				f.Key = &keys[at].ID
+				return ""
+			}},
 		timeControl(cal, "from", "From", theFirst, func(f *filter, t *time.Time) { f.From = t }),
 		timeControl(cal, "to", "Until", theLast, func(f *filter, t *time.Time) { f.To = t }),
 	}

@@ -78,11 +78,14 @@ func TestRequestsAreLogged(t *testing.T) {
 	t.Parallel()
 	h, log := newLogged(t)
 	const word = "zanzibar"
-	key, header := h.Account.TestKey, http.Header{"Idempotency-Key": {word}, "User-Agent": {word}, "X-Forwarded-For": {word}, "X-Request-Id": {word}}
+	key, header := h.Account.TestKey, http.Header{"Idempotency-Key": {word}, "User-Agent": {word}, "X-Forwarded-For": {word},
+		"X-Request-Id": {word}}
 	session, document := h.NewSession(h.TestScope(), domain.NewSession{}).ID.String(), domain.NewDocumentID().String()
-	created := send(h, "POST", "/sessions", key, header, `{"form_type":"financial_statement","customer_email":"`+word+`@customer.example","reference_id":"`+word+`","customerName":"`+word+`"}`)
+	created := send(h, "POST", "/sessions", key, header, `{"form_type":"financial_statement","customer_email":"`+word+
+		`@customer.example","reference_id":"`+word+`","customerName":"`+word+`"}`)
 	id := harness.AnswerOf(t, created).WantStatus(http.StatusCreated).Object()["id"].(string)
-	send(h, "POST", "/sessions", key, header, `{"form_type":"financial_statement","customer_email":"`+word+`@customer.example","reference_id":"`+word+`","customerName":"`+word+`"}`)
+	send(h, "POST", "/sessions", key, header, `{"form_type":"financial_statement","customer_email":"`+word+
+		`@customer.example","reference_id":"`+word+`","customerName":"`+word+`"}`)
 	send(h, "POST", "/sessions", key, header, `{"form_type":"other"}`)
 	wrong := http.Header{"Idempotency-Key": {"wrong " + word}}
 	send(h, "POST", "/sessions", key, wrong, `{"form_type":"`+word+`","customer_email":"a@b.example"}`)
@@ -108,17 +111,22 @@ func TestRequestsAreLogged(t *testing.T) {
 
 	const misspelt = " ignored customerName;nearest=customer_name"
 	want := []string{
-		"POST /v1/sessions 201 " + id + misspelt, "POST /v1/sessions 201 replayed" + misspelt, "POST /v1/sessions 422 idempotency_key_reused",
-		"POST /v1/sessions 422 invalid_form_type", "POST /v1/sessions 422 invalid_form_type replayed", "POST /v1/sessions 400 invalid_request",
-		"GET /v1/sessions 200", "GET /v1/sessions 400 invalid_request", "HEAD /v1/sessions/:id 200 " + session + " ignored *;others=1", "GET /v1/sessions/:id 404 session_not_found",
+		"POST /v1/sessions 201 " + id + misspelt, "POST /v1/sessions 201 replayed" + misspelt,
+		"POST /v1/sessions 422 idempotency_key_reused",
+		"POST /v1/sessions 422 invalid_form_type", "POST /v1/sessions 422 invalid_form_type replayed",
+		"POST /v1/sessions 400 invalid_request",
+		"GET /v1/sessions 200", "GET /v1/sessions 400 invalid_request", "HEAD /v1/sessions/:id 200 " + session + " ignored *;others=1",
+		"GET /v1/sessions/:id 404 session_not_found",
 		"GET /v1/sessions/:id/documents/:document_id 400 session_not_completed " + session + " " + document,
-		"DELETE /v1/sessions/:id 200 " + session, "GET  404 not_found", "PUT /v1/sessions 405 method_not_allowed", "other /v1/sessions 405 method_not_allowed",
+		"DELETE /v1/sessions/:id 200 " + session, "GET  404 not_found", "PUT /v1/sessions 405 method_not_allowed",
+		"other /v1/sessions 405 method_not_allowed",
 	}
 	if got := loggedCalls(h, h.TestScope()); !slices.Equal(got, want) {
 		t.Errorf("logged\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	for scope, want := range map[domain.Scope]string{
-		{AccountID: h.Account.AccountID, Livemode: true}: "GET /v1/events 200", {AccountID: other.AccountID}: "GET /v1/billing/usage 200",
+		{AccountID: h.Account.AccountID, Livemode: true}: "GET /v1/events 200",
+		{AccountID: other.AccountID}:                     "GET /v1/billing/usage 200",
 	} {
 		if got := loggedCalls(h, scope); !slices.Equal(got, []string{want}) {
 			t.Errorf("logged for %v: %q, want %q", scope, got, want)
@@ -132,12 +140,15 @@ func TestRequestsAreLogged(t *testing.T) {
 
 	developer, stranger := h.Staff(domain.RoleDeveloper), h.StaffOf(other.AccountID, domain.RoleOwner)
 	page := developer.Get("/dashboard/test/requests")
-	developer.WantPage(page, http.StatusOK, "GET /v1/sessions/"+session+"/documents/"+document, "session_not_completed", "an address that isn’t there", " ms", " …"+key[len(key)-4:])
+	developer.WantPage(page, http.StatusOK, "GET /v1/sessions/"+session+"/documents/"+document, "session_not_completed",
+		"an address that isn’t there", " ms", " …"+key[len(key)-4:])
 	reference := created.Header().Get("X-Request-Id")
 	developer.WantPage(developer.Get("/dashboard/test/requests?id="+reference), http.StatusOK, "POST /v1/sessions ", reference)
-	developer.WantPage(developer.Get("/dashboard/test/requests/"+reference), http.StatusOK, reference, "201", "192.0.2.1", "customerName – did you mean customer_name?", "20 Nov 2026, 2:04:06 pm").LeadsTo("/dashboard/test/sessions/" + id)
+	developer.WantPage(developer.Get("/dashboard/test/requests/"+reference), http.StatusOK, reference, "201", "192.0.2.1",
+		"customerName – did you mean customer_name?", "20 Nov 2026, 2:04:06 pm").LeadsTo("/dashboard/test/sessions/" + id)
 	developer.WantPage(developer.Get("/dashboard/live/requests"), http.StatusOK, "/v1/events")
-	for _, path := range []string{"/dashboard/test/requests", "/dashboard/test/requests?id=" + reference, "/dashboard/live/requests"} {
+	for _, path := range []string{"/dashboard/test/requests", "/dashboard/test/requests?id=" + reference,
+		"/dashboard/live/requests"} {
 		if strings.Contains(stranger.Get(path).Body.String(), "/v1/sessions") {
 			t.Errorf("another account sees these requests at %s", path)
 		}
@@ -159,16 +170,19 @@ func TestRefusedRequestsSayWhy(t *testing.T) {
 	h, log := newLogged(t)
 	const typed, word = "zanzibar", "zanzibar_q"
 	key, session := h.Account.TestKey, h.NewSession(h.TestScope(), domain.NewSession{}).ID.String()
-	refused := send(h, "POST", "/sessions", key, nil, `{"form_type":"financial_statement","customer_email":"`+word+`","expires_in_days":0,"metadata":{"`+word+`":[]}}`)
+	refused := send(h, "POST", "/sessions", key, nil, `{"form_type":"financial_statement","customer_email":"`+word+
+		`","expires_in_days":0,"metadata":{"`+word+`":[]}}`)
 	harness.AnswerOf(t, refused).WantError(http.StatusUnprocessableEntity, "invalid_email", "customer_email")
 	fields := []string{
-		"form_type", "customer_email", "customer_name", "reference_id", "webhook_url", "redirect_url", "expires_in_days", "language", "metadata", "simulate", "prefill",
+		"form_type", "customer_email", "customer_name", "reference_id", "webhook_url", "redirect_url", "expires_in_days", "language",
+		"metadata", "simulate", "prefill",
 		"metadata/key", "prefill/income", "prefill/personal_details", "prefill/assets", "prefill/expenses", "prefill/liabilities", word,
 		"prefill/income/employment_income", "prefill/income/employment_income/gross_salary", "prefill/assets/vehicles",
 	}
 	long := strings.Repeat(word, 400)
 	for _, field := range fields {
-		for i, value := range []string{`"` + word + `"`, `["` + word + `"]`, `{"` + word + `":"` + word + `"}`, `[{"` + word + `":1}]`, `"` + long + `"`, `"` + word, `-1`} {
+		for i, value := range []string{`"` + word + `"`, `["` + word + `"]`, `{"` + word + `":"` + word + `"}`, `[{"` + word + `":1}]`,
+			`"` + long + `"`, `"` + word, `-1`} {
 			header := http.Header{"Idempotency-Key": {fmt.Sprint(field, i, word)}}
 			rest := `"` + strings.ReplaceAll(field, "/", `":{"`) + `":` + value + strings.Repeat("}", strings.Count(field, "/")+1)
 			send(h, "POST", "/sessions", key, header, `{"form_type":"financial_statement","customer_email":"jo@customer.example",`+rest)
@@ -177,7 +191,8 @@ func TestRefusedRequestsSayWhy(t *testing.T) {
 			}
 		}
 	}
-	for _, query := range []string{"limit", "page", "status", "customer_email", "reference_id", "created_after", "cursor", "type", "session_id", "after", "wait", "include", "period", "start_date"} {
+	for _, query := range []string{"limit", "page", "status", "customer_email", "reference_id", "created_after", "cursor", "type",
+		"session_id", "after", "wait", "include", "period", "start_date"} {
 		for _, path := range []string{"/sessions?", "/events?", "/billing/usage?"} {
 			send(h, "GET", path+query+"="+word, key, nil, "")
 		}
@@ -191,8 +206,10 @@ func TestRefusedRequestsSayWhy(t *testing.T) {
 	log.Flush(t.Context())
 	var all string
 	h.OK(h.DB.Raw().GetContext(t.Context(), &all, `SELECT string_agg(r::text, chr(10)) FROM api_request r`))
-	if at := strings.Index(strings.ToLower(all), typed); at >= 0 || !strings.Contains(all, "prefill.… is not a member") || !strings.Contains(all, "data.… is not one of") ||
-		!strings.Contains(all, `has the member \\""…\\"" twice`) || !strings.Contains(all, `has the member \\""customer_email\\"" twice`) {
+	if at := strings.Index(strings.ToLower(all), typed); at >= 0 || !strings.Contains(all, "prefill.… is not a member") ||
+		!strings.Contains(all, "data.… is not one of") ||
+		!strings.Contains(all, `has the member \\""…\\"" twice`) || !strings.Contains(all,
+		`has the member \\""customer_email\\"" twice`) {
 		t.Errorf("the log has what was sent: %s", all[max(0, at-200):min(len(all), at+50)])
 	}
 	if n := harness.QueryOne[int](h, `SELECT count(*) FROM api_request WHERE status IN (400, 422) AND refused = ''`); n != 0 {
@@ -201,7 +218,8 @@ func TestRefusedRequestsSayWhy(t *testing.T) {
 	developer := h.Staff(domain.RoleDeveloper)
 	id := refused.Header().Get("X-Request-Id")
 	developer.WantPage(developer.Get("/dashboard/test/requests?id="+id), http.StatusOK, "customer_email")
-	developer.WantPage(developer.Get("/dashboard/test/requests/"+id), http.StatusOK, "Refused because customer_email", "must be an email address such as name@example.com", "expires_in_days", "metadata.… must be a string")
+	developer.WantPage(developer.Get("/dashboard/test/requests/"+id), http.StatusOK, "Refused because customer_email",
+		"must be an email address such as name@example.com", "expires_in_days", "metadata.… must be a string")
 }
 
 // Calls with a key that may no longer call are in the log of its account.
@@ -210,12 +228,14 @@ func TestRefusedKeysAreLogged(t *testing.T) {
 	h, log := newLogged(t)
 	h.Clock.Advance(-time.Minute)
 	end := h.Clock.Now().Add(time.Minute)
-	_, expiring, err := h.Service.Keys.Create(h.Context(), h.TestScope(), harness.Operator, keys.Params{Name: "Expiring", ExpiresAt: &end})
+	_, expiring, err := h.Service.Keys.Create(h.Context(), h.TestScope(), harness.Operator,
+		keys.Params{Name: "Expiring", ExpiresAt: &end})
 	h.OK(err)
 	gone, deleted, err := h.Service.Keys.Create(h.Context(), h.TestScope(), harness.Operator, keys.Params{Name: harness.Hostile})
 	h.OK(err)
 	h.OK(h.Service.Keys.Delete(h.Context(), h.TestScope(), harness.Operator, gone.ID, gone.Name))
-	_, elsewhere, err := h.Service.Keys.Create(h.Context(), h.TestScope(), harness.Operator, keys.Params{Name: "Elsewhere", Networks: "203.0.113.7"})
+	_, elsewhere, err := h.Service.Keys.Create(h.Context(), h.TestScope(), harness.Operator,
+		keys.Params{Name: "Elsewhere", Networks: "203.0.113.7"})
 	h.OK(err)
 	h.Clock.Advance(time.Minute)
 	for key, status := range map[string]int{expiring: 401, deleted: 401, elsewhere: 403} {
@@ -225,9 +245,11 @@ func TestRefusedKeysAreLogged(t *testing.T) {
 	}
 	log.Flush(t.Context())
 	developer := h.Staff(domain.RoleDeveloper)
-	developer.WantPage(developer.Get("/dashboard/test/requests?status=401&code=invalid_api_key"), http.StatusOK, "Expiring …"+expiring[len(expiring)-4:], "<script>", " …"+gone.Last4+" (deleted)")
+	developer.WantPage(developer.Get("/dashboard/test/requests?status=401&code=invalid_api_key"), http.StatusOK,
+		"Expiring …"+expiring[len(expiring)-4:], "<script>", " …"+gone.Last4+" (deleted)")
 	developer.WantPage(developer.Get("/dashboard/test/requests?status=403"), http.StatusOK, "Elsewhere …", "forbidden")
-	developer.WantPage(developer.Get("/dashboard/test/keys"), http.StatusOK).Hides(gone.Last4, "<script>alert") // it isn't listed any more
+	// it isn't listed any more
+	developer.WantPage(developer.Get("/dashboard/test/keys"), http.StatusOK).Hides(gone.Last4, "<script>alert")
 	if n := len(loggedCalls(h, h.TestScope())); n != 3 {
 		t.Errorf("%d calls logged, want 3", n)
 	}
@@ -243,7 +265,8 @@ func TestRequestsBeyondTheLimitAreLogged(t *testing.T) {
 	send(h, "GET", "/sessions", h.Account.TestKey, nil, "")
 	send(h, "GET", "/sessions", h.Account.TestKey, nil, "")
 	log.Flush(t.Context())
-	if got := loggedCalls(h, h.TestScope()); !slices.Equal(got, []string{"GET /v1/sessions 200", "GET /v1/sessions 429 rate_limit_exceeded"}) {
+	if got := loggedCalls(h, h.TestScope()); !slices.Equal(got, []string{"GET /v1/sessions 200",
+		"GET /v1/sessions 429 rate_limit_exceeded"}) {
 		t.Errorf("logged: %q", got)
 	}
 }
@@ -257,7 +280,8 @@ func TestRequestsAreFound(t *testing.T) {
 	for i := range lines {
 		r := &lines[i]
 		*r = domain.APIRequest{
-			ID: domain.NewRequestID(harness.StartTime.Add(time.Duration(i-len(lines)) * time.Second)), AccountID: h.Account.AccountID, KeyID: keys[0].ID,
+			ID: domain.NewRequestID(harness.StartTime.Add(time.Duration(i-len(lines)) * time.Second)), AccountID: h.Account.AccountID,
+			KeyID:  keys[0].ID,
 			Method: "GET", Route: "/v1/sessions", Status: 200, Address: "192.0.2.1",
 		}
 		switch {
@@ -304,11 +328,12 @@ func TestRequestsAreFound(t *testing.T) {
 		"success":       {at("status", "2xx", "from", from), 29, nil},
 		"key":           {at("key", keys[0].ID.String(), "from", from), 30, nil},
 		"another key":   {at("key", "key_00000000000000000000000000"), 0, []string{"Choose an option from the list"}},
-		"not known":     {at("status", "999", "method", "BREW", "code", "x", "key", "x", "from", from), 0, []string{"Choose an option from the list"}},
-		"bad id":        {at("id", "req_1<script>"), 0, []string{"Enter a whole request id", "req_1<script>"}},
-		"bad time":      {at("from", "noon"), 0, []string{"Enter a date and time"}},
-		"backwards":     {at("from", from, "to", from), 0, []string{"Until must be after from"}},
-		"rare":          {at("method", "DELETE"), 0, []string{"Nothing found yet", "Look further back", "Looked back to "}},
+		"not known": {at("status", "999", "method", "BREW", "code", "x", "key", "x", "from", from), 0,
+			[]string{"Choose an option from the list"}},
+		"bad id":    {at("id", "req_1<script>"), 0, []string{"Enter a whole request id", "req_1<script>"}},
+		"bad time":  {at("from", "noon"), 0, []string{"Enter a date and time"}},
+		"backwards": {at("from", from, "to", from), 0, []string{"Until must be after from"}},
+		"rare":      {at("method", "DELETE"), 0, []string{"Nothing found yet", "Look further back", "Looked back to "}},
 	} {
 		developer.WantPage(test.page, http.StatusOK, test.text...)
 		if n := shown(test.page); n != test.rows {
@@ -342,11 +367,13 @@ func logCalls(h *harness.Harness, id domain.SessionID) {
 		{Method: "GET", Route: "", Status: 404, ErrorCode: domain.CodeNotFound, DurationUS: 300},
 		{Method: "GET", Route: "/v1/sessions/:id", Status: 500, ErrorCode: domain.CodeInternal, DurationUS: 5_012_000, SessionID: &id},
 		{Method: "POST", Route: "/v1/sessions", Status: 201, Replayed: true, DurationUS: 1100, SessionID: &id},
-		{Method: "GET", Route: "/v1/sessions/:id/documents/:document_id", Status: 200, DurationUS: 12_400, SessionID: &id, DocumentID: &document},
+		{Method: "GET", Route: "/v1/sessions/:id/documents/:document_id", Status: 200, DurationUS: 12_400, SessionID: &id,
+			DocumentID: &document},
 	}
 	for i := range lines {
 		r := &lines[i]
-		r.ID, r.AccountID, r.KeyID, r.Address = domain.NewRequestID(h.Clock.Now().Add(time.Duration(i)*time.Minute-time.Hour)), h.Account.AccountID, keys[i%len(keys)].ID, "2001:db8::1f:7"
+		r.ID, r.AccountID, r.KeyID, r.Address = domain.NewRequestID(h.Clock.Now().Add(time.Duration(i)*time.Minute-time.Hour)),
+			h.Account.AccountID, keys[i%len(keys)].ID, "2001:db8::1f:7"
 	}
 	h.OK(h.DB.InsertAPIRequests(h.Context(), lines))
 }

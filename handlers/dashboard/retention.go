@@ -53,7 +53,8 @@ func (s *Server) ChangeRetention(c echo.Context, v *Visit) error {
 		return err
 	}
 	kind, typed, wanted := typedRetention(values)
-	changed, err := s.Accounts.ChangeRetention(c.Request().Context(), v.Scope.AccountID, v.Actor, kind, days(values.Get("from_days")), wanted)
+	changed, err := s.Accounts.ChangeRetention(c.Request().Context(), v.Scope.AccountID, v.Actor, kind,
+		days(values.Get("from_days")), wanted)
 	if err == nil && !changed {
 		s.Notices.Leave(c, "retention_moved_on")
 		return c.Redirect(http.StatusSeeOther, view.RetentionURL(v.Scope.Livemode, kind, typed))

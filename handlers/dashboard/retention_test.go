@@ -37,13 +37,17 @@ func TestRetentionOfAnswers(t *testing.T) {
 	owner := h.Staff(domain.RoleOwner)
 	owner.WantPage(owner.Get(page), http.StatusOK, "Kept until you delete them", "Download JSON")
 	for _, wrong := range []string{"89", "2558", "x", "-1"} {
-		owner.WantPage(owner.Get(settings+"/retention?answer_days="+wrong), http.StatusUnprocessableEntity, "Enter a number of days from 90 to 2557, or leave it empty")
+		owner.WantPage(owner.Get(settings+"/retention?answer_days="+wrong), http.StatusUnprocessableEntity,
+			"Enter a number of days from 90 to 2557, or leave it empty")
 	}
-	owner.WantPage(owner.Get(settings+"/retention?answer_days=101"), http.StatusOK, "Nothing is deleted now", "instead of being kept until you delete them")
+	owner.WantPage(owner.Get(settings+"/retention?answer_days=101"), http.StatusOK, "Nothing is deleted now",
+		"instead of being kept until you delete them")
 	owner.WantPage(owner.Get(settings+"/retention?answer_days="), http.StatusOK, "Nothing would change")
-	owner.WantPage(owner.Get(settings+"/retention?answer_days=100"), http.StatusOK, "Keep answers for 100 days?", "Answers of 1 completed statement will be deleted", "data_expired", "Keep it as it is")
+	owner.WantPage(owner.Get(settings+"/retention?answer_days=100"), http.StatusOK, "Keep answers for 100 days?",
+		"Answers of 1 completed statement will be deleted", "data_expired", "Keep it as it is")
 	// No one agreed to another number than the review compared with.
-	owner.WantRedirect(owner.Post(settings+"/retention", url.Values{"answer_days": {"100"}, "from_days": {"200"}}), settings+"/retention?answer_days=100")
+	owner.WantRedirect(owner.Post(settings+"/retention", url.Values{"answer_days": {"100"}, "from_days": {"200"}}),
+		settings+"/retention?answer_days=100")
 	h.Get(path + "/data").WantStatus(http.StatusOK)
 
 	for range 2 { // as a double click does
@@ -72,9 +76,11 @@ func TestRetentionOfAnswers(t *testing.T) {
 	owner.WantPage(owner.Get("/dashboard/test/audit"), http.StatusOK, "answer days: 0 → 101")
 
 	// Who the customer is can still be erased, and is another matter.
-	h.OK(h.Service.Sessions.Erase(h.Context(), h.TestScope(), done.ID, []domain.SessionID{done.ID}, "jo@customer.example", harness.Operator))
+	h.OK(h.Service.Sessions.Erase(h.Context(), h.TestScope(), done.ID, []domain.SessionID{done.ID}, "jo@customer.example",
+		harness.Operator))
 	h.Get(path+"/data").WantError(http.StatusNotFound, "data_erased", "")
-	if got := h.SessionOf(done.ID); got.CustomerErasedAt == nil || !got.DataErasedAt.Before(h.Clock.Now().Add(time.Millisecond)) || got.CustomerName != nil {
+	if got := h.SessionOf(done.ID); got.CustomerErasedAt == nil || !got.DataErasedAt.Before(h.Clock.Now().Add(time.Millisecond)) ||
+		got.CustomerName != nil {
 		t.Errorf("erased after its retention: %+v", got)
 	}
 }
@@ -96,16 +102,23 @@ func TestRetentionOfWhatWasNotSubmitted(t *testing.T) {
 	}
 	h.Clock.Advance(10 * 24 * time.Hour)
 	h.Do(harness.Call{Method: http.MethodDelete, Path: "/sessions/" + cancelled.ID.String()}).WantStatus(http.StatusOK)
-	h.OK(h.Service.DB.InTx(h.Context(), func(tx *db.Tx) error { _, err := tx.ExpireSessions(h.Context(), h.Clock.Now(), 10); return err }))
+	h.OK(h.Service.DB.InTx(h.Context(), func(tx *db.Tx) error {
+		_, err := tx.ExpireSessions(h.Context(), h.Clock.Now(), 10)
+		return err
+	}))
 	owner := h.Staff(domain.RoleOwner)
 	for _, session := range []*domain.Session{expired, cancelled} {
-		owner.WantPage(owner.Get("/dashboard/test/sessions/"+session.ID.String()), http.StatusOK, "Kept until", "30 Dec 2026", "payslip.pdf")
+		owner.WantPage(owner.Get("/dashboard/test/sessions/"+session.ID.String()), http.StatusOK, "Kept until", "30 Dec 2026",
+			"payslip.pdf")
 	}
 	h.Clock.Advance(5 * 24 * time.Hour)
 	owner = h.Staff(domain.RoleOwner)
-	owner.WantPage(owner.Get(settings+"/retention?unsubmitted_days=91"), http.StatusUnprocessableEntity, "Enter a number of days from 1 to 90")
-	owner.WantPage(owner.Get(settings+"/retention?unsubmitted_days="), http.StatusUnprocessableEntity, "Enter a number of days from 1 to 90")
-	owner.WantPage(owner.Get(settings+"/retention?unsubmitted_days=5"), http.StatusOK, "Answers and documents of 2 unsubmitted sessions will be deleted", "Leave it at 30 days")
+	owner.WantPage(owner.Get(settings+"/retention?unsubmitted_days=91"), http.StatusUnprocessableEntity,
+		"Enter a number of days from 1 to 90")
+	owner.WantPage(owner.Get(settings+"/retention?unsubmitted_days="), http.StatusUnprocessableEntity,
+		"Enter a number of days from 1 to 90")
+	owner.WantPage(owner.Get(settings+"/retention?unsubmitted_days=5"), http.StatusOK,
+		"Answers and documents of 2 unsubmitted sessions will be deleted", "Leave it at 30 days")
 	if n := sweep(h, domain.UnsubmittedRetention); n != 0 {
 		t.Errorf("%d sessions were erased before their time", n)
 	}
@@ -123,11 +136,13 @@ func TestRetentionOfWhatWasNotSubmitted(t *testing.T) {
 		}
 	}
 	var left int
-	h.OK(h.DB.Raw().GetContext(h.Context(), &left, `SELECT (SELECT count(*) FROM section) + (SELECT count(*) FROM document) + (SELECT count(*) FROM session_key)`))
+	h.OK(h.DB.Raw().GetContext(h.Context(), &left,
+		`SELECT (SELECT count(*) FROM section) + (SELECT count(*) FROM document) + (SELECT count(*) FROM session_key)`))
 	if left != 0 {
 		t.Errorf("%d rows of what was entered are left", left)
 	}
-	if got := h.Get("/sessions/" + expired.ID.String()).WantStatus(http.StatusOK).Object(); got["status"] != "expired" || got["data_erased_at"] == nil || got["customer_email"] != "jo@customer.example" {
+	if got := h.Get("/sessions/" + expired.ID.String()).WantStatus(http.StatusOK).Object(); got["status"] != "expired" ||
+		got["data_erased_at"] == nil || got["customer_email"] != "jo@customer.example" {
 		t.Errorf("the expired session is %v", got)
 	}
 }

@@ -18,7 +18,8 @@ import (
 func TestSearchFindsEverything(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
-	craig := h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Craig O'Neil", CustomerEmail: "cneil@customer.example", ReferenceID: "LOAN-4711"})
+	craig := h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Craig O'Neil", CustomerEmail: "cneil@customer.example",
+		ReferenceID: "LOAN-4711"})
 	h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Ann Lee", CustomerEmail: "ann@customer.example"})
 	h.Open(craig.ID)
 	h.Upload(craig.ID, "payslip.pdf")
@@ -77,7 +78,8 @@ type text string
 // typed is what is shown below the field while that is typed.
 func typed(who *harness.StaffBrowser, mode, what string) *page.Page {
 	who.Helper()
-	answer := who.Send(http.MethodGet, "/dashboard/"+mode+"/search?q="+url.QueryEscape(what), nil, http.Header{"Hx-Request": {"true"}, "Sec-Fetch-Site": {"same-origin"}})
+	answer := who.Send(http.MethodGet, "/dashboard/"+mode+"/search?q="+url.QueryEscape(what), nil,
+		http.Header{"Hx-Request": {"true"}, "Sec-Fetch-Site": {"same-origin"}})
 	if answer.Code != http.StatusOK {
 		who.Fatalf("%q answers %d: %s", what, answer.Code, answer.Body)
 	}
@@ -92,7 +94,8 @@ func TestSearchWithoutScript(t *testing.T) {
 	support := h.Staff(domain.RoleSupport)
 	var last *domain.Session
 	for i := range 12 {
-		last = h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Craig " + harness.Hostile, ReferenceID: fmt.Sprintf("loan-%d", i)})
+		last = h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Craig " + harness.Hostile,
+			ReferenceID: fmt.Sprintf("loan-%d", i)})
 	}
 	get := func(path string) *httptest.ResponseRecorder { return support.Get("/dashboard/test/" + path) }
 	support.WantRedirect(get("search?q="+last.ID.String()), "/dashboard/test/sessions/"+last.ID.String())
@@ -116,8 +119,10 @@ func TestSearchesAreNotLogged(t *testing.T) {
 	h.Logs.Clear()
 	typed(support, "test", "zebedee")
 	for path, status := range map[string]int{
-		"search?q=zebedee+quill": http.StatusOK, "sessions?q=zebedee": http.StatusOK, "sessions?q=zquill%40customer.example&from=zebedee": http.StatusOK,
-		"search?q=zebedee%ff": http.StatusOK, "events?q=zebedee": http.StatusForbidden, "nothing?q=zebedee": http.StatusNotFound,
+		"search?q=zebedee+quill": http.StatusOK, "sessions?q=zebedee": http.StatusOK,
+		"sessions?q=zquill%40customer.example&from=zebedee": http.StatusOK,
+		"search?q=zebedee%ff":                               http.StatusOK, "events?q=zebedee": http.StatusForbidden,
+		"nothing?q=zebedee": http.StatusNotFound,
 	} {
 		if got := support.Get("/dashboard/test/" + path).Code; got != status {
 			t.Errorf("%s: %d, want %d", path, got, status)

@@ -20,7 +20,8 @@ func (s *Server) ShowSecrets(c echo.Context, v *Visit) error {
 	if err != nil {
 		return err
 	}
-	return web.Render(c, http.StatusOK, view.Secrets(view.SecretsPage{Page: s.page(v, "Webhook secret"), Text: secrets.Current, Next: secrets.Next}))
+	return web.Render(c, http.StatusOK, view.Secrets(view.SecretsPage{Page: s.page(v, "Webhook secret"), Text: secrets.Current,
+		Next: secrets.Next}))
 }
 
 // NextSecret creates the next webhook secret and shows it.
@@ -32,7 +33,8 @@ func (s *Server) NextSecret(c echo.Context, v *Visit) error {
 	if err != nil && secret == "" {
 		return err
 	}
-	return web.Render(c, http.StatusOK, view.NewSecret(view.SecretsPage{Page: s.page(v, "Copy your new webhook secret"), Next: secret}))
+	return web.Render(c, http.StatusOK, view.NewSecret(view.SecretsPage{Page: s.page(v, "Copy your new webhook secret"),
+		Next: secret}))
 }
 
 // SwitchSecret makes the next secret the current one.

@@ -41,7 +41,8 @@ func (s *Server) sessionPage(c echo.Context, v *Visit, id domain.SessionID, stat
 	page := view.SessionPage{
 		Page: s.page(v, "Session"), Session: found.Session, Deliveries: found.Deliveries, Documents: len(found.Documents),
 		Events: make(map[domain.EventID]string), LinkUses: found.LinkUses, Refused: found.Refused, Delivery: found.Delivery,
-		Names: found.Names, MayDownload: v.Staff.May(domain.DownloadData), Retained: found.Retained, DataUntil: found.DataUntil, DataGone: found.DataGone, Days: c.FormValue("days"),
+		Names: found.Names, MayDownload: v.Staff.May(domain.DownloadData), Retained: found.Retained, DataUntil: found.DataUntil,
+		DataGone: found.DataGone, Days: c.FormValue("days"),
 	}
 	page.Errors, page.Of = view.ErrorItems(errs), found.Session.Reference()
 	page.Live = view.Live{Topics: domain.SessionChanged | domain.DeliveryChanged, Session: &id}
@@ -87,7 +88,8 @@ func (s *Server) RenewLink(c echo.Context, v *Visit) error {
 		return err
 	}
 	if s.Sessions.LinkNow(session, v.Staff.May(domain.DownloadData)) == "" {
-		return domain.Errorf(domain.CodeForbidden, "This link opens the customer’s answers, which your role can’t see. Ask an owner to renew it.")
+		return domain.Errorf(domain.CodeForbidden,
+			"This link opens the customer’s answers, which your role can’t see. Ask an owner to renew it.")
 	}
 	_, err = s.Sessions.RenewLink(c.Request().Context(), v.Scope, id, v.Actor)
 	return s.changedSession(c, v, id, err, "link_renewed")

@@ -24,24 +24,26 @@ const sessionsPerPage = 25
 func sessionControls(cal calendar, now time.Time) []control[domain.SessionFilter] {
 	type filter = domain.SessionFilter
 	return []control[filter]{
-		{Control: view.Control{Name: "q", Label: "Name, email, reference or id", Type: "search"}, read: func(f *filter, text string) string {
-			if f.Search, _ = form.CleanText(text, len(text)); f.Search == "" {
-				return "Enter a name, an email address, a reference or a session id"
-			}
-			return ""
-		}},
-		{Control: view.Control{Name: "status", Label: "State", All: "All", Options: view.StatusOptions()}, read: func(f *filter, text string) string {
-			if text == view.Expiring {
-				until := now.AddDate(0, 0, view.ExpiringDays)
-				f.ExpiresBefore = &until
+		{Control: view.Control{Name: "q", Label: "Name, email, reference or id", Type: "search"},
+			read: func(f *filter, text string) string {
+				if f.Search, _ = form.CleanText(text, len(text)); f.Search == "" {
+					return "Enter a name, an email address, a reference or a session id"
+				}
 				return ""
-			}
-			if f.Status = domain.Status(text); !slices.Contains(domain.Statuses, f.Status) {
-				f.Status = ""
-				return notOffered
-			}
-			return ""
-		}},
+			}},
+		{Control: view.Control{Name: "status", Label: "State", All: "All", Options: view.StatusOptions()},
+			read: func(f *filter, text string) string {
+				if text == view.Expiring {
+					until := now.AddDate(0, 0, view.ExpiringDays)
+					f.ExpiresBefore = &until
+					return ""
+				}
+				if f.Status = domain.Status(text); !slices.Contains(domain.Statuses, f.Status) {
+					f.Status = ""
+					return notOffered
+				}
+				return ""
+			}},
 		dayControl(cal, "from", "Created from", theFirst, func(f *filter, day time.Time) {
 			after := day.Add(-time.Microsecond) // the filter's bounds are exclusive
 			f.CreatedAfter = &after
@@ -106,7 +108,8 @@ func (s *Server) newSessionPage(c echo.Context, v *Visit) (view.NewSessionPage, 
 	if page.Like, err = s.likeIn(c, v); err != nil || page.Like == nil {
 		return page, err
 	}
-	page.Email, page.Name, page.Reference = page.Like.CustomerEmail, web.Text(page.Like.CustomerName), web.Text(page.Like.ReferenceID)
+	page.Email, page.Name, page.Reference = page.Like.CustomerEmail, web.Text(page.Like.CustomerName),
+		web.Text(page.Like.ReferenceID)
 	page.Return = web.Text(page.Like.ReturnURL)
 	if l := page.Like.Language; l != nil && slices.Contains(page.Offered, *l) {
 		page.Language = *l
@@ -135,7 +138,8 @@ func (s *Server) likeIn(c echo.Context, v *Visit) (*domain.Session, error) {
 func (s *Server) CreateSession(c echo.Context, v *Visit) error {
 	params := domain.NewSession{
 		FormType: domain.FinancialStatement, CustomerEmail: c.FormValue("customer_email"), CustomerName: c.FormValue("customer_name"),
-		ReferenceID: c.FormValue("reference_id"), ReturnURL: strings.TrimSpace(c.FormValue("return_url")), Language: domain.Language(c.FormValue("language")), By: v.Actor,
+		ReferenceID: c.FormValue("reference_id"), ReturnURL: strings.TrimSpace(c.FormValue("return_url")),
+		Language: domain.Language(c.FormValue("language")), By: v.Actor,
 	}
 	deliver, remind := c.FormValue("deliver") != "", c.FormValue("remind") != ""
 	if deliver {
@@ -160,12 +164,15 @@ func (s *Server) CreateSession(c echo.Context, v *Visit) error {
 	var refused *domain.Error
 	switch {
 	case errors.Is(err, &domain.Error{Code: domain.CodeSpendCapReached}):
-		errs = form.Errors{{Field: "create", Message: "Your account has reached its spend cap, so it can’t create live sessions. An owner or finance can raise the cap under Billing"}}
+		errs = form.Errors{{Field: "create",
+			Message: "Your account has reached its spend cap, so it can’t create live sessions. An owner or finance can raise the cap under Billing"}}
 	case errors.As(err, &refused) && refused.Code == domain.CodeRateLimitExceeded && refused.Fields != nil: // D106
-		errs = form.Errors{{Field: "deliver", Message: "Your account has had as many links emailed today as it can. Leave this out and pass on the link yourself"}}
+		errs = form.Errors{{Field: "deliver",
+			Message: "Your account has had as many links emailed today as it can. Leave this out and pass on the link yourself"}}
 	case errors.As(err, &refused) && refused.Code == domain.CodeRateLimitExceeded:
 		web.SetRetryAfter(c, refused)
-		status, errs = http.StatusTooManyRequests, form.Errors{{Field: "create", Message: "Your account, with its API keys, has created too many sessions in a short time. Wait a moment and create this one again"}}
+		status, errs = http.StatusTooManyRequests, form.Errors{{Field: "create",
+			Message: "Your account, with its API keys, has created too many sessions in a short time. Wait a moment and create this one again"}}
 	case errors.As(err, &refused) && refused.Code == domain.CodeForbidden: // no approval, or no subscription
 		errs = form.Errors{{Field: "create", Message: refused.Message}}
 	}
@@ -174,7 +181,8 @@ func (s *Server) CreateSession(c echo.Context, v *Visit) error {
 		if err != nil {
 			return err
 		}
-		page.Email, page.Name, page.Reference, page.Return, page.Days, page.Language = params.CustomerEmail, params.CustomerName, params.ReferenceID, params.ReturnURL, typed, params.Language
+		page.Email, page.Name, page.Reference, page.Return, page.Days, page.Language = params.CustomerEmail, params.CustomerName,
+			params.ReferenceID, params.ReturnURL, typed, params.Language
 		page.Deliver, page.Remind = deliver, remind
 		page.Errors = view.ErrorItems(errs)
 		return web.Render(c, status, view.NewSession(page))
@@ -193,13 +201,17 @@ func (s *Server) ExportSessions(c echo.Context, v *Visit) error {
 		return web.Invalid(errs)
 	}
 	columns := []string{
-		"id", "status", "customer_email", "customer_name", "reference_id", "created_at", "expires_at", "accessed_at", "completed_at", "cancelled_at", "sections_completed",
+		"id", "status", "customer_email", "customer_name", "reference_id", "created_at", "expires_at", "accessed_at", "completed_at",
+		"cancelled_at", "sections_completed",
 	}
-	return web.StreamCSV(c, s.Logger, s.Clock.Now().In(zone), "sessions_"+view.ModeName(v.Scope.Livemode), columns, func(write web.WriteRow) error {
-		return s.Sessions.Export(c.Request().Context(), v.Scope, filter, v.Actor, func(of *domain.Session) error {
-			return write(
-				of.ID.String(), string(of.Status), of.CustomerEmail, web.Text(of.CustomerName), web.Text(of.ReferenceID), web.Stamp(&of.CreatedAt, zone), web.Stamp(&of.ExpiresAt, zone),
-				web.Stamp(of.AccessedAt, zone), web.Stamp(of.CompletedAt, zone), web.Stamp(of.CancelledAt, zone), strconv.Itoa(of.SectionsCompleted))
+	return web.StreamCSV(c, s.Logger, s.Clock.Now().In(zone), "sessions_"+view.ModeName(v.Scope.Livemode), columns,
+		func(write web.WriteRow) error {
+			return s.Sessions.Export(c.Request().Context(), v.Scope, filter, v.Actor, func(of *domain.Session) error {
+				return write(
+					of.ID.String(), string(of.Status), of.CustomerEmail, web.Text(of.CustomerName), web.Text(of.ReferenceID),
+					web.Stamp(&of.CreatedAt, zone), web.Stamp(&of.ExpiresAt, zone),
+					web.Stamp(of.AccessedAt, zone), web.Stamp(of.CompletedAt, zone), web.Stamp(of.CancelledAt,
+						zone), strconv.Itoa(of.SectionsCompleted))
+			})
 		})
-	})
 }

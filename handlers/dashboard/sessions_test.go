@@ -70,15 +70,19 @@ func TestSessionByHand(t *testing.T) {
 	h := harness.New(t)
 	support := h.Staff(domain.RoleSupport)
 	support.WantPage(support.Get("/dashboard/test/sessions/new"), http.StatusOK).WantField("expires_in_days", "30")
-	answer := support.Post("/dashboard/test/sessions", url.Values{"customer_email": {"not an address"}, "customer_name": {strings.Repeat("x", 201)}, "expires_in_days": {"91"}})
-	support.WantPage(answer, http.StatusUnprocessableEntity, "Enter an email address", "The customer’s name ", "Enter a number of days from 1 to 90", "not an address", "There is a problem")
+	answer := support.Post("/dashboard/test/sessions", url.Values{"customer_email": {"not an address"},
+		"customer_name": {strings.Repeat("x", 201)}, "expires_in_days": {"91"}})
+	support.WantPage(answer, http.StatusUnprocessableEntity, "Enter an email address", "The customer’s name ",
+		"Enter a number of days from 1 to 90", "not an address", "There is a problem")
 
-	answer = support.Post("/dashboard/test/sessions", url.Values{"customer_email": {"jo@customer.example"}, "reference_id": {"loan-1"}, "expires_in_days": {"2"}})
+	answer = support.Post("/dashboard/test/sessions", url.Values{"customer_email": {"jo@customer.example"},
+		"reference_id": {"loan-1"}, "expires_in_days": {"2"}})
 	path := answer.Header().Get("Location")
 	support.WantRedirect(answer, path)
 	id, err := domain.ParseSessionID(strings.TrimPrefix(path, "/dashboard/test/sessions/"))
 	h.OK(err)
-	support.WantPage(support.Get(path), http.StatusOK, "Session created", h.Service.Sessions.URL(&domain.Session{ID: id}, false), support.Session.Email, "Not opened")
+	support.WantPage(support.Get(path), http.StatusOK, "Session created", h.Service.Sessions.URL(&domain.Session{ID: id}, false),
+		support.Session.Email, "Not opened")
 
 	answer = support.Post(path+"/extend", url.Values{"days": {"1"}})
 	support.WantPage(answer, http.StatusUnprocessableEntity, "already expires later")
@@ -129,7 +133,8 @@ func TestLanguageOfASessionByHand(t *testing.T) {
 	owner.WantPage(owner.Post("/dashboard/test/sessions", wrong), http.StatusUnprocessableEntity, "Choose a language from the list")
 
 	owner.WantRedirect(owner.Post("/dashboard/test/settings/languages", url.Values{"languages": {"vi"}}), "/dashboard/test/settings")
-	fresh := owner.WantPage(owner.Get("/dashboard/test/sessions/new"), http.StatusOK, "Language of the form", "As the customer’s browser asks").WantField("language", "")
+	fresh := owner.WantPage(owner.Get("/dashboard/test/sessions/new"), http.StatusOK, "Language of the form",
+		"As the customer’s browser asks").WantField("language", "")
 	var options []string
 	for _, o := range fresh.All("option") {
 		options = append(options, o.Attr("value"))
@@ -140,7 +145,8 @@ func TestLanguageOfASessionByHand(t *testing.T) {
 	wrong.Set("customer_email", "")
 	owner.WantPage(owner.Post("/dashboard/test/sessions", wrong), http.StatusUnprocessableEntity).WantField("language", "vi")
 	for language, lang := range map[string]string{"vi": "vi", "": "en-AU"} {
-		answer := owner.Post("/dashboard/test/sessions", url.Values{"customer_email": {"jo@customer.example"}, "expires_in_days": {"2"}, "language": {language}})
+		answer := owner.Post("/dashboard/test/sessions", url.Values{"customer_email": {"jo@customer.example"}, "expires_in_days": {"2"},
+			"language": {language}})
 		id, err := domain.ParseSessionID(strings.TrimPrefix(answer.Header().Get("Location"), "/dashboard/test/sessions/"))
 		h.OK(err)
 		c := h.Customer(&domain.Session{ID: id})
@@ -210,7 +216,8 @@ func TestDownloadsAreForThoseWhoMayAndAreNoted(t *testing.T) {
 		t.Errorf("data says status %q", data.Status)
 	}
 	page := support.Get(path)
-	support.WantPage(page, http.StatusOK, "Data read", "PDF downloaded", "Document downloaded", developer.Session.Email, support.Session.Email, "Signed and submitted",
+	support.WantPage(page, http.StatusOK, "Data read", "PDF downloaded", "Document downloaded", developer.Session.Email,
+		support.Session.Email, "Signed and submitted",
 		"SHA-256 of the PDF", fmt.Sprintf("%x", sha256.Sum256([]byte("%PDF-1.7 test"))))
 	other := h.Staff(domain.RoleSupport)
 	other.WantPage(other.Get(path), http.StatusOK, "Document downloaded").Hides("payslip.pdf")
@@ -232,14 +239,17 @@ func TestSessionSaysWhoSignedThePDF(t *testing.T) {
 	signed := h.NewSession(h.TestScope(), domain.NewSession{CustomerEmail: "jo@customer.example"}).ID
 	h.Complete(signed)
 	h.OK(h.DB.InTx(t.Context(), func(tx *db.Tx) error {
-		_, err := h.Service.Vault.InsertPDF(t.Context(), tx, signed, domain.PDF{Content: []byte("%PDF-1.7"), Pages: 1, Signer: harness.Hostile, SignerIssuer: "Authority & Sons"}, h.Clock.Now())
+		_, err := h.Service.Vault.InsertPDF(t.Context(), tx, signed, domain.PDF{Content: []byte("%PDF-1.7"), Pages: 1,
+			Signer: harness.Hostile, SignerIssuer: "Authority & Sons"}, h.Clock.Now())
 		return err
 	}))
-	page := owner.WantPage(owner.Get(path(signed)), http.StatusOK, "Signature of the PDF "+harness.Hostile+" certificate issued by Authority & Sons")
+	page := owner.WantPage(owner.Get(path(signed)), http.StatusOK, "Signature of the PDF "+harness.Hostile+
+		" certificate issued by Authority & Sons")
 	if strings.Contains(page.Source, "<script>alert") {
 		t.Error("a certificate's name is on the page as it is")
 	}
-	owner.WantRedirect(owner.Post(path(signed)+"/erase", url.Values{"confirm": {"jo@customer.example"}, "sessions": {signed.String()}}), path(signed))
+	owner.WantRedirect(owner.Post(path(signed)+"/erase", url.Values{"confirm": {"jo@customer.example"},
+		"sessions": {signed.String()}}), path(signed))
 	owner.WantPage(owner.Get(path(signed)), http.StatusOK).Hides("Authority & Sons")
 	if s := h.SessionOf(signed); s.PDFSigner != nil || s.PDFSignerIssuer != nil {
 		t.Error("an erased session keeps who signed its PDF")
@@ -271,7 +281,8 @@ func TestSessionTellsItsStory(t *testing.T) {
 func TestSessionSaysWhoSigned(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
-	const asked, unasked, duck = "The customer was asked about it and confirmed it.", "The customer wasn’t asked about it.", "Donald Duck"
+	const asked, unasked, duck = "The customer was asked about it and confirmed it.", "The customer wasn’t asked about it.",
+		"Donald Duck"
 	complete := func(customer, signature string) string {
 		c := h.Customer(h.NewSession(h.TestScope(), domain.NewSession{CustomerName: customer}))
 		c.AnswerAll()
@@ -289,18 +300,21 @@ func TestSessionSaysWhoSigned(t *testing.T) {
 	see(support, alike).Hides("Signed by", "Name in the answers", "O'Brien Zoë")
 
 	expected := complete("Mia Chen", "Zoë Margaret O'Brien")
-	see(owner, expected).Shows("Name Mia Chen", "Name in the answers Zoë Margaret O'Brien Not the name above.", "Signed by Zoë Margaret O'Brien").Hides("Not the customer’s full name")
+	see(owner, expected).Shows("Name Mia Chen", "Name in the answers Zoë Margaret O'Brien Not the name above.",
+		"Signed by Zoë Margaret O'Brien").Hides("Not the customer’s full name")
 	see(support, expected).Shows("Name in the answers Not the name above.").Hides("O'Brien", "Zoë", "Signed by")
 
 	other := complete("Zoe O’Brien", duck)
-	see(owner, other).Shows("Signed by Donald Duck Not the customer’s full name, Zoë Margaret O'Brien. "+unasked).Hides(asked, "Name in the answers")
+	see(owner, other).Shows("Signed by Donald Duck Not the customer’s full name, Zoë Margaret O'Brien. "+unasked).
+		Hides(asked, "Name in the answers")
 	see(support, other).Shows("Signed by Not the customer’s full name. "+unasked).Hides(duck, "Margaret")
 
 	c := h.Customer(h.NewSession(h.TestScope(), domain.NewSession{}))
 	c.AnswerAll()
 	see(owner, "/dashboard/test/sessions/"+c.ID.String()).Hides("Signed by", "Name in the answers")
 	signature := url.Values{"accepted": {"true"}, "full_name": {duck}, "asked": {"true"}}
-	signature["right"] = c.WantPage(c.Post(statement.DeclarationSection, signature), http.StatusUnprocessableEntity).Field("right").Choices
+	signature["right"] = c.WantPage(c.Post(statement.DeclarationSection, signature), http.StatusUnprocessableEntity).
+		Field("right").Choices
 	c.WantRedirect(c.Post(statement.DeclarationSection, signature))
 	confirmed := "/dashboard/test/sessions/" + c.ID.String()
 	see(owner, confirmed).Shows("Signed by Donald Duck", asked).Hides(unasked, "Name in the answers")
@@ -314,7 +328,8 @@ func TestExportIsSafeAndWhole(t *testing.T) {
 	const n = 2150
 	scope := h.TestScope()
 	_, err := h.DB.Raw().ExecContext(t.Context(), `
-		INSERT INTO session (id, account_id, livemode, status, form_type, customer_email, customer_name, reference_id, metadata, created_at, expires_at)
+		INSERT INTO session (id, account_id, livemode, status, form_type, customer_email, customer_name, reference_id, metadata,
+			created_at, expires_at)
 		SELECT gen_random_uuid(), $1, false, 'pending', 'financial_statement', 'c' || i || '@customer.example', $2, 'loan-' || i, '{}',
 			$3::timestamptz - i % 7 * interval '1 second', $3::timestamptz + interval '1 day'
 		FROM generate_series(1, $4) i`, scope.AccountID, harness.Hostile, harness.StartTime, n)

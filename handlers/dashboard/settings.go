@@ -30,8 +30,9 @@ func (s *Server) settingsPage(c echo.Context, v *Visit, errs form.Errors, typed 
 	}
 	page := view.SettingsPage{
 		Page: s.page(v, "Settings"), Name: account.Name, HelpEmail: web.Text(account.HelpEmail), HelpPhone: web.Text(account.HelpPhone),
-		MoneyHelp: web.Text(account.MoneyHelp), MoneyHelpURL: web.Text(account.MoneyHelpURL), NextSteps: web.Text(account.NextSteps), ReceiptEmail: account.ReceiptEmail,
-		Logo: ui.Logo(account), LogoOf: account.Name, Languages: account.FormLanguages, TimeZone: account.TimeZone,
+		MoneyHelp: web.Text(account.MoneyHelp), MoneyHelpURL: web.Text(account.MoneyHelpURL), NextSteps: web.Text(account.NextSteps),
+		ReceiptEmail: account.ReceiptEmail,
+		Logo:         ui.Logo(account), LogoOf: account.Name, Languages: account.FormLanguages, TimeZone: account.TimeZone,
 		DefaultExpiry: strconv.Itoa(account.DefaultExpiresInDays), Retention: map[domain.RetentionKind]string{},
 	}
 	page.TwoStepRequired = account.TwoStepRequired
@@ -73,8 +74,9 @@ func (s *Server) changedSettings(c echo.Context, v *Visit, err error, notice str
 // ChangeSettings stores how customers see the account.
 func (s *Server) ChangeSettings(c echo.Context, v *Visit) error {
 	params := accounts.Settings{
-		Name: c.FormValue("name"), HelpEmail: c.FormValue("help_email"), HelpPhone: c.FormValue("help_phone"), BrandColour: c.FormValue("brand_colour"),
-		MoneyHelp: c.FormValue("money_help"), MoneyHelpURL: c.FormValue("money_help_url"),
+		Name: c.FormValue("name"), HelpEmail: c.FormValue("help_email"), HelpPhone: c.FormValue("help_phone"),
+		BrandColour: c.FormValue("brand_colour"),
+		MoneyHelp:   c.FormValue("money_help"), MoneyHelpURL: c.FormValue("money_help_url"),
 		NextSteps: c.FormValue("next_steps"), ReceiptEmail: c.FormValue("receipt_email") != "",
 	}
 	err := s.Accounts.ChangeSettings(c.Request().Context(), v.Scope.AccountID, v.Actor, params)

@@ -23,10 +23,12 @@ func TestSettingsAreOnTheForm(t *testing.T) {
 	owner := h.Staff(domain.RoleOwner)
 	path := "/dashboard/test/settings"
 	owner.WantPage(owner.Get(path), http.StatusOK, "Lender & Sons")
-	wrong := owner.WantPage(owner.Post(path, url.Values{"name": {""}, "help_email": {"x"}, "help_phone": {"call me"}, "brand_colour": {"red"}}), http.StatusUnprocessableEntity,
+	wrong := owner.WantPage(owner.Post(path, url.Values{"name": {""}, "help_email": {"x"}, "help_phone": {"call me"},
+		"brand_colour": {"red"}}), http.StatusUnprocessableEntity,
 		"Enter the name", "help@example.com", "phone number such as", "six hex digits")
 	wrong.WantField("brand_colour", "red")
-	owner.WantRedirect(owner.Post(path, url.Values{"name": {harness.Hostile}, "help_email": {"help@lender.example"}, "help_phone": {"1300 123 456"}, "brand_colour": {"#B0241C"}}), path)
+	owner.WantRedirect(owner.Post(path, url.Values{"name": {harness.Hostile}, "help_email": {"help@lender.example"},
+		"help_phone": {"1300 123 456"}, "brand_colour": {"#B0241C"}}), path)
 	owner.WantPage(owner.Get(path), http.StatusOK, "Settings saved", "help@lender.example").WantField("brand_colour", "#b0241c")
 
 	customer := h.NewCustomer()
@@ -35,7 +37,8 @@ func TestSettingsAreOnTheForm(t *testing.T) {
 		t.Errorf("the form loads the brand's style %q", got)
 	}
 	sheet := owner.Get("/brand/b0241c.css")
-	if sheet.Code != http.StatusOK || !strings.HasPrefix(sheet.Header().Get("Content-Type"), "text/css") || !strings.Contains(sheet.Body.String(), "--brand:light-dark(#b0241c,") {
+	if sheet.Code != http.StatusOK || !strings.HasPrefix(sheet.Header().Get("Content-Type"), "text/css") ||
+		!strings.Contains(sheet.Body.String(), "--brand:light-dark(#b0241c,") {
 		t.Errorf("style sheet: %d, %s", sheet.Code, sheet.Body)
 	}
 	for _, path := range []string{"/brand/b0241c", "/brand/red.css", "/brand/b0241c.css.css"} {
@@ -63,8 +66,10 @@ func TestLogo(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	owner, customer, path := h.Staff(domain.RoleOwner), h.NewCustomer(), "/dashboard/test/settings"
-	owner.WantPage(owner.Post(path+"/logo", url.Values{"name": {"x"}}), http.StatusUnprocessableEntity, "Select a file").WantField("name", "Lender & Sons")
-	owner.WantPage(owner.SendLogo("logo.svg", "<svg><script>alert(1)</script></svg>"), http.StatusUnprocessableEntity).WantError("file", "SVG files can contain scripts")
+	owner.WantPage(owner.Post(path+"/logo", url.Values{"name": {"x"}}), http.StatusUnprocessableEntity, "Select a file").
+		WantField("name", "Lender & Sons")
+	owner.WantPage(owner.SendLogo("logo.svg", "<svg><script>alert(1)</script></svg>"), http.StatusUnprocessableEntity).
+		WantError("file", "SVG files can contain scripts")
 	owner.WantPage(owner.SendLogo("logo.png", strings.Repeat("x", 2<<20)), http.StatusUnprocessableEntity, "512 KB or smaller")
 	if page := customer.WantPage(customer.Get(""), http.StatusOK).Shows("L Lender & Sons"); len(page.All("img")) > 0 {
 		t.Error("the form has a picture without a logo")
@@ -82,10 +87,12 @@ func TestLogo(t *testing.T) {
 			t.Errorf("%s: %q, want %q", header, got, want)
 		}
 	}
-	if size, err := png.DecodeConfig(answer.Body); answer.Code != http.StatusOK || err != nil || size.Width != domain.MaxLogoWidth || size.Height != domain.MaxLogoHeight {
+	if size, err := png.DecodeConfig(answer.Body); answer.Code != http.StatusOK || err != nil || size.Width != domain.MaxLogoWidth ||
+		size.Height != domain.MaxLogoHeight {
 		t.Errorf("the logo: %d, %v, %v", answer.Code, size, err)
 	}
-	for _, other := range []string{"/logo/", "/logo/x.png", "/logo/%ff%00.png", strings.Replace(logo, ".png", ".jpg", 1), logo + ".svg", strings.Replace(logo, "logo/", "logo/..%2f", 1)} {
+	for _, other := range []string{"/logo/", "/logo/x.png", "/logo/%ff%00.png", strings.Replace(logo, ".png", ".jpg", 1),
+		logo + ".svg", strings.Replace(logo, "logo/", "logo/..%2f", 1)} {
 		owner.WantPage(owner.Get(other), http.StatusNotFound)
 	}
 
@@ -107,7 +114,8 @@ func TestDefaultExpiry(t *testing.T) {
 	owner, path := h.Staff(domain.RoleOwner), "/dashboard/test/settings"
 	create := func(key, more string) (days int) {
 		t.Helper()
-		created := h.PostOnce(key, `{"form_type": "financial_statement", "customer_email": "jo@customer.example"`+more+`}`).WantStatus(http.StatusCreated).Object()
+		created := h.PostOnce(key, `{"form_type": "financial_statement", "customer_email": "jo@customer.example"`+more+`}`).
+			WantStatus(http.StatusCreated).Object()
 		from, err := time.Parse(time.RFC3339, created["created_at"].(string))
 		h.OK(err)
 		to, err := time.Parse(time.RFC3339, created["expires_at"].(string))
@@ -119,7 +127,8 @@ func TestDefaultExpiry(t *testing.T) {
 	}
 	for _, wrong := range []string{"", "0", "91", "-1", "1.5", "many", "9999999999999999999"} {
 		answer := owner.Post(path+"/expiry", url.Values{"default_expires_in_days": {wrong}})
-		owner.WantPage(answer, http.StatusUnprocessableEntity, "Enter a number of days from 1 to 90").WantField("default_expires_in_days", wrong)
+		owner.WantPage(answer, http.StatusUnprocessableEntity, "Enter a number of days from 1 to 90").
+			WantField("default_expires_in_days", wrong)
 	}
 	owner.WantRedirect(owner.Post(path+"/expiry", url.Values{"default_expires_in_days": {" 7 "}}), path)
 	for request, want := range map[string]int{"": 7, `, "expires_in_days": null`: 7, `, "expires_in_days": 90`: 90} {
@@ -163,18 +172,22 @@ func TestRetentionIsReviewed(t *testing.T) {
 	}
 
 	for _, wrong := range []string{"", "0", "91", "x"} {
-		owner.WantPage(owner.Get(path+"/retention?retention_days="+wrong), http.StatusUnprocessableEntity, "Enter a number of days from 1 to 90")
-		owner.WantPage(owner.Post(path+"/retention", url.Values{"retention_days": {wrong}, "from_days": {"90"}}), http.StatusUnprocessableEntity, "Enter a number of days from 1 to 90")
+		owner.WantPage(owner.Get(path+"/retention?retention_days="+wrong), http.StatusUnprocessableEntity,
+			"Enter a number of days from 1 to 90")
+		owner.WantPage(owner.Post(path+"/retention", url.Values{"retention_days": {wrong}, "from_days": {"90"}}),
+			http.StatusUnprocessableEntity, "Enter a number of days from 1 to 90")
 	}
 	owner.WantPage(owner.Get(path+"/retention?retention_days=11"), http.StatusOK, "Nothing is deleted now", "instead of 90")
 	owner.WantPage(owner.Get(path+"/retention?retention_days=90"), http.StatusOK, "Nothing would change")
 	owner.WantPage(owner.Get(path+"/retention?retention_days=10"), http.StatusOK,
-		"Keep files for 10 days?", "Files of 1 completed statement will be deleted", "20 Nov 2026", "within a day", "can’t be undone", "Leave it at 90 days")
+		"Keep files for 10 days?", "Files of 1 completed statement will be deleted", "20 Nov 2026", "within a day", "can’t be undone",
+		"Leave it at 90 days")
 	files(old, http.StatusOK)
 
 	// The counts have changed since they were shown: the page asks again.
 	owner.WantRedirect(owner.Post(path+"/retention", url.Values{"retention_days": {"10"}}), path+"/retention?retention_days=10")
-	owner.WantRedirect(owner.Post(path+"/retention", url.Values{"retention_days": {"10"}, "from_days": {"60"}}), path+"/retention?retention_days=10")
+	owner.WantRedirect(owner.Post(path+"/retention", url.Values{"retention_days": {"10"}, "from_days": {"60"}}),
+		path+"/retention?retention_days=10")
 	owner.WantPage(owner.Get(path+"/retention?retention_days=10"), http.StatusOK, "Someone else has just changed this")
 	files(old, http.StatusOK)
 
@@ -215,7 +228,8 @@ func TestRetentionIsReviewed(t *testing.T) {
 	h.Clock.Advance(time.Hour) // the password is asked again before anything is deleted
 	review := path + "/retention?retention_days=1"
 	owner.WantRedirect(owner.Get(review), "/dashboard/confirm?then="+url.QueryEscape(review))
-	owner.WantPrompt(owner.Post(path+"/retention", url.Values{"retention_days": {"1"}, "from_days": {"30"}, "from": {review}}), review)
+	owner.WantPrompt(owner.Post(path+"/retention", url.Values{"retention_days": {"1"}, "from_days": {"30"}, "from": {review}}),
+		review)
 }
 
 // TestDashboardFormsAreBounded checks that posts with fields that no page has
@@ -224,7 +238,8 @@ func TestDashboardFormsAreBounded(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	for path, browser := range map[string]*harness.StaffBrowser{
-		"/dashboard/sign-in": h.SignedOut(), "/dashboard/test/settings/logo": h.SignedOut(), "/dashboard/test/settings": h.Staff(domain.RoleOwner),
+		"/dashboard/sign-in": h.SignedOut(), "/dashboard/test/settings/logo": h.SignedOut(),
+		"/dashboard/test/settings": h.Staff(domain.RoleOwner),
 	} {
 		body := &largeFile{head: "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"f\"\r\n\r\n", most: 32 << 20}
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, harness.BaseURL+path, body)

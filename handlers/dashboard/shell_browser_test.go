@@ -59,7 +59,8 @@ func TestBrowserSearch(t *testing.T) {
 	t.Parallel()
 	h, base := harness.Listen(t)
 	for n := range 12 {
-		h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Craig Number " + fmt.Sprint(n), CustomerEmail: fmt.Sprintf("craig%d@customer.example", n), ReferenceID: fmt.Sprintf("loan-%d", n)})
+		h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Craig Number " + fmt.Sprint(n),
+			CustomerEmail: fmt.Sprintf("craig%d@customer.example", n), ReferenceID: fmt.Sprintf("loan-%d", n)})
 	}
 	tab := browsertest.New(t, browsertest.Options{})
 	signInTo(h, tab, base, "/dashboard/test/keys")

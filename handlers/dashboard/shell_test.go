@@ -47,7 +47,8 @@ func TestMenuHasGroups(t *testing.T) {
 	}
 	owner := h.Staff(domain.RoleOwner)
 	shown := owner.WantPage(owner.Get("/dashboard/test"), http.StatusOK)
-	shown.Offers("Home", "Sessions", "API keys", "Webhooks", "API requests", "Docs", "Billing", "Team", "Audit log", "Settings", "My account", "Sign out")
+	shown.Offers("Home", "Sessions", "API keys", "Webhooks", "API requests", "Docs", "Billing", "Team", "Audit log", "Settings",
+		"My account", "Sign out")
 	for _, group := range []string{"Activity", "Developers", "Account"} {
 		if !strings.Contains(menuOf(t, shown), group) {
 			t.Errorf("the owner's menu has no group %s", group)

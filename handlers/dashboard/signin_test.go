@@ -42,7 +42,8 @@ func TestSignIn(t *testing.T) {
 	answer = browser.Post("/dashboard/sign-in", form)
 	browser.WantRedirect(answer, "/dashboard/live")
 	cookie := answer.Result().Cookies()[0]
-	if !cookie.HttpOnly || !cookie.Secure || cookie.SameSite != http.SameSiteLaxMode || cookie.Path != "/" || cookie.Domain != "" || cookie.Name != "__Host-candor_staff" {
+	if !cookie.HttpOnly || !cookie.Secure || cookie.SameSite != http.SameSiteLaxMode || cookie.Path != "/" || cookie.Domain != "" ||
+		cookie.Name != "__Host-candor_staff" {
 		t.Errorf("cookie %+v", cookie)
 	}
 	browser.WantPage(browser.Get("/dashboard/live"), http.StatusOK, "Home", h.Account.Email)
@@ -100,17 +101,20 @@ func TestSigningInEndsTheFormerSession(t *testing.T) {
 	}
 	for range 2 {
 		former := browser.Cookies[staffCookie]
-		browser.WantPage(browser.Post("/dashboard/sign-in", harness.SignInForm(h.Account.Email, "wrong")), http.StatusUnprocessableEntity)
+		browser.WantPage(browser.Post("/dashboard/sign-in", harness.SignInForm(h.Account.Email, "wrong")),
+			http.StatusUnprocessableEntity)
 		browser.WantPage(browser.Get("/dashboard/test"), http.StatusOK)
 		browser.WantRedirect(browser.Post("/dashboard/sign-in", harness.SignInForm(h.Account.Email, h.Account.Password)), "/dashboard")
 		ended(former)
 	}
 	m.Email(h.Account.Email, "New browser signed in")
 	former := browser.Cookies[staffCookie]
-	_, err := h.Service.Team.Invite(t.Context(), h.Account.AccountID, harness.Operator, harness.NewInvitation("new@lender.example", domain.RoleSupport))
+	_, err := h.Service.Team.Invite(t.Context(), h.Account.AccountID, harness.Operator, harness.NewInvitation("new@lender.example",
+		domain.RoleSupport))
 	h.OK(err)
 	openEmail(browser, m.Link(m.Email("new@lender.example", "Join Lender & Sons on Candor")), "/dashboard/invitation")
-	browser.WantRedirect(browser.Post("/dashboard/invitation", url.Values{"name": {"New"}, "new_password": {harness.GoodPassword}}), "/dashboard/test")
+	browser.WantRedirect(browser.Post("/dashboard/invitation", url.Values{"name": {"New"}, "new_password": {harness.GoodPassword}}),
+		"/dashboard/test")
 	ended(former)
 	for _, other := range []*harness.StaffBrowser{browser, elsewhere, colleague} {
 		other.WantPage(other.Get("/dashboard/test"), http.StatusOK)
@@ -246,7 +250,8 @@ func TestSignInMeetsAChange(t *testing.T) {
 				_, err := tx.Raw().ExecContext(h.Context(), change, h.Account.Email)
 				h.OK(err)
 				go func() {
-					_, session, err := h.Service.StaffAuth.SignIn(h.Context(), h.Account.Email, h.Account.Password, domain.Visitor{IPAddress: "192.0.2.1"})
+					_, session, err := h.Service.StaffAuth.SignIn(h.Context(), h.Account.Email, h.Account.Password,
+						domain.Visitor{IPAddress: "192.0.2.1"})
 					answers <- answer{session, err}
 				}()
 				h.WaitForLock()
@@ -269,7 +274,8 @@ func TestUnreadableForms(t *testing.T) {
 	h := harness.New(t)
 	owner := h.Owner()
 	const url, settings = "/dashboard/test/webhooks/url", "/dashboard/test/settings"
-	owner.WantRedirect(owner.Post(url, map[string][]string{"url": {"https://hooks.example/candor"}}), "/dashboard/test/webhooks/settings")
+	owner.WantRedirect(owner.Post(url, map[string][]string{"url": {"https://hooks.example/candor"}}),
+		"/dashboard/test/webhooks/settings")
 	for _, wrong := range []struct {
 		path, body string
 		status     int
@@ -281,7 +287,8 @@ func TestUnreadableForms(t *testing.T) {
 		{"/dashboard/sign-in", "email=%00&password=x", http.StatusBadRequest},
 		{"/dashboard/sign-in", "email=%ff&password=x", http.StatusBadRequest},
 		{"/dashboard/sign-in", "email=%ed%a0%80&password=x", http.StatusBadRequest},
-		{"/dashboard/test/sessions/" + h.NewSession(h.TestScope(), domain.NewSession{}).ID.String() + "/erase", "%zz", http.StatusBadRequest},
+		{"/dashboard/test/sessions/" + h.NewSession(h.TestScope(), domain.NewSession{}).ID.String() + "/erase", "%zz",
+			http.StatusBadRequest},
 		{"/dashboard/test/keys", "name=Key&access=full&expires_at=9999-12-31", http.StatusUnprocessableEntity},
 	} {
 		r := httptest.NewRequestWithContext(h.Context(), http.MethodPost, harness.BaseURL+wrong.path, strings.NewReader(wrong.body))
@@ -301,7 +308,8 @@ func TestOperatorHelpsWithLostFactors(t *testing.T) {
 	h := harness.New(t)
 	h.Owner().TwoStep()
 	browser := h.HalfIn()
-	if _, err := h.Service.StaffAuth.ResetFactors(h.Context(), "nobody@lender.example", harness.Operator); !errors.Is(err, &domain.Error{Code: domain.CodeNotFound}) {
+	if _, err := h.Service.StaffAuth.ResetFactors(h.Context(), "nobody@lender.example", harness.Operator); !errors.Is(err,
+		&domain.Error{Code: domain.CodeNotFound}) {
 		t.Errorf("an unknown address: %v", err)
 	}
 	_, err := h.Service.StaffAuth.ResetFactors(h.Context(), strings.ToUpper(h.Account.Email), harness.Operator)

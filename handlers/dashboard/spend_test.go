@@ -28,7 +28,8 @@ func spendForm(limit string, alerts ...string) url.Values {
 // createLive creates a live session by API and returns its status and error code.
 func createLive(h *harness.Harness, key string) (status int, code string) {
 	h.Helper()
-	answer := h.Do(harness.Call{Method: http.MethodPost, Path: "/sessions", Key: h.Account.LiveKey, Body: harness.ValidBody, Header: "Idempotency-Key: " + key})
+	answer := h.Do(harness.Call{Method: http.MethodPost, Path: "/sessions", Key: h.Account.LiveKey, Body: harness.ValidBody,
+		Header: "Idempotency-Key: " + key})
 	if answer.Code != http.StatusCreated {
 		code, _ = answer.Object()["error"].(map[string]any)["code"].(string)
 	}
@@ -63,10 +64,13 @@ func TestSpendCapIsExact(t *testing.T) {
 	}
 	all.Wait()
 	if created.Load() != 14 || refused.Load() != 16 || other.Load() != 0 {
-		t.Errorf("created %d, refused %d, else %d; want 14 (10 included, 4 for $40.00), 16, 0", created.Load(), refused.Load(), other.Load())
+		t.Errorf("created %d, refused %d, else %d; want 14 (10 included, 4 for $40.00), 16, 0", created.Load(), refused.Load(),
+			other.Load())
 	}
-	finance.WantPage(finance.Get(billingPage), http.StatusOK, "14 live sessions", "$40.00", "Live sessions are stopped", "beyond your spend cap of $45.50", "wait for the next period on 20 January")
-	finance.WantPage(finance.Get("/dashboard/live"), http.StatusOK, "Spend cap reached. Live sessions are stopped.").Offers("Show spend cap")
+	finance.WantPage(finance.Get(billingPage), http.StatusOK, "14 live sessions", "$40.00", "Live sessions are stopped",
+		"beyond your spend cap of $45.50", "wait for the next period on 20 January")
+	finance.WantPage(finance.Get("/dashboard/live"), http.StatusOK, "Spend cap reached. Live sessions are stopped.").
+		Offers("Show spend cap")
 	h.Post("/sessions", harness.ValidBody).WantStatus(http.StatusCreated) // test mode has no cap
 
 	// A refused request isn't kept for its key.
@@ -113,7 +117,8 @@ func TestSpendCapOfNothing(t *testing.T) {
 	}
 	typed := url.Values{"customer_email": {"jo@customer.example"}, "expires_in_days": {"7"}}
 	support := h.Staff(domain.RoleSupport)
-	support.WantPage(support.Post("/dashboard/live/sessions", typed), http.StatusUnprocessableEntity, "Your account has reached its spend cap").WantField("customer_email", "jo@customer.example")
+	support.WantPage(support.Post("/dashboard/live/sessions", typed), http.StatusUnprocessableEntity,
+		"Your account has reached its spend cap").WantField("customer_email", "jo@customer.example")
 	finance.WantRedirect(finance.Post(billingPage+"/plan", url.Values{"plan": {"professional"}}), billingPage)
 	if status, _ := createLive(h, "b"); status != http.StatusCreated {
 		t.Errorf("an included session of the next plan: %d", status)
@@ -125,7 +130,8 @@ func TestSpendLimitsAreChecked(t *testing.T) {
 	h := harness.New(t)
 	finance := h.Staff(domain.RoleFinance)
 	for name, form := range map[string]url.Values{
-		"words": spendForm("lots"), "below nothing": spendForm("-1"), "three decimals": spendForm("1.234"), "a rate": spendForm("100 a week"), "an alert of nothing": spendForm("", "0"), "too much": spendForm("99999999999999999"),
+		"words": spendForm("lots"), "below nothing": spendForm("-1"), "three decimals": spendForm("1.234"),
+		"a rate": spendForm("100 a week"), "an alert of nothing": spendForm("", "0"), "too much": spendForm("99999999999999999"),
 	} {
 		finance.WantPage(finance.Post(billingSpend, form), http.StatusUnprocessableEntity, "There is a problem")
 		if harness.QueryOne[int](h, `SELECT count(*) FROM billing_setting`) != 0 {
@@ -166,12 +172,14 @@ func TestSpendAlerts(t *testing.T) {
 	}
 	const to = "partner@lender.example"
 	_, err := h.DB.Raw().ExecContext(t.Context(), `
-		INSERT INTO usage_notice (account_id, period_start, plan_id, percent, at) SELECT account_id, billed_to, plan_id, 1000, now() FROM subscription`)
+		INSERT INTO usage_notice (account_id, period_start, plan_id, percent, at) SELECT account_id, billed_to, plan_id, 1000, now()
+			FROM subscription`)
 	h.OK(err) // no notices about usage
 	use(10)
 	box.Idle()
 	use(2)
-	if m := box.Email(to, "You’ve spent $20.00 in this billing period"); !strings.Contains(m.Text, "You asked for an email at $10.") {
+	if m := box.Email(to, "You’ve spent $20.00 in this billing period"); !strings.Contains(m.Text,
+		"You asked for an email at $10.") {
 		t.Errorf("the alert:\n%s", m.Text)
 	}
 	use(0)

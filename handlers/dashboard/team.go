@@ -55,7 +55,8 @@ func (s *Server) ChangeRole(c echo.Context, v *Visit) error {
 	if err != nil {
 		return echo.ErrNotFound
 	}
-	err = s.Team.ChangeRole(c.Request().Context(), v.Scope.AccountID, v.Actor, id, domain.Role(c.FormValue("role")), c.FormValue("may_download") == "yes")
+	err = s.Team.ChangeRole(c.Request().Context(), v.Scope.AccountID, v.Actor, id, domain.Role(c.FormValue("role")),
+		c.FormValue("may_download") == "yes")
 	return s.changedTeam(c, v, err, "role_changed")
 }
 

@@ -32,7 +32,8 @@ func TestTeam(t *testing.T) {
 	if refused.Code != http.StatusUnprocessableEntity || strings.Contains(refused.Body.String(), ticked) {
 		t.Errorf("a refused role, status %d, ticks the box of the invitation", refused.Code)
 	}
-	owner.WantPage(owner.Post(path, url.Values{"email": {support.Session.Email}, "role": {"support"}}), http.StatusUnprocessableEntity, "is already in the team")
+	owner.WantPage(owner.Post(path, url.Values{"email": {support.Session.Email}, "role": {"support"}}),
+		http.StatusUnprocessableEntity, "is already in the team")
 	owner.WantRedirect(owner.Post(path, url.Values{"email": {"new@lender.example"}, "role": {"finance"}}), path)
 	revoke := owner.WantPage(owner.Get(path), http.StatusOK, "Invitation sent", "new@lender.example").Leads(path + "/invitations/")
 	owner.WantRedirect(owner.Post(revoke[0], nil), path)
@@ -43,14 +44,16 @@ func TestTeam(t *testing.T) {
 	owner.WantRedirect(owner.Post(path+"/"+support.Session.ID.String()+"/role", url.Values{"role": {"owner"}}), path)
 	support.WantPage(support.Get(path), http.StatusOK) // at once, in the session that was there
 
-	owner.WantPage(owner.Post(path+"/"+owner.Session.ID.String()+"/remove", nil), http.StatusUnprocessableEntity, "You can’t remove yourself")
+	owner.WantPage(owner.Post(path+"/"+owner.Session.ID.String()+"/remove", nil), http.StatusUnprocessableEntity,
+		"You can’t remove yourself")
 	owner.WantRedirect(owner.Post(path+"/"+support.Session.ID.String()+"/remove", nil), path)
 	support.WantRedirect(support.Get(path), "/dashboard/sign-in?then="+url.QueryEscape(path))
 
 	h.Clock.Advance(domain.StaffConfirmed)
 	answer := owner.Post(path, url.Values{"email": {"x@lender.example"}, "role": {"owner"}, "from": {path}})
 	owner.WantPrompt(answer, path)
-	wantEntries(owner.WantPage(owner.Get("/dashboard/test/audit"), http.StatusOK, "role: support → owner", "192.0.2.1"), "Removed from the team", "Role changed", "Invited to the team")
+	wantEntries(owner.WantPage(owner.Get("/dashboard/test/audit"), http.StatusOK, "role: support → owner", "192.0.2.1"),
+		"Removed from the team", "Role changed", "Invited to the team")
 }
 
 // TestInvitationsEndWithTheirSender: an invitation by an owner who is removed,
@@ -62,7 +65,8 @@ func TestInvitationsEndWithTheirSender(t *testing.T) {
 	owner, removed, demoted := h.Staff(domain.RoleOwner), h.Staff(domain.RoleOwner), h.Staff(domain.RoleOwner)
 	const path = "/dashboard/test/team"
 	links := map[string]string{}
-	for email, from := range map[string]*harness.StaffBrowser{"a@lender.example": removed, "b@lender.example": demoted, "c@lender.example": owner} {
+	for email, from := range map[string]*harness.StaffBrowser{"a@lender.example": removed, "b@lender.example": demoted,
+		"c@lender.example": owner} {
 		from.WantRedirect(from.Post(path, url.Values{"email": {email}, "role": {"owner"}}), path)
 		links[email] = m.Link(m.Email(email, "Join Lender & Sons on Candor"))
 	}
@@ -79,7 +83,8 @@ func TestInvitationsEndWithTheirSender(t *testing.T) {
 	audited(h, domain.AuditInvitationRevoked, 2)
 
 	// A request that was allowed before the role changed invites no one after it.
-	_, err := h.Service.Team.Invite(t.Context(), h.Account.AccountID, demoted.Session.Actor(), harness.NewInvitation("d@lender.example", domain.RoleOwner))
+	_, err := h.Service.Team.Invite(t.Context(), h.Account.AccountID, demoted.Session.Actor(),
+		harness.NewInvitation("d@lender.example", domain.RoleOwner))
 	if !errors.Is(err, &domain.Error{Code: domain.CodeForbidden}) {
 		t.Errorf("invitation by a former owner: %v, want forbidden", err)
 	}
@@ -122,7 +127,8 @@ func TestAuditLog(t *testing.T) {
 	owner := h.Staff(domain.RoleOwner)
 	for range 60 {
 		session := h.NewSession(h.TestScope(), domain.NewSession{})
-		_, err := h.Service.Sessions.Cancel(t.Context(), h.TestScope(), session.ID, domain.Actor{Kind: domain.ActorKey, ID: "key_1", Name: harness.Hostile})
+		_, err := h.Service.Sessions.Cancel(t.Context(), h.TestScope(), session.ID, domain.Actor{Kind: domain.ActorKey, ID: "key_1",
+			Name: harness.Hostile})
 		h.OK(err)
 	}
 	page := owner.WantPage(owner.Get("/dashboard/live/audit"), http.StatusOK, "<script>")
@@ -154,7 +160,8 @@ func TestLastSeenSurvivesSigningOut(t *testing.T) {
 	h := harness.New(t)
 	support, owner := h.Staff(domain.RoleSupport), h.Owner()
 	support.Get("/dashboard/test")
-	before := owner.WantPage(owner.Get("/dashboard/test/team"), http.StatusOK, "Opens home and billing", "Two-step sign-in is optional")
+	before := owner.WantPage(owner.Get("/dashboard/test/team"), http.StatusOK, "Opens home and billing",
+		"Two-step sign-in is optional")
 	support.Post("/dashboard/sign-out", nil)
 	after := owner.WantPage(owner.Get("/dashboard/test/team"), http.StatusOK)
 	for i, row := range before.Rows() {

@@ -15,7 +15,8 @@ import (
 // that page sends nothing.
 func (s *Server) SendTestEvent(c echo.Context, v *Visit) error {
 	ctx := c.Request().Context()
-	sent, err := s.Webhooks.SendTestEvent(ctx, v.Scope.AccountID, v.Actor, c.FormValue("url"), cmp.Or(domain.EventType(c.FormValue("type")), domain.SessionCompleted))
+	sent, err := s.Webhooks.SendTestEvent(ctx, v.Scope.AccountID, v.Actor, c.FormValue("url"),
+		cmp.Or(domain.EventType(c.FormValue("type")), domain.SessionCompleted))
 	if errs := web.ValidationErrors(err); errs != nil {
 		return s.webhookSettingsPage(c, v, http.StatusUnprocessableEntity, c.FormValue("type"), c.FormValue("url"), errs)
 	}
@@ -37,7 +38,9 @@ func (s *Server) ShowTestEvent(c echo.Context, v *Visit) error {
 	}
 	headers := view.HeaderLines(sent.Result.RequestHeader)
 	return web.Render(c, http.StatusOK, view.TestEvent(view.TestEventPage{
-		Page: s.page(v, "Test event"), Target: sent.URL, Headers: headers, Body: sent.Body, Status: sent.Result.StatusCode, Delivered: sent.Result.Delivered(),
-		Class: sent.Result.ErrorClass, Error: sent.Result.Error, Response: string(sent.Result.Response), DurationMS: sent.Result.Duration.Milliseconds(),
+		Page: s.page(v, "Test event"), Target: sent.URL, Headers: headers, Body: sent.Body, Status: sent.Result.StatusCode,
+		Delivered: sent.Result.Delivered(),
+		Class:     sent.Result.ErrorClass, Error: sent.Result.Error, Response: string(sent.Result.Response),
+		DurationMS: sent.Result.Duration.Milliseconds(),
 	}))
 }

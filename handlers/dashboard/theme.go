@@ -22,7 +22,8 @@ const (
 // was chosen on the device.
 func (s *Server) Themed(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		if theme := view.Theme(s.Notices.Cookies.Value(c, themeCookie, view.Root)); theme != view.ThemeSystem && slices.Contains(view.Themes, theme) {
+		if theme := view.Theme(s.Notices.Cookies.Value(c, themeCookie, view.Root)); theme != view.ThemeSystem &&
+			slices.Contains(view.Themes, theme) {
 			c.SetRequest(c.Request().WithContext(view.WithTheme(c.Request().Context(), theme)))
 		}
 		return next(c)

@@ -44,7 +44,8 @@ func everyRow(h *harness.Harness) (all string) {
 	h.Helper()
 	for _, table := range []string{"attempt_count", "staff_session", "staff_request", "passkey_challenge", "audit_log"} {
 		var rows string
-		h.OK(h.DB.Raw().GetContext(h.Context(), &rows, `SELECT coalesce(string_agg(t.xmin::text || t.xmax::text || t::text, ' ' ORDER BY t::text), '') FROM `+table+` t`))
+		h.OK(h.DB.Raw().GetContext(h.Context(), &rows,
+			`SELECT coalesce(string_agg(t.xmin::text || t.xmax::text || t::text, ' ' ORDER BY t::text), '') FROM `+table+` t`))
 		all += string(table) + ": " + rows + "\n"
 	}
 	var emails int
@@ -62,10 +63,12 @@ func TestRefusedSignInsWriteNothing(t *testing.T) {
 		for range 10 {
 			browser.WantPage(browser.Post("/dashboard/sign-in", harness.SignInForm(email, "wrong")), http.StatusUnprocessableEntity)
 		}
-		wantRetry(browser, browser.Post("/dashboard/sign-in", harness.SignInForm(email, "wrong")), http.StatusTooManyRequests, "too many attempts", email)
+		wantRetry(browser, browser.Post("/dashboard/sign-in", harness.SignInForm(email, "wrong")), http.StatusTooManyRequests,
+			"too many attempts", email)
 		before := everyRow(h)
 		for range 30 {
-			wantRetry(browser, browser.Post("/dashboard/sign-in", harness.SignInForm(email, h.Account.Password)), http.StatusTooManyRequests)
+			wantRetry(browser, browser.Post("/dashboard/sign-in", harness.SignInForm(email, h.Account.Password)),
+				http.StatusTooManyRequests)
 		}
 		if after := everyRow(h); after != before {
 			t.Errorf("refused tries wrote:\n%s\n%s", before, after)
@@ -108,7 +111,8 @@ func TestSignedOutPostsAreLimitedFirst(t *testing.T) {
 				}
 			}
 			answer := browser.Post(path, nil)
-			if wait := wantRetry(browser, answer, http.StatusTooManyRequests, "Please wait a moment", "from your network"); wait != 2*time.Second {
+			if wait := wantRetry(browser, answer, http.StatusTooManyRequests, "Please wait a moment",
+				"from your network"); wait != 2*time.Second {
 				t.Errorf("Retry-After %s, want 2s", wait)
 			}
 			for name, other := range map[string]*harness.StaffBrowser{"another network": strangerFrom(h, 1), "a known browser": known} {
@@ -135,7 +139,8 @@ func TestStrangersLockNoOneOut(t *testing.T) {
 	admitted, refused := 0, 0
 	for i := range 60 {
 		stranger := strangerFrom(h, i/3) // 20 networks
-		switch answer := stranger.Post("/dashboard/sign-in", harness.SignInForm(strings.ToUpper(h.Account.Email), "wrong")); answer.Code {
+		switch answer := stranger.Post("/dashboard/sign-in", harness.SignInForm(strings.ToUpper(h.Account.Email),
+			"wrong")); answer.Code {
 		case http.StatusUnprocessableEntity:
 			admitted++
 		case http.StatusTooManyRequests:
@@ -156,7 +161,8 @@ func TestStrangersLockNoOneOut(t *testing.T) {
 	change := url.Values{"password": {h.Account.Password}, "new_password": {harness.GoodPassword}}
 	signedIn.WantRedirect(signedIn.Post("/dashboard/test/me/password", change), "/dashboard/test/me")
 	h.Clock.Advance(wait)
-	elsewhere.WantRedirect(elsewhere.Post("/dashboard/sign-in", harness.SignInForm(h.Account.Email, harness.GoodPassword)), "/dashboard")
+	elsewhere.WantRedirect(elsewhere.Post("/dashboard/sign-in", harness.SignInForm(h.Account.Email, harness.GoodPassword)),
+		"/dashboard")
 }
 
 // TestPacedTriesGrowSlower: of tries from everywhere at one address, fewer are
@@ -198,7 +204,8 @@ func TestOwnFailuresCount(t *testing.T) {
 		browser.Helper()
 		n := 0
 		for ; n < 12; n++ {
-			if answer := browser.Post("/dashboard/sign-in", harness.SignInForm(email, "wrong")); answer.Code == http.StatusTooManyRequests {
+			if answer := browser.Post("/dashboard/sign-in", harness.SignInForm(email,
+				"wrong")); answer.Code == http.StatusTooManyRequests {
 				break
 			}
 		}
@@ -249,7 +256,8 @@ func TestDeviceCookie(t *testing.T) {
 			device = cookie
 		}
 	}
-	if device == nil || !device.HttpOnly || !device.Secure || device.SameSite != http.SameSiteLaxMode || device.Path != "/dashboard" || device.MaxAge != 180*24*60*60 {
+	if device == nil || !device.HttpOnly || !device.Secure || device.SameSite != http.SameSiteLaxMode ||
+		device.Path != "/dashboard" || device.MaxAge != 180*24*60*60 {
 		t.Fatalf("cookie %+v", device)
 	}
 	if strings.Contains(device.Value, owner.Cookies[deviceCookie]) {
@@ -263,7 +271,8 @@ func TestDeviceCookie(t *testing.T) {
 		}
 	}
 	half.WantRedirect(half.Post("/dashboard/sign-in", harness.SignInForm(other.Email, other.Password)), "/dashboard")
-	half.WantRedirect(half.Post("/dashboard/sign-in", harness.SignInForm(h.Account.Email, h.Account.Password)), "/dashboard/sign-in/code?then=%2Fdashboard")
+	half.WantRedirect(half.Post("/dashboard/sign-in", harness.SignInForm(h.Account.Email, h.Account.Password)),
+		"/dashboard/sign-in/code?then=%2Fdashboard")
 	h.Clock.Advance(180 * 24 * time.Hour)
 	for i := range 11 {
 		strangerFrom(h, i).Post("/dashboard/sign-in", harness.SignInForm(other.Email, "wrong"))
@@ -286,15 +295,18 @@ func TestFiveCodesAreFive(t *testing.T) {
 		browser.WantRedirect(browser.Post("/dashboard/sign-in", form), "/dashboard/sign-in/code?then=%2Fdashboard")
 	}
 	for i, browser := range []*harness.StaffBrowser{thief, owner, thief, owner, thief} {
-		if answer := browser.Post("/dashboard/sign-in/code", harness.CodeForm("000 000")); answer.Code != http.StatusUnprocessableEntity {
+		if answer := browser.Post("/dashboard/sign-in/code",
+			harness.CodeForm("000 000")); answer.Code != http.StatusUnprocessableEntity {
 			t.Errorf("code %d is answered %d", i+1, answer.Code)
 		}
 	}
 	for _, browser := range []*harness.StaffBrowser{owner, thief} {
-		wantRetry(browser, browser.Post("/dashboard/sign-in/code", harness.CodeForm(h.Code(secret, 0))), http.StatusTooManyRequests, "too many attempts")
+		wantRetry(browser, browser.Post("/dashboard/sign-in/code", harness.CodeForm(h.Code(secret, 0))), http.StatusTooManyRequests,
+			"too many attempts")
 	}
 	h.Clock.Advance(15 * time.Minute)
-	owner.WantRedirect(owner.Post("/dashboard/sign-in", harness.SignInForm(h.Account.Email, h.Account.Password)), "/dashboard/sign-in/code?then=%2Fdashboard")
+	owner.WantRedirect(owner.Post("/dashboard/sign-in", harness.SignInForm(h.Account.Email, h.Account.Password)),
+		"/dashboard/sign-in/code?then=%2Fdashboard")
 	owner.WantRedirect(owner.Post("/dashboard/sign-in/code", harness.CodeForm(h.Code(secret, 0))), "/dashboard")
 }
 
@@ -311,7 +323,8 @@ func TestResetGivesNoDeviceBeforeTheSecondFactor(t *testing.T) {
 	browser.Post("/dashboard/forgot", url.Values{"email": {h.Account.Email}})
 	openEmail(browser, m.Link(m.Email(h.Account.Email, "Choose a new password")), "/dashboard/reset")
 	browser.WantRedirect(browser.Post("/dashboard/reset", url.Values{"new_password": {harness.GoodPassword}}), "/dashboard/sign-in")
-	browser.WantRedirect(browser.Post("/dashboard/sign-in", harness.SignInForm(h.Account.Email, harness.GoodPassword)), "/dashboard/sign-in/code?then=%2Fdashboard")
+	browser.WantRedirect(browser.Post("/dashboard/sign-in", harness.SignInForm(h.Account.Email, harness.GoodPassword)),
+		"/dashboard/sign-in/code?then=%2Fdashboard")
 	if browser.Cookies[deviceCookie] != "" {
 		t.Error("the reset makes the browser known before the code")
 	}
@@ -391,14 +404,18 @@ func TestFullQueueShedsLoad(t *testing.T) {
 		stranger := strangerFrom(h, 1)
 		for path, form := range map[string]url.Values{
 			"/dashboard/sign-in": harness.SignInForm("jo@lender.example", "wrong"),
-			"/dashboard/sign-up": {"company": {"New"}, "name": {"Jo"}, "email": {"jo@lender.example"}, "new_password": {harness.GoodPassword}},
+			"/dashboard/sign-up": {"company": {"New"}, "name": {"Jo"}, "email": {"jo@lender.example"},
+				"new_password": {harness.GoodPassword}},
 		} {
-			wantRetry(stranger, stranger.Post(path, form), http.StatusServiceUnavailable, "Candor is busy. Try again in a few seconds.", "jo@lender.example")
+			wantRetry(stranger, stranger.Post(path, form), http.StatusServiceUnavailable, "Candor is busy. Try again in a few seconds.",
+				"jo@lender.example")
 		}
 		elsewhere := h.SignedOut() // known to another user alone
 		elsewhere.From, elsewhere.Cookies[deviceCookie] = "198.18.9.9", known.Cookies[deviceCookie]
-		wantRetry(elsewhere, elsewhere.Post("/dashboard/sign-in", harness.SignInForm("jo@lender.example", "wrong")), http.StatusServiceUnavailable, "Candor is busy")
-		wantRetry(forgetful, forgetful.Post("/dashboard/reset", url.Values{"new_password": {harness.GoodPassword}}), http.StatusServiceUnavailable, "Candor is busy", h.Account.Email)
+		wantRetry(elsewhere, elsewhere.Post("/dashboard/sign-in", harness.SignInForm("jo@lender.example", "wrong")),
+			http.StatusServiceUnavailable, "Candor is busy")
+		wantRetry(forgetful, forgetful.Post("/dashboard/reset", url.Values{"new_password": {harness.GoodPassword}}),
+			http.StatusServiceUnavailable, "Candor is busy", h.Account.Email)
 		if after := everyRow(h); after != before {
 			t.Errorf("what is shed wrote:\n%s\n%s", before, after)
 		}
@@ -438,7 +455,8 @@ func TestStrangersAreBounded(t *testing.T) {
 		if after := everyRow(h); after != before {
 			t.Errorf("what is refused wrote:\n%s\n%s", before, after)
 		}
-		wantRetry(known, known.Post("/dashboard/forgot", url.Values{"email": {"jo@lender.example"}}), http.StatusServiceUnavailable, "Candor is busy")
+		wantRetry(known, known.Post("/dashboard/forgot", url.Values{"email": {"jo@lender.example"}}), http.StatusServiceUnavailable,
+			"Candor is busy")
 		known.WantRedirect(known.Post("/dashboard/forgot", url.Values{"email": {h.Account.Email}}), "/dashboard/letter-sent")
 		return nil
 	}))

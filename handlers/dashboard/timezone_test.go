@@ -23,7 +23,8 @@ func TestTimeZone(t *testing.T) {
 		t.Helper()
 		owner.WantPage(owner.Get(sessions+"/"+session.ID.String()), http.StatusOK, shown)
 		page := owner.WantPage(owner.Get(sessions), http.StatusOK)
-		if at := page.All("time")[0]; at.Attr("datetime") != "2026-11-20T03:04:05Z" || !strings.Contains(page.Source, `title="`+full+`"`) {
+		if at := page.All("time")[0]; at.Attr("datetime") != "2026-11-20T03:04:05Z" || !strings.Contains(page.Source,
+			`title="`+full+`"`) {
 			t.Errorf("the time is %s, want it with the title %q", at.Attr("datetime"), full)
 		}
 		for _, other := range []string{"2026-11-19", "2026-11-20", "2026-11-21"} {
@@ -37,21 +38,26 @@ func TestTimeZone(t *testing.T) {
 			t.Errorf("the export hasn't %s: %s", stamp, file)
 		}
 	}
-	wantDay("2026-11-20", "20 Nov 2026, 2:04 pm", "Friday 20 November 2026, 2:04:05 pm AEDT · 2026-11-20 03:04:05 UTC", "2026-11-20T14:04:05+11:00")
+	wantDay("2026-11-20", "20 Nov 2026, 2:04 pm", "Friday 20 November 2026, 2:04:05 pm AEDT · 2026-11-20 03:04:05 UTC",
+		"2026-11-20T14:04:05+11:00")
 
 	for _, wrong := range []string{"", "Local", "Australia/Nowhere", "UTC+10", "../etc/passwd"} {
-		owner.WantPage(owner.Post(settings+"/time-zone", url.Values{"time_zone": {wrong}}), http.StatusUnprocessableEntity, "Choose a time zone from the list")
+		owner.WantPage(owner.Post(settings+"/time-zone", url.Values{"time_zone": {wrong}}), http.StatusUnprocessableEntity,
+			"Choose a time zone from the list")
 	}
 	owner.WantRedirect(owner.Post(settings+"/time-zone", url.Values{"time_zone": {"America/New_York"}}), settings)
-	owner.WantPage(owner.Get(settings), http.StatusOK, "Time zone saved", "The time there is 10:04 pm").WantField("time_zone", "America/New_York")
+	owner.WantPage(owner.Get(settings), http.StatusOK, "Time zone saved", "The time there is 10:04 pm").
+		WantField("time_zone", "America/New_York")
 	owner.WantPage(owner.Get("/dashboard/test/audit"), http.StatusOK, "time zone: Australia/Sydney → America/New_York")
-	wantDay("2026-11-19", "19 Nov 2026, 10:04 pm", "Thursday 19 November 2026, 10:04:05 pm EST · 2026-11-20 03:04:05 UTC", "2026-11-19T22:04:05-05:00")
+	wantDay("2026-11-19", "19 Nov 2026, 10:04 pm", "Thursday 19 November 2026, 10:04:05 pm EST · 2026-11-20 03:04:05 UTC",
+		"2026-11-19T22:04:05-05:00")
 
 	// A key's last day ends at midnight there; an extension's notice has its date.
 	key := url.Values{"name": {"Short"}, "access": {"full"}, "expires_at": {"2026-11-20"}}
 	owner.WantPage(owner.Post("/dashboard/test/keys", key), http.StatusOK)
 	developer.WantPage(developer.Get("/dashboard/test/keys"), http.StatusOK, "expires 21 Nov 2026, 12:00 am")
-	if created := h.Get("/sessions/" + session.ID.String()).WantStatus(http.StatusOK).Object()["created_at"]; created != "2026-11-20T03:04:05.678Z" {
+	if created := h.Get("/sessions/" + session.ID.String()).WantStatus(http.StatusOK).
+		Object()["created_at"]; created != "2026-11-20T03:04:05.678Z" {
 		t.Errorf("the API has %v", created)
 	}
 }

@@ -40,14 +40,16 @@ func TestStaffRoutesAreClosed(t *testing.T) {
 				browser := *staff[role]
 				browser.Harness = h
 				if route.Method != http.MethodGet {
-					answer := browser.Send(route.Method, own, nil, http.Header{"Sec-Fetch-Site": {"cross-site"}, "Origin": {"https://evil.example"}})
+					answer := browser.Send(route.Method, own, nil, http.Header{"Sec-Fetch-Site": {"cross-site"},
+						"Origin": {"https://evil.example"}})
 					if answer.Code != http.StatusForbidden {
 						t.Errorf("%s, posted by another site: %d, want 403", role, answer.Code)
 					}
 				}
 				may := browser.Session.May(route.May)
 				for whose, objects := range foreign {
-					answer := browser.Send(route.Method, harness.WalkPath(t, route.Path, objects), nil, http.Header{"Sec-Fetch-Site": {"same-origin"}})
+					answer := browser.Send(route.Method, harness.WalkPath(t, route.Path, objects), nil,
+						http.Header{"Sec-Fetch-Site": {"same-origin"}})
 					switch {
 					case !may && answer.Code != http.StatusForbidden:
 						t.Errorf("%s, who may not: %d, want 403", role, answer.Code)

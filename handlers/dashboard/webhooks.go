@@ -111,7 +111,8 @@ func (s *Server) ShowWebhookSettings(c echo.Context, v *Visit) error {
 
 func (s *Server) webhookSettingsPage(c echo.Context, v *Visit, status int, testType, typed string, errs form.Errors) error {
 	ctx := c.Request().Context()
-	page := view.WebhookSettingsPage{Page: s.page(v, "Webhook settings"), URLText: typed, TestType: cmp.Or(testType, string(domain.SessionCompleted))}
+	page := view.WebhookSettingsPage{Page: s.page(v, "Webhook settings"), URLText: typed,
+		TestType: cmp.Or(testType, string(domain.SessionCompleted))}
 	var err error
 	if errs == nil {
 		if page.URLText, err = s.Webhooks.DefaultURL(ctx, v.Scope); err != nil {

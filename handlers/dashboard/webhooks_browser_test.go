@@ -21,9 +21,11 @@ func answered(h *harness.Harness, d *domain.Delivery) {
 	status, class, message := http.StatusBadGateway, webhook.ClassStatus, "The receiver answered with status 502."
 	response := "<html><body><h1>502 Bad Gateway</h1>" + strings.Repeat("upstream", 60) + "</body></html>"
 	h.OK(h.DB.RecordAttempts(h.Context(), []db.AttemptOutcome{{DeliveryAttempt: domain.DeliveryAttempt{
-		DeliveryID: d.ID, Number: d.AttemptsTotal + 1, StartedAt: h.Clock.Now(), DurationMS: 41, StatusCode: &status, ErrorClass: &class, Error: &message,
+		DeliveryID: d.ID, Number: d.AttemptsTotal + 1, StartedAt: h.Clock.Now(), DurationMS: 41, StatusCode: &status,
+		ErrorClass: &class, Error: &message,
 		RequestHeaders: []byte(`{"X-Webhook-Signature":["` + strings.Repeat("5f", 64) + `"]}`), Response: &response,
-	}, Cycle: 1, State: domain.DeliveryFailed}}, []db.EndpointHealth{{ID: d.EndpointID, At: h.Clock.Now(), Failures: 1, StatusCode: status, ErrorClass: class}}))
+	}, Cycle: 1, State: domain.DeliveryFailed}},
+		[]db.EndpointHealth{{ID: d.EndpointID, At: h.Clock.Now(), Failures: 1, StatusCode: status, ErrorClass: class}}))
 }
 
 // TestBrowserWhyAWebhookFailed: from the log to what the receiver answered in
@@ -33,7 +35,8 @@ func TestBrowserWhyAWebhookFailed(t *testing.T) {
 	t.Parallel()
 	h, base := harness.Listen(t)
 	session := h.NewSession(h.TestScope(), domain.NewSession{WebhookURL: "https://api.lender.example/candor/hooks"})
-	h.RecordEvent(session, domain.PDFReadyPayload{SessionID: session.ID, PDFURL: "https://candor.example/v1/sessions/" + session.ID.String() + "/pdf"})
+	h.RecordEvent(session, domain.PDFReadyPayload{SessionID: session.ID, PDFURL: "https://candor.example/v1/sessions/" +
+		session.ID.String() + "/pdf"})
 	deliveries, err := h.DB.Deliveries(h.Context(), session.ID)
 	h.OK(err)
 	answered(h, &deliveries[0])

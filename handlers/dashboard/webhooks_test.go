@@ -30,19 +30,24 @@ func TestWebhooksPage(t *testing.T) {
 	settings := path + "/settings"
 	developer.WantPage(developer.Get(path), http.StatusOK, "No deliveries").LeadsTo(settings)
 	developer.WantPage(developer.Get(settings), http.StatusOK, "Default URL").Offers("Create new secret", "Send test event")
-	developer.WantPage(developer.Post(path+"/url", url.Values{"url": {"http://10.0.0.1/x"}}), http.StatusUnprocessableEntity, "There is a problem").WantField("URL (optional)", "http://10.0.0.1/x")
+	developer.WantPage(developer.Post(path+"/url", url.Values{"url": {"http://10.0.0.1/x"}}), http.StatusUnprocessableEntity,
+		"There is a problem").WantField("URL (optional)", "http://10.0.0.1/x")
 	developer.WantRedirect(developer.Post(path+"/url", url.Values{"url": {"https://lender.example/hook"}}), settings)
-	developer.WantPage(developer.Get(settings), http.StatusOK, "Saved. Events are sent to this URL").WantField("URL (optional)", "https://lender.example/hook")
+	developer.WantPage(developer.Get(settings), http.StatusOK, "Saved. Events are sent to this URL").
+		WantField("URL (optional)", "https://lender.example/hook")
 	developer.WantRedirect(developer.Post(path+"/url", url.Values{"url": {" "}}), settings)
-	developer.WantPage(developer.Get(settings), http.StatusOK, "Default URL removed. Events of sessions without their own URL are not sent.").WantField("URL (optional)", "")
+	developer.WantPage(developer.Get(settings), http.StatusOK,
+		"Default URL removed. Events of sessions without their own URL are not sent.").WantField("URL (optional)", "")
 	developer.WantRedirect(developer.Post(path+"/url", url.Values{"url": {"https://lender.example/hook"}}), settings)
 
 	session := h.NewSession(h.TestScope(), domain.NewSession{})
 	for i := range 30 {
 		h.RecordEvent(session, domain.PDFReadyPayload{SessionID: session.ID, PageCount: i})
 	}
-	developer.WantPage(developer.Get(path), http.StatusOK, "lender.example – Nothing sent yet", "session.pdf_ready 30 ", "session.pdf_ready 6 ").Offers("Older")
-	developer.WantPage(developer.Get(path+"?before=6"), http.StatusOK, "session.pdf_ready 5 ", "session.pdf_ready 1 ").Offers("Newest")
+	developer.WantPage(developer.Get(path), http.StatusOK, "lender.example – Nothing sent yet", "session.pdf_ready 30 ",
+		"session.pdf_ready 6 ").Offers("Older")
+	developer.WantPage(developer.Get(path+"?before=6"), http.StatusOK, "session.pdf_ready 5 ", "session.pdf_ready 1 ").
+		Offers("Newest")
 	developer.WantPage(developer.Get(path+"?state=failed"), http.StatusOK, "No deliveries")
 	developer.WantPage(developer.Get(path+"?from=2026-11-21&to=2026-11-20"), http.StatusOK, "Until must not be before from")
 	developer.WantPage(developer.Get(path+"?from=x"), http.StatusOK, "Enter a date such as")
@@ -63,7 +68,8 @@ func TestDeliveryPage(t *testing.T) {
 		RequestHeaders: []byte(`{"X-Webhook-Id":["whd_1"]}`), Response: &response,
 	}, Cycle: 1, State: domain.DeliveryFailed}}, nil))
 	path := "/dashboard/test/webhooks/deliveries/" + d.ID.String()
-	developer.WantPage(developer.Get(path), http.StatusOK, "500 Internal Server Error", "12 ms", "X-Webhook-Id: whd_1", "<script>", "session.pdf_ready", "Send again", session.ID.String())
+	developer.WantPage(developer.Get(path), http.StatusOK, "500 Internal Server Error", "12 ms", "X-Webhook-Id: whd_1", "<script>",
+		"session.pdf_ready", "Send again", session.ID.String())
 	developer.WantPage(developer.Get("/dashboard/test/sessions/"+session.ID.String()), http.StatusOK).LeadsTo(path)
 	developer.WantRedirect(developer.Post(path+"/retry", nil), path)
 	developer.WantPage(developer.Get(path), http.StatusOK, "Sent again with the same id", "Retry now")
@@ -97,10 +103,13 @@ func TestSecretsByHand(t *testing.T) {
 	if fmt.Sprint(got) != fmt.Sprint([]string{secret}) {
 		t.Error("after the switch, the secret that was shown doesn't sign")
 	}
-	wantEntries(owner.WantPage(owner.Get("/dashboard/test/audit"), http.StatusOK), "Next webhook secret made", "Switched to the next secret")
+	wantEntries(owner.WantPage(owner.Get("/dashboard/test/audit"), http.StatusOK), "Next webhook secret made",
+		"Switched to the next secret")
 	owner.WantPage(owner.Post(path+"/secret/next", nil), http.StatusOK)
-	owner.WantPage(owner.Get(settings), http.StatusOK, "Switched too early?", "Delete the new secret first").Lacks("Restore previous secret")
-	owner.WantPage(owner.Post(path+"/secret/restore", nil), http.StatusUnprocessableEntity, "There is a next webhook secret, which restoring would replace")
+	owner.WantPage(owner.Get(settings), http.StatusOK, "Switched too early?", "Delete the new secret first").
+		Lacks("Restore previous secret")
+	owner.WantPage(owner.Post(path+"/secret/restore", nil), http.StatusUnprocessableEntity,
+		"There is a next webhook secret, which restoring would replace")
 	keptSecret(h, owner)
 }
 
@@ -109,7 +118,8 @@ func TestSecretsByHand(t *testing.T) {
 func keptSecret(h *harness.Harness, owner *harness.StaffBrowser) {
 	h.Helper()
 	for where, text := range map[string]string{
-		"logs": h.Logs.String(), "audit log": owner.Get("/dashboard/test/audit").Body.String(), "export": owner.Get("/dashboard/test/audit/export").Body.String(),
+		"logs": h.Logs.String(), "audit log": owner.Get("/dashboard/test/audit").Body.String(),
+		"export": owner.Get("/dashboard/test/audit/export").Body.String(),
 	} {
 		if text == "" || strings.Contains(text, "whsec_") {
 			h.Errorf("a secret is in the %s, or that is empty", where)
@@ -123,7 +133,8 @@ func TestSecretsAreShownToWhoProvesToBeThere(t *testing.T) {
 	h := harness.New(t)
 	owner, developer := h.Staff(domain.RoleOwner), h.Staff(domain.RoleDeveloper)
 	path := "/dashboard/test/webhooks"
-	if answer := developer.Get(path + "/secret/show"); answer.Code != http.StatusMethodNotAllowed && answer.Code != http.StatusNotFound {
+	if answer := developer.Get(path + "/secret/show"); answer.Code != http.StatusMethodNotAllowed &&
+		answer.Code != http.StatusNotFound {
 		t.Errorf("GET, which browsers fetch ahead: %d", answer.Code)
 	}
 	h.Clock.Advance(domain.StaffConfirmed)
@@ -167,7 +178,8 @@ func TestDeliveryLogFilters(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	developer := h.Staff(domain.RoleDeveloper)
-	timedOut, refused := failedAt(h, "https://slow.example/hook", 0, webhook.ClassTimeout), failedAt(h, "https://lender.example/hook", 503, webhook.ClassStatus)
+	timedOut, refused := failedAt(h, "https://slow.example/hook", 0, webhook.ClassTimeout), failedAt(h,
+		"https://lender.example/hook", 503, webhook.ClassStatus)
 	path := "/dashboard/test/webhooks"
 	offered := developer.WantPage(developer.Get(path), http.StatusOK).Field("status").Choices
 	for _, status := range webhooks.DeliveryStatuses {
@@ -192,12 +204,14 @@ func TestDeliveryLogFilters(t *testing.T) {
 		"status=nonsense&state=nonsense":            {false, false},
 	} {
 		text := developer.Get(path + "?" + query).Body.String()
-		got := [2]bool{strings.Contains(text, "deliveries/"+timedOut.ID.String()), strings.Contains(text, "deliveries/"+refused.ID.String())}
+		got := [2]bool{strings.Contains(text, "deliveries/"+timedOut.ID.String()), strings.Contains(text,
+			"deliveries/"+refused.ID.String())}
 		if got != want {
 			t.Errorf("%q lists %v, want %v", query, got, want)
 		}
 	}
-	developer.WantPage(developer.Get(path+"?session=%3Cscript%3E"), http.StatusOK, "Enter a session’s id").WantField("session", "<script>")
+	developer.WantPage(developer.Get(path+"?session=%3Cscript%3E"), http.StatusOK, "Enter a session’s id").
+		WantField("session", "<script>")
 	developer.WantPage(developer.Get(path+"?status=timeout&from=2026-11-19&to=2026-11-20"), http.StatusOK).
 		LeadsTo(path + "/redeliveries?preview=1&since=2026-11-19T00%3A00&status=timeout&until=2026-11-21T00%3A00")
 }
@@ -208,7 +222,8 @@ func TestEndpointsHealth(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	developer := h.Staff(domain.RoleDeveloper)
-	good, bad := failedAt(h, "https://a.example/hook", 503, webhook.ClassStatus), failedAt(h, "https://b.example/hook", 0, webhook.ClassTimeout)
+	good, bad := failedAt(h, "https://a.example/hook", 503, webhook.ClassStatus), failedAt(h, "https://b.example/hook", 0,
+		webhook.ClassTimeout)
 	path := "/dashboard/test/webhooks"
 	now := h.Clock.Now()
 	count := func(id domain.EndpointID, at time.Time, failures int, delivered int64, took time.Duration, n int64) {
@@ -228,7 +243,8 @@ func TestEndpointsHealth(t *testing.T) {
 	count(good.EndpointID, now, 0, 1, 200*time.Millisecond, 3)
 	count(bad.EndpointID, now.Add(-time.Hour), 3, 0, 10*time.Second, 3)
 	page := developer.WantPage(developer.Get(path), http.StatusOK, "1 endpoint failing.",
-		"b.example since 20 Nov 2026, 1:04 pm, 3 failed attempts 0.0% of 3 attempts Failing 10.1 s", "a.example 99.8% of 1,000 attempts Arriving 104 ms")
+		"b.example since 20 Nov 2026, 1:04 pm, 3 failed attempts 0.0% of 3 attempts Failing 10.1 s",
+		"a.example 99.8% of 1,000 attempts Arriving 104 ms")
 	page.LeadsTo(path + "?endpoint=" + bad.EndpointID.String() + "&state=failing")
 	if text := page.Text(); strings.Index(text, "Deliveries, newest") > strings.Index(text, "Success, 30 days") {
 		t.Error("the log isn't first")
@@ -237,7 +253,8 @@ func TestEndpointsHealth(t *testing.T) {
 		old := failedAt(h, fmt.Sprintf("https://%d.tunnel.example/hook", i), 503, webhook.ClassStatus)
 		count(old.EndpointID, now.AddDate(0, 0, -8), 3, 0, time.Second, 3)
 	}
-	page = developer.WantPage(developer.Get(path), http.StatusOK, "1 endpoint failing.", "3 failed attempts 0.0% of 3 attempts Failing", "a.example 99.8%",
+	page = developer.WantPage(developer.Get(path), http.StatusOK, "1 endpoint failing.",
+		"3 failed attempts 0.0% of 3 attempts Failing", "a.example 99.8%",
 		"0.tunnel.example last attempt failed on 12 November 2026 0.0% of 3 attempts Not used", "And 2 other endpoints.")
 	if text := page.Text(); strings.LastIndex(text, "a.example") > strings.Index(text, "0.tunnel.example last") {
 		t.Error("endpoints that aren't used come before one that is")
@@ -253,7 +270,8 @@ func TestTestEventsOfEachType(t *testing.T) {
 	h := harness.New(t, withTestEvents(t))
 	developer := h.Staff(domain.RoleDeveloper)
 	path := "/dashboard/test/webhooks"
-	offered := developer.WantPage(developer.Get(path+"/settings?type=session.expired"), http.StatusOK).WantField("type", "session.expired").Field("type").Choices
+	offered := developer.WantPage(developer.Get(path+"/settings?type=session.expired"), http.StatusOK).
+		WantField("type", "session.expired").Field("type").Choices
 	for _, info := range domain.EventTable {
 		if !slices.Contains(offered, string(info.Type)) {
 			t.Errorf("%s isn't offered", info.Type)
@@ -272,11 +290,13 @@ func TestTestEventsOfEachType(t *testing.T) {
 		h.OK(json.Unmarshal(sent.Body, &got))
 		example := info.Example.SessionID
 		if got.Event != info.Type || got.Livemode || got.Sequence != 0 || (got.SessionID == "") != (example == nil) ||
-			example != nil && (strings.Contains(string(sent.Body), example.String()) || strings.Count(string(sent.Body), got.SessionID) < 2) {
+			example != nil && (strings.Contains(string(sent.Body), example.String()) || strings.Count(string(sent.Body),
+				got.SessionID) < 2) {
 			t.Errorf("%s is sent as %s", info.Type, sent.Body)
 		}
 	}
-	developer.WantPage(developer.Post(path+"/test", url.Values{"url": {receiver.URL}, "type": {"session.unheard_of"}}), http.StatusUnprocessableEntity, "There is a problem")
+	developer.WantPage(developer.Post(path+"/test", url.Values{"url": {receiver.URL}, "type": {"session.unheard_of"}}),
+		http.StatusUnprocessableEntity, "There is a problem")
 }
 
 // failedAt makes a delivery to the URL that has failed with that status, 0
@@ -311,7 +331,8 @@ func TestTestEventByHand(t *testing.T) {
 	}
 	colleague, finance := h.Staff(domain.RoleOwner), h.Staff(domain.RoleFinance)
 	for _, reader := range []*harness.StaffBrowser{developer, developer, colleague} {
-		reader.WantPage(reader.Get(result), http.StatusOK, "418 I'm a teapot", "<b>short and stout", "session.completed", "X-Webhook-Signature", receiver.URL)
+		reader.WantPage(reader.Get(result), http.StatusOK, "418 I'm a teapot", "<b>short and stout", "session.completed",
+			"X-Webhook-Signature", receiver.URL)
 	}
 	if n := calls.Load(); n != 1 {
 		t.Errorf("the receiver got %d requests, want 1", n)
@@ -319,7 +340,8 @@ func TestTestEventByHand(t *testing.T) {
 	finance.WantPage(finance.Get(result), http.StatusForbidden)
 	stranger := h.StaffOf(h.NewAccount("other@lender.example", "starter").AccountID, domain.RoleOwner)
 	stranger.WantPage(stranger.Get(result), http.StatusNotFound)
-	developer.WantPage(developer.Post("/dashboard/test/webhooks/test", nil), http.StatusUnprocessableEntity, "no default webhook URL")
+	developer.WantPage(developer.Post("/dashboard/test/webhooks/test", nil), http.StatusUnprocessableEntity,
+		"no default webhook URL")
 	h.Clock.Advance(domain.TestEventRetention)
 	developer.WantPage(developer.Get(result), http.StatusNotFound, "kept for one hour")
 }

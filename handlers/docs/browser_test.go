@@ -50,9 +50,11 @@ func TestBrowserDocs(t *testing.T) {
 	tab.Open(base + "/docs/reference#createSession")
 	look("endpoint", nothing)
 	tab.Click(`#createSession .samples label:has([value="python"])`)
-	tab.WaitForTrue(`document.querySelector("#getSession-python").offsetHeight > 0 && document.querySelector("#getSession-curl").offsetHeight === 0`)
+	tab.WaitForTrue(
+		`document.querySelector("#getSession-python").offsetHeight > 0 && document.querySelector("#getSession-curl").offsetHeight === 0`)
 	look("endpoint-python", nothing)
-	for page, anchor := range map[string]string{"error": "reference#error-validation_error", "event": "reference#event-session.completed", "webhooks": "guides#webhooks"} {
+	for page, anchor := range map[string]string{"error": "reference#error-validation_error",
+		"event": "reference#event-session.completed", "webhooks": "guides#webhooks"} {
 		tab.Resize(browsertest.Desktop)
 		tab.Open(base + "/docs/" + anchor)
 		if page == "event" {

@@ -54,7 +54,8 @@ func TestReferenceHasEverything(t *testing.T) {
 					t.Errorf("%s in %s: %q", o.OperationID, language.Language, got)
 				}
 			}
-			if success := o.Responses.Status(200); success != nil && success.Value.Content.Get("application/json") != nil && !json.Valid([]byte(code[o.OperationID+"-response"])) {
+			if success := o.Responses.Status(200); success != nil && success.Value.Content.Get("application/json") != nil &&
+				!json.Valid([]byte(code[o.OperationID+"-response"])) {
 				t.Errorf("%s has no example of its response", o.OperationID)
 			}
 		}
@@ -73,7 +74,8 @@ func TestReferenceHasEverything(t *testing.T) {
 	}
 	for _, info := range domain.CodeTable {
 		wants("error", "error-"+string(info.Code))
-		if section := part(page, "error-"+string(info.Code)); !strings.Contains(section, "What to do:") || !strings.Contains(code["error-"+string(info.Code)+"-body"], `"code": "`+string(info.Code)+`"`) {
+		if section := part(page, "error-"+string(info.Code)); !strings.Contains(section, "What to do:") ||
+			!strings.Contains(code["error-"+string(info.Code)+"-body"], `"code": "`+string(info.Code)+`"`) {
 			t.Errorf("%s isn't described:\n%s", info.Code, section)
 		}
 	}
@@ -156,7 +158,8 @@ func TestApostrophes(t *testing.T) {
 func TestIndexBelow(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
-	if answer := h.SignedOut().Get("/docs/"); answer.Code != http.StatusMovedPermanently || answer.Header().Get("Location") != "/docs" {
+	if answer := h.SignedOut().Get("/docs/"); answer.Code != http.StatusMovedPermanently || answer.Header().
+		Get("Location") != "/docs" {
 		t.Errorf("%d to %q", answer.Code, answer.Header().Get("Location"))
 	}
 }
@@ -169,7 +172,8 @@ func TestNothingBelow(t *testing.T) {
 	if answer.Code != http.StatusNotFound {
 		t.Errorf("status %d, want 404", answer.Code)
 	}
-	page.Read(t, answer.Body.String()).Shows("This page can’t be shown", "There is nothing at this address.").LeadsTo("/docs", "/docs/guides", "/docs/reference")
+	page.Read(t, answer.Body.String()).Shows("This page can’t be shown", "There is nothing at this address.").
+		LeadsTo("/docs", "/docs/guides", "/docs/reference")
 }
 
 // TestPublicPagesAreKept asks for each page again with its tag.
@@ -187,7 +191,8 @@ func TestPublicPagesAreKept(t *testing.T) {
 		first := ask("")
 		t.Logf("%s: %d bytes compressed", path, first.Body.Len())
 		total += first.Body.Len()
-		if first.Code != http.StatusOK || first.Header().Get("Cache-Control") != "public, no-cache" || first.Header().Get("Content-Encoding") != "gzip" {
+		if first.Code != http.StatusOK || first.Header().Get("Cache-Control") != "public, no-cache" || first.Header().
+			Get("Content-Encoding") != "gzip" {
 			t.Errorf("%s: %d, %v", path, first.Code, first.Header())
 		}
 		if again := ask(first.Header().Get("ETag")); again.Code != http.StatusNotModified || again.Body.Len() > 0 {
@@ -221,7 +226,8 @@ func TestStaffSeeTheirOwn(t *testing.T) {
 	for role, sees := range map[domain.Role]bool{domain.RoleOwner: true, domain.RoleDeveloper: true, domain.RoleSupport: false} {
 		answer := h.Staff(role).Get("/docs/reference")
 		page := answer.Body.String()
-		if got := answer.Header().Get("Cache-Control"); answer.Code != http.StatusOK || got != "private, no-store" || answer.Header().Get("ETag") != "" {
+		if got := answer.Header().Get("Cache-Control"); answer.Code != http.StatusOK || got != "private, no-store" ||
+			answer.Header().Get("ETag") != "" {
 			t.Errorf("%s: %d, Cache-Control %q", role, answer.Code, got)
 		}
 		if hint := "candor_test_…" + key[len(key)-4:]; strings.Contains(page, hint) != sees {
@@ -263,7 +269,8 @@ func TestErrorsLeadToTheDocs(t *testing.T) {
 		link, _ := example.Value.Value.(map[string]any)["error"].(map[string]any)["doc_url"].(string)
 		leads("the example", code, link)
 	}
-	if got := h.Do(harness.Call{Method: http.MethodGet, Key: harness.NoKey}).WantStatus(http.StatusOK).Object(); got["docs"] != harness.BaseURL+"/docs" {
+	if got := h.Do(harness.Call{Method: http.MethodGet, Key: harness.NoKey}).WantStatus(http.StatusOK).
+		Object(); got["docs"] != harness.BaseURL+"/docs" {
 		t.Errorf("GET /v1: %v", got)
 	}
 }

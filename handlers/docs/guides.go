@@ -37,7 +37,8 @@ var guideFiles embed.FS
 
 // guideNames are the guides in their order.
 var guideNames = []string{
-	"quick-start", "sdks", "session", "verify-pdf", "webhooks", "port", "idempotency", "pagination", "test-mode", "simulator", "errors", "limits", "going-live", "versions",
+	"quick-start", "sdks", "session", "verify-pdf", "webhooks", "port", "idempotency", "pagination", "test-mode", "simulator",
+	"errors", "limits", "going-live", "versions",
 }
 
 // A guide is a guide with the headings in it.
@@ -52,7 +53,8 @@ type facts map[string]string
 func (s *Server) facts(mine *view.Mine) (facts, error) {
 	f := facts{
 		"BaseURL": s.BaseURL, "Key": mine.Key(), "Delays": delays(webhook.DefaultSchedule()),
-		"Verifying": webhook.AboutVerifying, "StandardSignature": webhook.AboutStandardSignature, "BodySignature": webhook.AboutSignature,
+		"Verifying": webhook.AboutVerifying, "StandardSignature": webhook.AboutStandardSignature,
+		"BodySignature": webhook.AboutSignature,
 	}
 	for name, n := range map[string]int{
 		"MaxExpiresDays": domain.MaxExpiresInDays, "ExpiresDays": domain.DefaultExpiresInDays, "RetentionDays": domain.MaxRetentionDays,
@@ -119,9 +121,11 @@ func (s *Server) guide(name string, f facts, mine *view.Mine) (g guide, err erro
 	title, rest, _ := strings.Cut(source, "\n")
 	g.ID, g.Title = name, strings.TrimPrefix(title, "# ")
 	markdown := goldmark.New(goldmark.WithExtensions(extension.Table), goldmark.WithParserOptions(parser.WithAutoHeadingID()),
-		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(&codeRenderer{server: s, guide: name, mine: mine}, 1))))
+		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(&codeRenderer{server: s, guide: name, mine: mine},
+			1))))
 	content := []byte(rest)
-	document := markdown.Parser().Parse(text.NewReader(content), parser.WithContext(parser.NewContext(parser.WithIDs(&headingIDs{guide: name}))))
+	document := markdown.Parser().Parse(text.NewReader(content),
+		parser.WithContext(parser.NewContext(parser.WithIDs(&headingIDs{guide: name}))))
 	g.Intro = plain(document.FirstChild(), content)
 	for node := document.FirstChild(); node != nil; node = node.NextSibling() {
 		if heading, ok := node.(*ast.Heading); ok {
@@ -230,7 +234,8 @@ func (r *codeRenderer) component(id, language, name, code string) (templ.Compone
 		var all []view.Code
 		for _, one := range snippets.All() {
 			if one.ID == "node" || one.ID == "python" || one.ID == "go" {
-				all = append(all, view.Code{ID: id + "-" + one.ID, Language: one.ID, Name: path.Base(one.File), Text: strings.TrimSpace(one.Text)})
+				all = append(all, view.Code{ID: id + "-" + one.ID, Language: one.ID, Name: path.Base(one.File),
+					Text: strings.TrimSpace(one.Text)})
 			}
 		}
 		return view.Samples(id, "Verify a webhook", all), nil

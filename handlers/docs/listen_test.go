@@ -45,7 +45,8 @@ func (l *laptop) start(args ...string) *listening {
 	l.Helper()
 	out, in, err := os.Pipe()
 	l.OK(err)
-	run := &listening{l, exec.CommandContext(l.Context(), "node", append([]string{"listen.mjs"}, args...)...), make(chan string, 100)}
+	run := &listening{l, exec.CommandContext(l.Context(), "node", append([]string{"listen.mjs"}, args...)...),
+		make(chan string, 100)}
 	run.Dir, run.Stdout, run.Stderr = l.folder, in, in
 	run.Env = append(os.Environ(), "CANDOR_API_KEY="+l.Account.TestKey)
 	l.OK(run.Start())
@@ -99,7 +100,8 @@ type receiver struct {
 // ServeHTTP answers 401 to a wrong or old signature, and to another address.
 func (r *receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	body, err := io.ReadAll(q.Body)
-	if err != nil || q.Header.Get("X-Webhook-Signature") != webhook.Signature(r.secret, body) || q.Header.Get("Content-Type") != "application/json" || q.Header.Get("User-Agent") != "Candor-Webhooks/1" ||
+	if err != nil || q.Header.Get("X-Webhook-Signature") != webhook.Signature(r.secret, body) ||
+		q.Header.Get("Content-Type") != "application/json" || q.Header.Get("User-Agent") != "Candor-Webhooks/1" ||
 		q.Header.Get("X-Webhook-Timestamp") != strconv.FormatInt(r.now().Unix(), 10) || q.URL.Path != "/hook/" {
 		r.Errorf("wrong: %s to %s with %v: %v", body, q.URL, q.Header, err)
 		w.WriteHeader(http.StatusUnauthorized)
@@ -138,7 +140,8 @@ func TestListen(t *testing.T) {
 	run.stop() // before anything happened
 	record(1)
 	run = l.start("--forward", to)
-	if line := run.sees("-> 200 in "); !strings.Contains(line, "3  session.pdf_ready  "+session.ID.String()) || !strings.HasSuffix(line, " ms") {
+	if line := run.sees("-> 200 in "); !strings.Contains(line, "3  session.pdf_ready  "+session.ID.String()) ||
+		!strings.HasSuffix(line, " ms") {
 		t.Errorf("it printed %q", line)
 	}
 	run.stop()
@@ -162,7 +165,8 @@ func TestListen(t *testing.T) {
 	run.stop()
 
 	var bodies []string
-	h.OK(h.DB.Raw().SelectContext(t.Context(), &bodies, `SELECT convert_from(body, 'UTF8') FROM event WHERE sequence > 2 ORDER BY sequence`))
+	h.OK(h.DB.Raw().SelectContext(t.Context(), &bodies,
+		`SELECT convert_from(body, 'UTF8') FROM event WHERE sequence > 2 ORDER BY sequence`))
 	if got.mu.Lock(); strings.Join(got.bodies, "\n") != strings.Join(bodies, "\n") {
 		t.Errorf("it forwarded\n%s\nwant\n%s", strings.Join(got.bodies, "\n"), strings.Join(bodies, "\n"))
 	}
@@ -188,13 +192,16 @@ func TestListenExplains(t *testing.T) {
 	t.Parallel()
 	h, base := listen(t)
 	l := newLaptop(t, h)
-	broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }))
+	broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusBadGateway)
+	}))
 	defer broken.Close()
 	for text, args := range map[string][]string{
-		"This is a live key. listen.mjs is for test mode":            {"--key", h.Account.LiveKey},
-		"A test key is missing. Set CANDOR_API_KEY":                  {"--key", ""},
-		"Candor answered 401: ":                                      {"--key", h.Account.TestKey[:len(h.Account.TestKey)-1] + "!"},
-		"Candor answered 403: This API key lacks a permission":       {"--key", h.RestrictedKey(domain.Permissions{domain.SessionsRead})},
+		"This is a live key. listen.mjs is for test mode": {"--key", h.Account.LiveKey},
+		"A test key is missing. Set CANDOR_API_KEY":       {"--key", ""},
+		"Candor answered 401: ":                           {"--key", h.Account.TestKey[:len(h.Account.TestKey)-1] + "!"},
+		"Candor answered 403: This API key lacks a permission": {"--key",
+			h.RestrictedKey(domain.Permissions{domain.SessionsRead})},
 		"--forward must be an address such as http://localhost:3000": {"--forward", "localhost:3000"},
 		"--after must be the number of an event":                     {"--after", "x"},
 		"Unknown option '--forwards'":                                {"--forwards", base},
@@ -224,7 +231,8 @@ func TestListenScriptIsServed(t *testing.T) {
 	t.Parallel()
 	h, base := listen(t)
 	got := h.SignedOut().Get("/docs/listen.mjs")
-	if kind := got.Header().Get("Content-Type"); kind != "text/javascript; charset=utf-8" || !strings.Contains(got.Body.String(), `"`+base+`"`) || strings.Contains(got.Body.String(), "{base_url}") {
+	if kind := got.Header().Get("Content-Type"); kind != "text/javascript; charset=utf-8" ||
+		!strings.Contains(got.Body.String(), `"`+base+`"`) || strings.Contains(got.Body.String(), "{base_url}") {
 		t.Errorf("%s: %s", kind, got.Body)
 	}
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, base+"/docs/listen.mjs", nil)

@@ -31,7 +31,8 @@ func (s *Server) referencePage(mine *view.Mine) (view.ReferencePage, error) {
 		Intro: strings.Split(s.document.Info.Description, "\n\n"),
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.document.Components.Headers)) {
-		r.Headers = append(r.Headers, view.Field{ID: "header-" + name, Name: name, Doc: s.document.Components.Headers[name].Description})
+		r.Headers = append(r.Headers, view.Field{ID: "header-" + name, Name: name,
+			Doc: s.document.Components.Headers[name].Description})
 	}
 	var err error
 	if r.Groups, err = s.groups(mine); err != nil {
@@ -55,7 +56,9 @@ func (s *Server) groups(mine *view.Mine) ([]view.Group, error) {
 	for _, tag := range s.document.Tags {
 		group := view.Group{ID: strings.ReplaceAll(strings.ToLower(tag.Name), " ", "-"), Name: tag.Name, Doc: tag.Description}
 		for _, path := range slices.Sorted(maps.Keys(s.document.Paths)) {
-			for _, method := range slices.SortedFunc(maps.Keys(s.document.Paths[path]), func(a, b string) int { return -cmp.Compare(a, b) }) {
+			for _, method := range slices.SortedFunc(maps.Keys(s.document.Paths[path]), func(a, b string) int {
+				return -cmp.Compare(a, b)
+			}) {
 				o := s.document.Paths[path][method]
 				if o.Tags[0] != tag.Name {
 					continue
@@ -236,8 +239,9 @@ func (s *Server) errorCodes(groups []view.Group) ([]view.ErrorCode, error) {
 			return nil, err
 		}
 		out = append(out, view.ErrorCode{
-			Code: code, Status: strconv.Itoa(info.Status), Meaning: info.Meaning, Remedy: info.Remedy, Retry: info.Retry, Endpoints: by[code],
-			Example: view.Code{ID: "error-" + code + "-body", Language: "json", Name: "Body", Text: string(example)},
+			Code: code, Status: strconv.Itoa(info.Status), Meaning: info.Meaning, Remedy: info.Remedy, Retry: info.Retry,
+			Endpoints: by[code],
+			Example:   view.Code{ID: "error-" + code + "-body", Language: "json", Name: "Body", Text: string(example)},
 		})
 	}
 	return out, nil

@@ -32,7 +32,8 @@ func TestSamplesRun(t *testing.T) {
 	h.StorePDF(session.ID, harness.PDFOf(2000))
 	document := harness.QueryOne[domain.DocumentID](h, `SELECT id FROM document WHERE session_id = $1`, session.ID)
 	delivery := harness.QueryOne[domain.DeliveryID](h, `SELECT id FROM delivery WHERE session_id = $1 LIMIT 1`, session.ID)
-	real := strings.NewReplacer("doc_01m7xsggqsf43scdh9320874jm", document.String(), "whd_01m7xsggnverxbaf5yh399t1bc", delivery.String())
+	real := strings.NewReplacer("doc_01m7xsggqsf43scdh9320874jm", document.String(), "whd_01m7xsggnverxbaf5yh399t1bc",
+		delivery.String())
 	page := h.Owner().Get("/docs/reference").Body.String()
 	var samples []sample
 	for _, b := range blocks(page) {
@@ -105,7 +106,8 @@ func link(t *testing.T, h *harness.Harness, samples []sample) string {
 		fmt.Fprintf(&imports, "\t%q\n", "samples/"+s.operation)
 		fmt.Fprintf(&operations, "\t\t%q: %s.Main,\n", s.operation, s.operation)
 	}
-	main := "package main\n\nimport (\n\t\"os\"\n" + imports.String() + ")\n\nfunc main() {\n\tmap[string]func(){\n" + operations.String() + "\t}[os.Args[1]]()\n}\n"
+	main := "package main\n\nimport (\n\t\"os\"\n" + imports.String() + ")\n\nfunc main() {\n\tmap[string]func(){\n" +
+		operations.String() + "\t}[os.Args[1]]()\n}\n"
 	h.OK(os.WriteFile(filepath.Join(folder, "main.go"), []byte(main), 0o600))
 	if out, err := shell(t, h, folder, []string{"go", "build", "-o", "samples", "main.go"}); err != nil {
 		t.Errorf("%v\n%s", err, out)
@@ -128,7 +130,8 @@ func shell(t *testing.T, h *harness.Harness, folder string, command []string) ([
 	defer cancel()
 	c := exec.CommandContext(ctx, command[0], command[1:]...)
 	c.Dir = folder
-	c.Env = append(os.Environ(), "CANDOR_API_KEY="+h.Account.TestKey, "GO111MODULE=off", "GOPATH="+folder, "CGO_ENABLED=0", "GOFLAGS=")
+	c.Env = append(os.Environ(), "CANDOR_API_KEY="+h.Account.TestKey, "GO111MODULE=off", "GOPATH="+folder, "CGO_ENABLED=0",
+		"GOFLAGS=")
 	return c.CombinedOutput()
 }
 
@@ -150,7 +153,8 @@ func TestQuickStart(t *testing.T) {
 	}
 	folder := t.TempDir()
 	out, err := shell(t, h, folder, []string{"bash", "-euo", "pipefail", "-c", strings.Join(commands[:3], "\n")})
-	if err != nil || !bytes.Contains(out, []byte(`"session_url"`)) || !bytes.Contains(out, []byte(`"net_worth"`)) || bytes.Contains(out, []byte(`"error"`)) {
+	if err != nil || !bytes.Contains(out, []byte(`"session_url"`)) || !bytes.Contains(out, []byte(`"net_worth"`)) ||
+		bytes.Contains(out, []byte(`"error"`)) {
 		t.Errorf("%v\n%s\n%s", err, strings.Join(commands, "\n"), out)
 	}
 	if _, err := exec.LookPath("node"); err != nil {
@@ -190,7 +194,8 @@ func TestVectors(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	page := html.UnescapeString(part(get(h, "/docs/guides"), "port"))
-	vectors := []string{"v1,eG5DakZ+su7EAzHtYovSa21ngZucK5AW9/KzQkgN0uc=", "46a28fa8c52fe761cbdcc61b7c6b9cddb46b882693f5c7004d9eedb18e0e2e48"}
+	vectors := []string{"v1,eG5DakZ+su7EAzHtYovSa21ngZucK5AW9/KzQkgN0uc=",
+		"46a28fa8c52fe761cbdcc61b7c6b9cddb46b882693f5c7004d9eedb18e0e2e48"}
 	for _, vector := range vectors {
 		if !strings.Contains(page, vector) {
 			t.Errorf("the guide doesn't have %s", vector)
@@ -204,7 +209,8 @@ func TestVectors(t *testing.T) {
 	}
 	commands := blocks(part(get(h, "/docs/guides"), "port"))[0].code
 	out, err := shell(t, h, t.TempDir(), []string{"bash", "-c", commands})
-	if err != nil || !strings.Contains(string(out), strings.TrimPrefix(vectors[0], "v1,")) || !strings.Contains(string(out), vectors[1]) {
+	if err != nil || !strings.Contains(string(out), strings.TrimPrefix(vectors[0], "v1,")) ||
+		!strings.Contains(string(out), vectors[1]) {
 		t.Errorf("%v\n%s\n%s", err, commands, out)
 	}
 }

@@ -20,7 +20,8 @@ func (f facts) addVector() error {
 	id, secret := "whd_01m7xsggnverxbaf5yh399t1bc", webhook.SecretPrefix+base64.StdEncoding.EncodeToString([]byte(key)) //nolint:gosec // a test vector
 	standard, err := webhook.StandardSignature([]string{secret}, id, vectorTime, []byte(body))
 	maps.Copy(f, facts{
-		"VectorSecret": secret, "VectorKeyInHex": hex.EncodeToString([]byte(key)), "VectorID": id, "VectorTime": fmt.Sprint(vectorTime.Unix()),
+		"VectorSecret": secret, "VectorKeyInHex": hex.EncodeToString([]byte(key)), "VectorID": id,
+		"VectorTime": fmt.Sprint(vectorTime.Unix()),
 		"VectorBody": body, "VectorSignature": webhook.Signature(secret, []byte(body)), "VectorStandard": standard,
 	})
 	return err

@@ -20,24 +20,28 @@ func TestCustomerAbroad(t *testing.T) {
 	c.WantPage(c.Get("personal_details"), http.StatusOK).WantField("address.country", "preset").Shows("State or territory")
 	c.AnswerAll()
 	values := statementtest.Values("personal_details")
-	for name, typed := range map[string]string{"address.suburb": "London", "address.postcode": "SW1A 1AA", "phone": "020 7946 0958"} {
+	for name, typed := range map[string]string{"address.suburb": "London", "address.postcode": "SW1A 1AA",
+		"phone": "020 7946 0958"} {
 		values.Set(name, typed)
 	}
 	c.WantPage(c.Post("personal_details", values), http.StatusUnprocessableEntity).
 		WantError("address.postcode", "choose your country").WantError("phone", "If it isn’t Australian, start with +")
 	values.Set("address.country", "GB")
 	c.WantPage(c.Post("personal_details", values), http.StatusUnprocessableEntity).WantField("address.country", "GB").
-		WantField("address.postcode", "SW1A 1AA").Hides("State or territory").WantError("phone", "must start with + and the code of its country")
+		WantField("address.postcode", "SW1A 1AA").Hides("State or territory").WantError("phone",
+		"must start with + and the code of its country")
 	values.Set("phone", "+442079460958")
 	c.WantRedirect(c.Post("personal_details", values))
 	c.WantPage(c.Get("personal_details"), http.StatusOK).WantField("phone", "+44 20 7946 0958")
-	c.WantPage(c.Get("declaration"), http.StatusOK).Shows("Unit 4, 18 Wattle Street, London, SW1A 1AA, United Kingdom", "+44 20 7946 0958")
+	c.WantPage(c.Get("declaration"), http.StatusOK).Shows("Unit 4, 18 Wattle Street, London, SW1A 1AA, United Kingdom",
+		"+44 20 7946 0958")
 	c.WantRedirect(c.Sign())
 	data, err := c.Service.Sessions.Data(t.Context(), c.TestScope(), c.ID, harness.Operator)
 	c.OK(err)
 	text, err := json.Marshal(data.Statement)
 	c.OK(err)
-	if want := `"suburb":"London","state":"","postcode":"SW1A 1AA","country":"GB"},"phone":"+44 20 7946 0958"`; !strings.Contains(string(text), want) {
+	if want := `"suburb":"London","state":"","postcode":"SW1A 1AA","country":"GB"},"phone":"+44 20 7946 0958"`; !strings.Contains(
+		string(text), want) {
 		t.Errorf("the data lack %s: %.400s", want, text)
 	}
 }
@@ -53,7 +57,8 @@ func TestScriptKnowsNoCountry(t *testing.T) {
 	c.WantPage(c.Get("personal_details"), http.StatusOK).WantField("address.country", "preset").WantField("phone", "(03) 9876 5432")
 	for _, phone := range []string{"0000000000", "0412 345 67"} {
 		values.Set("phone", phone)
-		c.WantPage(c.Post("personal_details", values), http.StatusUnprocessableEntity).WantError("phone", "must be a whole number with its area code").WantField("phone", phone)
+		c.WantPage(c.Post("personal_details", values), http.StatusUnprocessableEntity).WantError("phone",
+			"must be a whole number with its area code").WantField("phone", phone)
 	}
 	c.WantPage(c.Post("personal_details", url.Values{}), http.StatusUnprocessableEntity)
 }

@@ -196,7 +196,8 @@ func (s *Server) visit(c echo.Context, find finder) (*visit, error) {
 	if !v.Session.Status.Open() || !byPerson(c.Request()) {
 		return v, nil
 	}
-	if err := s.Forms.Open(ctx, v.State, web.Visitor(c)); err != nil || c.Request().Method != http.MethodGet || !v.Session.Status.Open() {
+	if err := s.Forms.Open(ctx, v.State, web.Visitor(c)); err != nil || c.Request().Method != http.MethodGet ||
+		!v.Session.Status.Open() {
 		return v, err
 	}
 	return v, s.Forms.Reach(ctx, v.State, sectionOf(c))

@@ -35,7 +35,8 @@ func TestLinkSetsTheCookieAndLeavesTheAddress(t *testing.T) {
 		}
 		c := cookies[0]
 		if !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != path || c.Secure == development || c.Domain != "" {
-			t.Errorf("development %v: cookie = %+v, want HttpOnly, SameSite=Lax, Path %s, Secure outside development", development, c, path)
+			t.Errorf("development %v: cookie = %+v, want HttpOnly, SameSite=Lax, Path %s, Secure outside development",
+				development, c, path)
 		}
 		if want := 91 * 24 * 60 * 60; c.MaxAge != want {
 			t.Errorf("Max-Age = %d, want %d: longer than any link", c.MaxAge, want)
@@ -128,7 +129,8 @@ func TestFirstOpening(t *testing.T) {
 		}
 	}
 	ask(http.MethodHead, "", "")
-	for _, ahead := range [][2]string{{"Sec-Purpose", "prefetch"}, {"Sec-Purpose", "prefetch;prerender"}, {"Purpose", "prefetch"}, {"X-Moz", "prefetch"}, {"X-Purpose", "preview"}} {
+	for _, ahead := range [][2]string{{"Sec-Purpose", "prefetch"}, {"Sec-Purpose", "prefetch;prerender"}, {"Purpose", "prefetch"},
+		{"X-Moz", "prefetch"}, {"X-Purpose", "preview"}} {
 		ask(http.MethodGet, ahead[0], ahead[1])
 	}
 	c.Send(httptest.NewRequest(http.MethodHead, h.Link(c.ID), nil))
@@ -163,7 +165,8 @@ func TestAccessedNamesTheVisitor(t *testing.T) {
 	events, err := c.DB.Events(t.Context(), c.ID)
 	c.OK(err)
 	body := string(events[0].Body)
-	if !strings.Contains(body, `"ip_address":"203.0.113.9"`) || !strings.Contains(body, `"user_agent":"Phone/1 `) || len(body) > 1200 {
+	if !strings.Contains(body, `"ip_address":"203.0.113.9"`) || !strings.Contains(body, `"user_agent":"Phone/1 `) ||
+		len(body) > 1200 {
 		t.Errorf("event = %s, want the connection's address and a short user agent", body)
 	}
 }
@@ -177,13 +180,19 @@ func TestClosedSessionsSayWhatHappened(t *testing.T) {
 		status int
 		says   string
 	}{
-		{"completed", func(c *harness.Customer) { c.AnswerAll(); c.WantRedirect(c.Sign()) }, http.StatusOK, "Your statement has been sent"},
+		{"completed", func(c *harness.Customer) {
+			c.AnswerAll()
+			c.WantRedirect(c.Sign())
+		}, http.StatusOK, "Your statement has been sent"},
 		{"cancelled", func(c *harness.Customer) {
 			c.Answer("income")
 			_, err := h.Service.Sessions.Cancel(t.Context(), h.TestScope(), c.ID, harness.Operator)
 			h.OK(err)
 		}, http.StatusGone, "This statement is no longer needed"},
-		{"expired", func(c *harness.Customer) { c.Answer("income"); h.Clock.Advance(31 * 24 * time.Hour) }, http.StatusGone, "This link has expired"},
+		{"expired", func(c *harness.Customer) {
+			c.Answer("income")
+			h.Clock.Advance(31 * 24 * time.Hour)
+		}, http.StatusGone, "This link has expired"},
 	}
 	for _, test := range tests {
 		c := h.NewCustomer()
@@ -257,7 +266,8 @@ func TestCopyForTheBrowserThatSigned(t *testing.T) {
 	if got := tab.Get("pdf"); got.Code != http.StatusNotFound {
 		t.Errorf("a cookie from before the signature downloaded the copy: %d", got.Code)
 	}
-	c.WantPage(c.Get("copy"), http.StatusOK).Shows("What you sent", "Zoë Margaret O'Brien", "$1,026,405.29", "Marrickville").Hides("Change")
+	c.WantPage(c.Get("copy"), http.StatusOK).Shows("What you sent", "Zoë Margaret O'Brien", "$1,026,405.29", "Marrickville").
+		Hides("Change")
 	if got := tab.Get("copy"); got.Code != http.StatusNotFound || strings.Contains(got.Body.String(), "Marrickville") {
 		t.Errorf("another browser reads the copy: %d", got.Code)
 	}
@@ -298,7 +308,8 @@ func TestOnlyTheBrowserThatSignedSubmitsTwice(t *testing.T) {
 	c.WantRedirect(c.Sign())
 	h.StorePDF(c.ID, []byte("%PDF-1.7 copy"))
 	late := open()
-	for who, other := range map[string]*harness.Customer{"a browser with the link": early, "a browser that opens the link now": late} {
+	for who, other := range map[string]*harness.Customer{"a browser with the link": early,
+		"a browser that opens the link now": late} {
 		page := other.WantPage(other.Sign(), http.StatusOK)
 		page.Shows("Your statement has been sent")
 		page.Hides("This browser keeps").Hides(c.Path("pdf"), c.Path("copy"))
@@ -374,7 +385,8 @@ func TestHeadersOfEveryPage(t *testing.T) {
 				t.Errorf("%s: %s = %q, want %q", page, name, h.Get(name), want)
 			}
 		}
-		for _, rule := range []string{"default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'", "form-action 'self'", "base-uri 'none'", "frame-ancestors 'none'"} {
+		for _, rule := range []string{"default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'",
+			"form-action 'self'", "base-uri 'none'", "frame-ancestors 'none'"} {
 			if !slices.Contains(strings.Split(h.Get("Content-Security-Policy"), "; "), rule) {
 				t.Errorf("%s: the policy lacks %q: %s", page, rule, h.Get("Content-Security-Policy"))
 			}
@@ -400,7 +412,8 @@ func TestLogsTellNothingPersonal(t *testing.T) {
 	if strings.Count(lines, "\n") < 14 {
 		t.Fatalf("only these log lines:\n%s", lines)
 	}
-	for _, secret := range []string{c.Token(c.ID), c.Cookies["__Secure-candor_form"], "Zoë", "Zoe", "jo@customer", "zoe.obrien", "98750", "98,750", "secret-query", "payslip"} {
+	for _, secret := range []string{c.Token(c.ID), c.Cookies["__Secure-candor_form"], "Zoë", "Zoe", "jo@customer", "zoe.obrien",
+		"98750", "98,750", "secret-query", "payslip"} {
 		if strings.Contains(lines, secret) {
 			t.Errorf("the log tells %q", secret)
 		}

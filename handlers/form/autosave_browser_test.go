@@ -195,7 +195,8 @@ func TestBrowserItemsOfTwoDevices(t *testing.T) {
 	one.Axe()
 	one.Click(`button[value="join:vehicles"]`)
 	one.WaitFor(input("vehicles.2.description"))
-	stored(c.Customer, "assets", "vehicles.0.description", "Ute", "vehicles.2.description", "Blue ute", "bank_accounts.0.institution", "Red Bank")
+	stored(c.Customer, "assets", "vehicles.0.description", "Ute", "vehicles.2.description", "Blue ute",
+		"bank_accounts.0.institution", "Red Bank")
 }
 
 // TestBrowserClosedSessionEndsAutosave shows what happened, and keeps nothing.

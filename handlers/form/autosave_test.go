@@ -107,7 +107,8 @@ func TestTwoTabsEditTheSameField(t *testing.T) {
 				}
 				p := two.press(action, status, "date_of_birth.month", "5", "phone", "0400 000 002", "full_name", "Zoë B")
 				p.Offers("Keep 0400 000 002", "Use 0400 000 001")
-				stored(c, "personal_details", "phone", "0400 000 001", "full_name", "Zoë B", "date_of_birth.day", "3", "date_of_birth.month", "")
+				stored(c, "personal_details", "phone", "0400 000 001", "full_name", "Zoë B", "date_of_birth.day", "3",
+					"date_of_birth.month", "")
 				two.press("autosave", http.StatusOK).Offers("Keep 0400 000 002")
 				one.press("autosave", http.StatusOK, "phone", "0400 000 003")
 				p = two.press(choice+":phone", http.StatusUnprocessableEntity) // the date still collides
@@ -150,7 +151,8 @@ func TestListChangedElsewhere(t *testing.T) {
 	one.press("add:vehicles", http.StatusOK)
 	one.press("autosave", http.StatusOK, "vehicles.1.description", "Bike", "vehicles.1.value", "100")
 
-	two.press("autosave", http.StatusOK, "vehicles.1.value", "120").Shows("this list was changed on another device.").Offers("Show both")
+	two.press("autosave", http.StatusOK, "vehicles.1.value", "120").Shows("this list was changed on another device.").
+		Offers("Show both")
 	stored(c, "assets", "vehicles.0.description", "Boat", "vehicles.1.description", "Bike", "vehicles.1.value", "100")
 	two.press("continue", http.StatusUnprocessableEntity).Offers("Show both")
 	two.press("join:vehicles", http.StatusOK).Lacks("Show both")
@@ -300,7 +302,8 @@ func keys(values url.Values) func(func(string) bool) {
 func TestSaveIsBounded(t *testing.T) {
 	t.Parallel()
 	c := harness.New(t).NewCustomer()
-	for name, most := range map[string]int{"personal_details": 256 << 10, "income": 256 << 10, "expenses": 256 << 10, "assets": 4 << 20, "liabilities": 4 << 20} {
+	for name, most := range map[string]int{"personal_details": 256 << 10, "income": 256 << 10, "expenses": 256 << 10,
+		"assets": 4 << 20, "liabilities": 4 << 20} {
 		longest := statementtest.Long().Section(name, statementtest.Now()).Inputs()
 		for input, values := range longest {
 			if input != "phone" && len(values) == 1 && len(values[0]) > 60 {

@@ -26,8 +26,9 @@ func TestColumnsAddUp(t *testing.T) {
 			"employment_income.bonuses": {"0"}, "employment_income.allowances": {""},
 		},
 		statement.ExpensesSection: {
-			"housing.utilities": {"1,000"}, "housing.utilities.period": {"year"}, "living.groceries": {"260"}, "living.groceries.period": {"week"},
-			"living.clothing": {"0"}, "living.clothing.period": {"week"}, "living.medical": {""},
+			"housing.utilities": {"1,000"}, "housing.utilities.period": {"year"}, "living.groceries": {"260"},
+			"living.groceries.period": {"week"},
+			"living.clothing":         {"0"}, "living.clothing.period": {"week"}, "living.medical": {""},
 		},
 	})
 	check := c.WantPage(c.Get("declaration"), http.StatusOK)
@@ -39,7 +40,8 @@ func TestColumnsAddUp(t *testing.T) {
 		column(t, p, "Income", "Total yearly income before tax",
 			"$2,240.00 fortnightly + $300.00 weekly", "$73,840.00 yearly", "Bonuses $0.00 yearly", "None: allowances")
 		column(t, p, "Expenses", "Total monthly expenses",
-			"Utilities $1,000.00 yearly $83.33 monthly", "Groceries $260.00 weekly $1,126.67 monthly", "Clothing $0.00 weekly $0.00 monthly", "None: medical costs")
+			"Utilities $1,000.00 yearly $83.33 monthly", "Groceries $260.00 weekly $1,126.67 monthly",
+			"Clothing $0.00 weekly $0.00 monthly", "None: medical costs")
 	}
 }
 

@@ -67,7 +67,8 @@ func (s *Server) Sign(c echo.Context, v *visit) error {
 	if err != nil {
 		return err
 	}
-	signature := forms.Signature{Browser: v.Browser, Language: i18n.Language(c.Request().Context()), Asked: values.Has(view.AskedInput), Confirmed: values[view.RightInput], Shown: values.Get(view.ShownInput)}
+	signature := forms.Signature{Browser: v.Browser, Language: i18n.Language(c.Request().Context()),
+		Asked: values.Has(view.AskedInput), Confirmed: values[view.RightInput], Shown: values.Get(view.ShownInput)}
 	page := s.checkPage(v, signature)
 	ctx := c.Request().Context()
 	ticked := slices.DeleteFunc(slices.Clone(signature.Confirmed), func(key string) bool {

@@ -84,13 +84,15 @@ func TestUploadsThatAreAccepted(t *testing.T) {
 	}
 	for i, file := range files {
 		if d := documents[i]; d.FileName != file.stored || d.ContentType != file.kind || d.SizeBytes != int64(len(file.content)) {
-			t.Errorf("%q is stored as %q, %s, %d bytes; want %q, %s, %d bytes", file.name, d.FileName, d.ContentType, d.SizeBytes, file.stored, file.kind, len(file.content))
+			t.Errorf("%q is stored as %q, %s, %d bytes; want %q, %s, %d bytes", file.name, d.FileName, d.ContentType, d.SizeBytes,
+				file.stored, file.kind, len(file.content))
 		}
 	}
 	page := c.WantPage(c.Get("documents"), http.StatusOK)
 	page.Shows("just fits.pdf", "10 MB", "Document uploaded").WantField("What is it? just fits.pdf", "bank_statement")
 	c.WantPage(c.Get("documents"), http.StatusOK).Hides("Document uploaded")
-	if next := c.WantRedirect(c.Post("documents", url.Values{"action": {"remove:" + documents[0].ID.String()}})); next != "documents" {
+	if next := c.WantRedirect(c.Post("documents",
+		url.Values{"action": {"remove:" + documents[0].ID.String()}})); next != "documents" {
 		t.Errorf("a removal leads to %s, want documents", next)
 	}
 	page = c.WantPage(c.Get("documents"), http.StatusOK)
@@ -111,8 +113,10 @@ func TestUploadsThatAreRefused(t *testing.T) {
 	}{
 		{"one byte too many", "other", "a.pdf", harness.PDFOf(statement.MaxDocumentBytes + 1), "", statement.FileTooLarge},
 		{"far too large", "other", "a.pdf", harness.PDFOf(30 << 20), "", statement.FileTooLarge},
-		{"a program by another name", "other", "invoice.pdf", []byte("MZ\x90\x00\x03"), "", "The selected file must be a PDF, JPEG, PNG or HEIC"},
-		{"a page", "other", "a.pdf", []byte("<html><script>alert(1)</script>"), "", "The selected file must be a PDF, JPEG, PNG or HEIC"},
+		{"a program by another name", "other", "invoice.pdf", []byte("MZ\x90\x00\x03"), "",
+			"The selected file must be a PDF, JPEG, PNG or HEIC"},
+		{"a page", "other", "a.pdf", []byte("<html><script>alert(1)</script>"), "",
+			"The selected file must be a PDF, JPEG, PNG or HEIC"},
 		{"a bomb", "other", "a.png", bomb(), "", "picture is too large"},
 		{"a damaged photo", "other", "a.jpg", []byte("\xff\xd8\xff\xe0"), "", "The selected file is damaged"},
 		{"empty", "other", "a.pdf", nil, "", "The selected file is empty"},
@@ -128,7 +132,8 @@ func TestUploadsThatAreRefused(t *testing.T) {
 		}
 		page.Read(t, got.Body.String()).Shows(test.says, "There is a problem")
 	}
-	c.WantPage(c.Attach("tax_return", "a.exe", []byte("MZ"), ""), http.StatusUnprocessableEntity).WantField("What is it?", "tax_return")
+	c.WantPage(c.Attach("tax_return", "a.exe", []byte("MZ"), ""), http.StatusUnprocessableEntity).
+		WantField("What is it?", "tax_return")
 	if documents, err := c.DB.Documents(t.Context(), c.ID); err != nil || len(documents) != 0 {
 		t.Errorf("documents = %v, %v; want none", documents, err)
 	}
@@ -163,8 +168,10 @@ func TestTheSameFileTwice(t *testing.T) {
 	for _, test := range []struct{ category, name, action, next, says string }{
 		{"income_evidence", "payslip.pdf", "upload", "documents", "You already added this file as payslip.pdf."},
 		{"", "copy.pdf", "", "documents", "You already added this file as payslip.pdf."},
-		{"tax_return", "copy.pdf", "upload", "documents", "You already added this file as payslip.pdf, under “Payslip or proof of income”."},
-		{"other", "copy.pdf", "continue", "personal_details", "You already added this file as payslip.pdf, under “Payslip or proof of income”."},
+		{"tax_return", "copy.pdf", "upload", "documents",
+			"You already added this file as payslip.pdf, under “Payslip or proof of income”."},
+		{"other", "copy.pdf", "continue", "personal_details",
+			"You already added this file as payslip.pdf, under “Payslip or proof of income”."},
 		{"", "copy.pdf", "save", "", "You already added this file as payslip.pdf."},
 	} {
 		next := c.WantRedirect(c.Attach(test.category, test.name, harness.PDFOf(30), test.action))
@@ -288,7 +295,8 @@ func TestCategoryAfterTheUpload(t *testing.T) {
 			t.Errorf("the list beside %s is %+v, want it invalid", name, f)
 		}
 	}
-	if n := counted(c, "SELECT count(*) FROM section WHERE session_id = $1 AND problems = ARRAY['category ' || $2]", c.ID, statement.NoCategory); n != 1 {
+	if n := counted(c, "SELECT count(*) FROM section WHERE session_id = $1 AND problems = ARRAY['category ' || $2]", c.ID,
+		statement.NoCategory); n != 1 {
 		t.Error("the rule isn't counted once, without the documents that broke it")
 	}
 	c.WantPage(c.Post("documents", url.Values{"action": {"describe"}, fields[0]: {"castle"}}), http.StatusUnprocessableEntity).
@@ -298,11 +306,13 @@ func TestCategoryAfterTheUpload(t *testing.T) {
 	other.WantRedirect(other.Post("documents", url.Values{"action": {"describe"}, fields[0]: {"other"}}))
 
 	c.WantRedirect(c.Post("documents", url.Values{"action": {"describe"}, fields[0]: {"income_evidence"}}))
-	c.WantPage(c.Get("documents"), http.StatusOK).Shows("Your answers are saved").WantField("What is it? payslip.pdf", "income_evidence")
+	c.WantPage(c.Get("documents"), http.StatusOK).Shows("Your answers are saved").WantField("What is it? payslip.pdf",
+		"income_evidence")
 	// Other buttons store categories, too; a page without them clears none.
 	c.WantRedirect(c.Post("documents", url.Values{"action": {"save"}, fields[0]: {""}, fields[1]: {"loan_statement"}}))
 	c.WantPage(c.Get(""), http.StatusOK).Shows("In progress")
-	c.WantPage(c.Post("documents", url.Values{"action": {"continue"}}), http.StatusUnprocessableEntity).Shows(statement.NoCategory + ": tax.pdf").Hides("payslip.pdf:")
+	c.WantPage(c.Post("documents", url.Values{"action": {"continue"}}), http.StatusUnprocessableEntity).
+		Shows(statement.NoCategory + ": tax.pdf").Hides("payslip.pdf:")
 	c.WantRedirect(c.Post("documents", url.Values{"action": {"continue"}, fields[2]: {"tax_return"}}))
 	documents, err := c.DB.Documents(t.Context(), c.ID)
 	c.OK(err)
@@ -321,7 +331,8 @@ func TestGuessedCategory(t *testing.T) {
 	for i, name := range []string{"payslip.pdf", "IMG_1.pdf", "IMG_2.pdf"} {
 		c.WantRedirect(c.Attach("", name, harness.PDFOf(30+i), "upload"))
 	}
-	c.WantPage(c.Get("documents"), http.StatusOK).Shows("Guessed from its name").WantField("What is it? payslip.pdf", "income_evidence").WantField("All without an answer are", "")
+	c.WantPage(c.Get("documents"), http.StatusOK).Shows("Guessed from its name").WantField("What is it? payslip.pdf",
+		"income_evidence").WantField("All without an answer are", "")
 	stored, err := c.DB.Documents(t.Context(), c.ID)
 	c.OK(err)
 	posted := func(action string, more ...string) url.Values {
@@ -350,7 +361,8 @@ func TestGuessedCategory(t *testing.T) {
 		c.Post("documents", posted(action))
 		categories("", "", "")
 	}
-	c.WantPage(c.Post("documents", posted("save", statement.RestField, "castle")), http.StatusUnprocessableEntity).Shows(statement.NoCategory)
+	c.WantPage(c.Post("documents", posted("save", statement.RestField, "castle")), http.StatusUnprocessableEntity).
+		Shows(statement.NoCategory)
 	c.WantRedirect(c.Post("documents", posted("save", statement.RestField, "bank_statement")))
 	categories("", "bank_statement", "bank_statement")
 	c.WantPage(c.Get("documents"), http.StatusOK).Hides("All without an answer are")
@@ -370,7 +382,8 @@ func TestSignatureWaitsForCategories(t *testing.T) {
 	c.WantRedirect(c.Attach("", "late.pdf", harness.PDFOf(30), "save"))
 	c.WantPage(c.Get(""), http.StatusOK).Shows("Changes to finish")
 	c.WantPage(c.Sign(), http.StatusUnprocessableEntity).Shows("Some sections aren’t finished", "What is it? late.pdf")
-	if err := c.Service.Forms.Submit(t.Context(), &domain.Session{ID: c.ID}, forms.Signature{Declaration: statement.Declaration{Accepted: true, FullName: "Zoë O'Brien"}}); err == nil {
+	if err := c.Service.Forms.Submit(t.Context(), &domain.Session{ID: c.ID},
+		forms.Signature{Declaration: statement.Declaration{Accepted: true, FullName: "Zoë O'Brien"}}); err == nil {
 		t.Fatal("a form was submitted with a document without a category")
 	}
 	documents, err := c.DB.Documents(t.Context(), c.ID)
@@ -406,7 +419,8 @@ func TestManyFieldsBesideAFile(t *testing.T) {
 	if next := c.WantRedirect(c.Send(r)); next != "" {
 		t.Errorf("it leads to %q, want the hub", next)
 	}
-	if documents, err := c.DB.Documents(t.Context(), c.ID); err != nil || len(documents) != 1 || documents[0].Category != "tax_return" {
+	if documents, err := c.DB.Documents(t.Context(), c.ID); err != nil || len(documents) != 1 ||
+		documents[0].Category != "tax_return" {
 		t.Errorf("documents = %v, %v; want the tax return", documents, err)
 	}
 }
@@ -494,7 +508,8 @@ func TestUploadInTwoTabs(t *testing.T) {
 func TestRenewalEndsAnUpload(t *testing.T) {
 	t.Parallel()
 	for name, rest := range map[string]struct{ file, action string }{
-		"stored": {string(harness.PDFOf(100_000)), "continue"}, "removal": {"", "remove:" + domain.NewDocumentID().String()}, "too large": {string(harness.PDFOf(statement.MaxDocumentBytes)), "upload"},
+		"stored": {string(harness.PDFOf(100_000)), "continue"}, "removal": {"", "remove:" + domain.NewDocumentID().String()},
+		"too large": {string(harness.PDFOf(statement.MaxDocumentBytes)), "upload"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -507,7 +522,8 @@ func TestRenewalEndsAnUpload(t *testing.T) {
 			c.OK(err)
 			c.OK(upload.form.WriteField("action", rest.action))
 			c.WantPage(upload.end(), http.StatusNotFound)
-			if n := counted(c, "SELECT (SELECT count(*) FROM document) + (SELECT count(*) FROM blob_garbage) + (SELECT count(*) FROM section WHERE completed_at IS NOT NULL)"); n != 0 {
+			if n := counted(c,
+				"SELECT (SELECT count(*) FROM document) + (SELECT count(*) FROM blob_garbage) + (SELECT count(*) FROM section WHERE completed_at IS NOT NULL)"); n != 0 {
 				t.Errorf("%d rows of documents, blobs and completed sections", n)
 			}
 		})

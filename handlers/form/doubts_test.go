@@ -137,7 +137,8 @@ func TestBrowserTickSurvivesChange(t *testing.T) {
 	tab.Open(base + c.Link(c.ID))
 	tab.Open(base + c.Path("declaration"))
 	tab.Slow()
-	browsertest.Eval[bool](tab, `(document.getElementById("right-1").click(), document.getElementById("right-1-change").click(), true)`)
+	browsertest.Eval[bool](tab,
+		`(document.getElementById("right-1").click(), document.getElementById("right-1-change").click(), true)`)
 	tab.WaitForURL("/personal_details?return=declaration#date_of_birth.day")
 	tab.Click(".actions .button-primary")
 	tab.WaitFor("#right-1:checked")
@@ -154,18 +155,33 @@ func TestOddAnswersAreAskedAbout(t *testing.T) {
 		shows   string
 		field   string // to which "Change" leads
 	}{
-		"young":    {map[string]url.Values{"personal_details": {"date_of_birth.year": {"2010"}}}, "age personal_details.date_of_birth", "You are 16 years old.", "personal_details?return=declaration#date_of_birth.day"},
-		"old":      {map[string]url.Values{"personal_details": {"date_of_birth.year": {"1920"}}}, "age personal_details.date_of_birth", "You are 106 years old.", "personal_details?return=declaration#date_of_birth.day"},
-		"state":    {map[string]url.Values{"personal_details": {"address.state": {"TAS"}}}, "state_postcode personal_details.address.state", "You chose TAS, but postcode", "personal_details?return=declaration#address.state"},
-		"income":   {map[string]url.Values{"income": none}, "no_income income.total_gross_income", "You have no income.", "income?return=declaration#employment_income"},
-		"rent":     {map[string]url.Values{"expenses": {"housing.mortgage_rent": {"11,439.33"}}}, "rent_above_income expenses.housing.mortgage_rent", "Your mortgage or rent is $11,439.33 a month. Your income is $11,439.32 a month.", "expenses?return=declaration#housing.mortgage_rent"},
-		"mortgage": {map[string]url.Values{"assets": {"real_property.0.current_value": {"100"}}}, "mortgage_above_value assets.real_property.0.mortgage_owing", "It is worth $100.00.", "assets?return=declaration#real_property.0.mortgage_owing"},
-		"repayment": {map[string]url.Values{"liabilities": {"personal_loans.0.monthly_repayment": {""}}}, "debt_without_repayment liabilities.personal_loans.0.monthly_repayment",
+		"young": {map[string]url.Values{"personal_details": {"date_of_birth.year": {"2010"}}}, "age personal_details.date_of_birth",
+			"You are 16 years old.", "personal_details?return=declaration#date_of_birth.day"},
+		"old": {map[string]url.Values{"personal_details": {"date_of_birth.year": {"1920"}}}, "age personal_details.date_of_birth",
+			"You are 106 years old.", "personal_details?return=declaration#date_of_birth.day"},
+		"state": {map[string]url.Values{"personal_details": {"address.state": {"TAS"}}},
+			"state_postcode personal_details.address.state", "You chose TAS, but postcode",
+			"personal_details?return=declaration#address.state"},
+		"income": {map[string]url.Values{"income": none}, "no_income income.total_gross_income", "You have no income.",
+			"income?return=declaration#employment_income"},
+		"rent": {map[string]url.Values{"expenses": {"housing.mortgage_rent": {"11,439.33"}}},
+			"rent_above_income expenses.housing.mortgage_rent",
+			"Your mortgage or rent is $11,439.33 a month. Your income is $11,439.32 a month.",
+			"expenses?return=declaration#housing.mortgage_rent"},
+		"mortgage": {map[string]url.Values{"assets": {"real_property.0.current_value": {"100"}}},
+			"mortgage_above_value assets.real_property.0.mortgage_owing", "It is worth $100.00.",
+			"assets?return=declaration#real_property.0.mortgage_owing"},
+		"repayment": {map[string]url.Values{"liabilities": {"personal_loans.0.monthly_repayment": {""}}},
+			"debt_without_repayment liabilities.personal_loans.0.monthly_repayment",
 			"and repay nothing.", "liabilities?return=declaration#personal_loans.0.monthly_repayment"},
-		"expenses": {map[string]url.Values{"expenses": {"housing.mortgage_rent": {"3,600.25"}}}, "repayments_missing expenses.housing.mortgage_rent",
-			"You repay $3,630.25 a month on mortgages. In your expenses it is $3,600.25.", "expenses?return=declaration#housing.mortgage_rent"},
-		"vehicle": {map[string]url.Values{"assets": {"vehicles.1.description": {"Tractor"}, "vehicles.1.value": {"9000"}, "vehicles.1.amount_owing": {"4,000"}}},
-			"debt_not_listed assets.vehicles.1.amount_owing", "You owe $4,000.00 on Tractor. It isn’t in your liabilities.", "liabilities?return=declaration#offer-assets.vehicles.1.amount_owing"},
+		"expenses": {map[string]url.Values{"expenses": {"housing.mortgage_rent": {"3,600.25"}}},
+			"repayments_missing expenses.housing.mortgage_rent",
+			"You repay $3,630.25 a month on mortgages. In your expenses it is $3,600.25.",
+			"expenses?return=declaration#housing.mortgage_rent"},
+		"vehicle": {map[string]url.Values{"assets": {"vehicles.1.description": {"Tractor"}, "vehicles.1.value": {"9000"},
+			"vehicles.1.amount_owing": {"4,000"}}},
+			"debt_not_listed assets.vehicles.1.amount_owing", "You owe $4,000.00 on Tractor. It isn’t in your liabilities.",
+			"liabilities?return=declaration#offer-assets.vehicles.1.amount_owing"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -175,21 +191,24 @@ func TestOddAnswersAreAskedAbout(t *testing.T) {
 			if len(keys) != 1 {
 				t.Fatalf("asked about %q, want %s", keys, tt.asked)
 			}
-			c.WantPage(c.Get("declaration"), http.StatusOK).Shows(tt.shows, "Yes, this is right").WantField("right", "").LeadsTo(strings.Split(c.Path(tt.field), "#")[0])
+			c.WantPage(c.Get("declaration"), http.StatusOK).Shows(tt.shows, "Yes, this is right").WantField("right", "").
+				LeadsTo(strings.Split(c.Path(tt.field), "#")[0])
 			if !strings.Contains(c.Get("declaration").Body.String(), `href="`+c.Path(tt.field)+`"`) {
 				t.Errorf("no link leads to %s", tt.field)
 			}
 
 			// Without a tick the page comes back and says which; nothing is signed.
 			page := c.WantPage(c.Post("declaration", signing()), http.StatusUnprocessableEntity)
-			page.WantError("right-1", tt.shows).WantField("full_name", statementtest.Full().Declaration.FullName).WantField("accepted", "true")
+			page.WantError("right-1", tt.shows).WantField("full_name", statementtest.Full().Declaration.FullName).
+				WantField("accepted", "true")
 			if !page.Field("right").Invalid {
 				t.Error("the tick isn't marked")
 			}
 			// A tick stays if the signature is wrong.
 			unsigned := signing(keys...)
 			unsigned.Del("full_name")
-			c.WantPage(c.Post("declaration", unsigned), http.StatusUnprocessableEntity).WantField("right", keys[0]).WantError("full_name", "")
+			c.WantPage(c.Post("declaration", unsigned), http.StatusUnprocessableEntity).WantField("right", keys[0]).
+				WantError("full_name", "")
 
 			c.WantRedirect(c.Post("declaration", signing(keys...)))
 			if got := confirmations(c); !slices.Equal(got, []string{tt.asked}) {
@@ -236,7 +255,8 @@ func TestAnotherNameIsAskedAbout(t *testing.T) {
 	tell(c, nil)
 	c.WantPage(c.Get("declaration"), http.StatusOK).Hides("You are signing as")
 	first := c.WantPage(c.Post("declaration", sign(duck)), http.StatusUnprocessableEntity)
-	first.Shows(question, "Yes, this is right").Hides("There is a problem").WantField("full_name", duck).WantField("accepted", "true").WantField("right", "")
+	first.Shows(question, "Yes, this is right").Hides("There is a problem").WantField("full_name", duck).
+		WantField("accepted", "true").WantField("right", "")
 	if tick := first.Field("right"); !tick.Focused || !tick.Invalid {
 		t.Errorf("the question has the focus %t, is marked %t", tick.Focused, tick.Invalid)
 	}
@@ -298,7 +318,8 @@ func TestConfirmationsBelongToAnswers(t *testing.T) {
 	lower := statementtest.Values("expenses")
 	lower.Set("housing.mortgage_rent", "2,000")
 	c.WantRedirect(c.Post("expenses", lower))
-	c.WantPage(c.Post("declaration", signing(old...)), http.StatusUnprocessableEntity).WantField("right", "").WantError("right-1", "In your expenses it is $2,000.00")
+	c.WantPage(c.Post("declaration", signing(old...)), http.StatusUnprocessableEntity).WantField("right", "").
+		WantError("right-1", "In your expenses it is $2,000.00")
 	now := asked(c)
 	if slices.Equal(now, old) {
 		t.Error("the tick is that of the old answer")
@@ -307,7 +328,8 @@ func TestConfirmationsBelongToAnswers(t *testing.T) {
 	c.WantPage(c.Post("declaration", signing(now...)), http.StatusUnprocessableEntity).WantError("right-1", "You have no income")
 	keys := append(asked(c), "no such key")
 	c.WantRedirect(c.Post("declaration", signing(keys...)))
-	if got := confirmations(c); !slices.Equal(got, []string{"no_income income.total_gross_income", "repayments_missing expenses.housing.mortgage_rent"}) {
+	if got := confirmations(c); !slices.Equal(got, []string{"no_income income.total_gross_income",
+		"repayments_missing expenses.housing.mortgage_rent"}) {
 		t.Errorf("confirmations %q", got)
 	}
 }
@@ -372,8 +394,10 @@ func TestForgottenDebts(t *testing.T) {
 		}
 	}
 	page.Shows("Add the mortgage of ", "Add the car loan for ")
-	page = c.WantPage(c.Post("liabilities", url.Values{"has": {"none"}, "mortgages.0.lender": {""}, "action": {"offer:" + mortgage}}), http.StatusOK)
-	page.WantField("mortgages.0.balance", first.Field("mortgages.0.balance").Value).WantField("mortgages.0.property", first.Field("mortgages.0.property").Value).
+	page = c.WantPage(c.Post("liabilities", url.Values{"has": {"none"}, "mortgages.0.lender": {""},
+		"action": {"offer:" + mortgage}}), http.StatusOK)
+	page.WantField("mortgages.0.balance", first.Field("mortgages.0.balance").Value).WantField("mortgages.0.property",
+		first.Field("mortgages.0.property").Value).
 		WantField("None of these", "").WantField("Mortgages", "mortgages")
 	if strings.Contains(page.Source, "offer:"+mortgage) || !strings.Contains(page.Source, "offer:"+finance) {
 		t.Error("what was added is offered, or what wasn't isn't")
@@ -382,7 +406,8 @@ func TestForgottenDebts(t *testing.T) {
 		t.Error("the added item doesn't have the focus")
 	}
 	// A second press, or one of another tab, adds nothing.
-	values := url.Values{"mortgages.0.balance": {page.Field("mortgages.0.balance").Value}, "mortgages.0.property": {"home"}, "action": {"offer:" + mortgage}}
+	values := url.Values{"mortgages.0.balance": {page.Field("mortgages.0.balance").Value}, "mortgages.0.property": {"home"},
+		"action": {"offer:" + mortgage}}
 	c.WantPage(c.Post("liabilities", values), http.StatusOK).WantField("mortgages.0.property", "home")
 	if got := c.Post("liabilities", values).Body.String(); strings.Contains(got, "mortgages.1.") {
 		t.Error("it was added twice")
@@ -470,7 +495,8 @@ func TestBrowserAnotherName(t *testing.T) {
 			tab.Click(mainButton)
 			tab.WaitForFocus("right-1")
 			see("1-asked")
-			if !browsertest.Eval[bool](tab, `(() => { const r = document.activeElement.getBoundingClientRect(); return r.top >= 0 && r.bottom <= innerHeight })()`) {
+			if !browsertest.Eval[bool](tab,
+				`(() => { const r = document.activeElement.getBoundingClientRect(); return r.top >= 0 && r.bottom <= innerHeight })()`) {
 				t.Error("the question has the focus and isn't on the screen")
 			}
 			tab.Click("#right-1-change")
@@ -478,8 +504,10 @@ func TestBrowserAnotherName(t *testing.T) {
 			browsertest.Eval[bool](tab, `document.activeElement.select(), true`)
 			tab.Press("Daisy Duck")
 			tab.Click(mainButton)
-			tab.WaitForTrue(`document.body.innerText.includes("You are signing as Daisy Duck.") && document.activeElement.id === "right-1"`)
-			if browsertest.Eval[bool](tab, `document.getElementById("right-1").checked || !document.querySelector("[name=accepted]").checked`) {
+			tab.WaitForTrue(
+				`document.body.innerText.includes("You are signing as Daisy Duck.") && document.activeElement.id === "right-1"`)
+			if browsertest.Eval[bool](tab,
+				`document.getElementById("right-1").checked || !document.querySelector("[name=accepted]").checked`) {
 				t.Error("a tick was set, or lost")
 			}
 			tab.Press(" ")
@@ -488,7 +516,8 @@ func TestBrowserAnotherName(t *testing.T) {
 			tab.WaitForTrue(`document.body.innerText.includes("has been sent")`)
 			data, err := h.Service.Sessions.Data(t.Context(), h.TestScope(), c.ID, harness.Operator)
 			h.OK(err)
-			if got := data.Statement.Declaration; got.FullName != "Daisy Duck" || len(got.Confirmations) != 1 || got.Confirmations[0].Code != statement.SignatureName {
+			if got := data.Statement.Declaration; got.FullName != "Daisy Duck" || len(got.Confirmations) != 1 ||
+				got.Confirmations[0].Code != statement.SignatureName {
 				t.Errorf("signed %v", got)
 			}
 			tab.NoErrors()

@@ -19,7 +19,8 @@ func TestAnswersAreEscaped(t *testing.T) {
 	t.Parallel()
 	const markup = `<script>alert("x")</script>'><img src=x onerror=alert(1)>`
 	h := harness.New(t)
-	account, err := h.Service.Accounts.Create(t.Context(), accounts.Params{Name: markup, Email: "odd@lender.example", Plan: "starter"}, harness.Operator)
+	account, err := h.Service.Accounts.Create(t.Context(), accounts.Params{Name: markup, Email: "odd@lender.example",
+		Plan: "starter"}, harness.Operator)
 	h.OK(err)
 	h.Account = account
 	session := h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Zoë " + markup, ReferenceID: markup})

@@ -50,22 +50,27 @@ func TestBrowserEvidenceBesideItsLine(t *testing.T) {
 func TestEvidenceLinksBack(t *testing.T) {
 	t.Parallel()
 	c := harness.New(t).NewCustomer()
-	for action, want := range map[string]string{"evidence:loan_statement": "documents?category=loan_statement&from=liabilities", "evidence:bank_statement": "documents?category=bank_statement&from=liabilities"} {
+	for action, want := range map[string]string{"evidence:loan_statement": "documents?category=loan_statement&from=liabilities",
+		"evidence:bank_statement": "documents?category=bank_statement&from=liabilities"} {
 		if next := c.WantRedirect(c.Post("liabilities", url.Values{"action": {action}})); next != want {
 			t.Errorf("%s leads to %q, want %q", action, next, want)
 		}
 	}
-	if next := c.WantRedirect(c.Post("liabilities?return=declaration", url.Values{"action": {"evidence:loan_statement"}})); next != "documents?category=loan_statement&from=liabilities&return=declaration" {
+	if next := c.WantRedirect(c.Post("liabilities?return=declaration",
+		url.Values{"action": {
+			"evidence:loan_statement"}})); next != "documents?category=loan_statement&from=liabilities&return=declaration" {
 		t.Errorf("from the check page it leads to %q", next)
 	}
 	page := c.WantPage(c.Get("documents?category=loan_statement&from=liabilities"), http.StatusOK)
 	page.LeadsTo(c.Path("liabilities"))
 	page.WantField("category", "loan_statement")
-	if next := c.WantRedirect(c.Post("documents?from=liabilities&return=declaration", url.Values{"action": {"continue"}})); next != "liabilities?return=declaration" {
+	if next := c.WantRedirect(c.Post("documents?from=liabilities&return=declaration",
+		url.Values{"action": {"continue"}})); next != "liabilities?return=declaration" {
 		t.Errorf("Continue leads to %q, want the section", next)
 	}
 	for _, from := range []string{"documents", "//evil.example", harness.Hostile, ""} {
-		if next := c.WantRedirect(c.Post("documents?from="+url.QueryEscape(from), url.Values{"action": {"continue"}})); next == "" || next[0] == '/' {
+		if next := c.WantRedirect(c.Post("documents?from="+url.QueryEscape(from), url.Values{"action": {"continue"}})); next == "" ||
+			next[0] == '/' {
 			t.Errorf("from %q leads to %q", from, next)
 		}
 	}

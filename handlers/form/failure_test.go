@@ -147,6 +147,7 @@ func TestAmountsComeBackWithCommas(t *testing.T) {
 		c.WantRedirect(c.Post("income", url.Values{"action": {"save"}, "employment_income.gross_salary": {typed}}))
 		stored(c, "income", "employment_income.gross_salary", want)
 	}
-	c.WantPage(c.Post("income", url.Values{"has": {"employment_income"}, "employment_income.gross_salary": {"lots"}}), http.StatusUnprocessableEntity).
+	c.WantPage(c.Post("income", url.Values{"has": {"employment_income"}, "employment_income.gross_salary": {"lots"}}),
+		http.StatusUnprocessableEntity).
 		Shows("must be an amount in dollars, like 1250 or 1,250.50")
 }

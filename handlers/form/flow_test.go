@@ -38,7 +38,8 @@ func TestWholeFormByPlainPosts(t *testing.T) {
 		t.Fatalf("sent on to %q after the documents, want declaration", next)
 	}
 	check := c.WantPage(c.Get(next), http.StatusOK)
-	check.Shows("Zoë Margaret O'Brien", "27 March 1985", "$1,026,405.29", "$576,165.82", "$450,239.47", "$11,439.32", "$6,995.25", "$4,444.07",
+	check.Shows("Zoë Margaret O'Brien", "27 March 1985", "$1,026,405.29", "$576,165.82", "$450,239.47", "$11,439.32", "$6,995.25",
+		"$4,444.07",
 		"Payslip.pdf", statement.DeclarationText)
 	if next = c.WantRedirect(c.Sign()); next != "" {
 		t.Fatalf("sent on to %q after signing, want the hub's address", next)
@@ -53,7 +54,8 @@ func TestWholeFormByPlainPosts(t *testing.T) {
 	if got, want := toJSON(t, data.Statement), toJSON(t, want); got != want {
 		t.Errorf("data =\n%s\nwant\n%s", got, want)
 	}
-	if got := data.Statement.Documents; len(got) != 1 || got[0].FileName != "Payslip.pdf" || got[0].ContentType != "application/pdf" {
+	if got := data.Statement.Documents; len(got) != 1 || got[0].FileName != "Payslip.pdf" ||
+		got[0].ContentType != "application/pdf" {
 		t.Errorf("documents = %+v, want Payslip.pdf", got)
 	}
 	wantSum := statement.Summary{TotalAssets: 102640529, TotalLiabilities: 57616582, NetWorth: 45023947,
@@ -61,7 +63,8 @@ func TestWholeFormByPlainPosts(t *testing.T) {
 	if got := data.Statement.Summary(); got != wantSum {
 		t.Errorf("summary = %+v, want %+v", got, wantSum)
 	}
-	wantStory := []string{"accessed", "section_completed personal_details 1", "section_completed income 2", "section_completed assets 3",
+	wantStory := []string{"accessed", "section_completed personal_details 1", "section_completed income 2",
+		"section_completed assets 3",
 		"section_completed liabilities 4", "section_completed expenses 5", "section_completed documents 6",
 		"section_completed declaration 7", "completed"}
 	if got := c.Events(); !slices.Equal(got, wantStory) {
@@ -242,7 +245,8 @@ func TestListItemsComeAndGo(t *testing.T) {
 	values := url.Values{"vehicles.0.description": {"Mazda"}, "vehicles.0.value": {"tw0"}, "action": {"add:vehicles"}}
 	page = c.WantPage(c.Post("assets", values), http.StatusOK)
 	kept := c.WantPage(c.Get("assets"), http.StatusOK)
-	for name, want := range map[string]string{"vehicles.0.description": "Mazda", "vehicles.0.value": "tw0", "vehicles.1.description": ""} {
+	for name, want := range map[string]string{"vehicles.0.description": "Mazda", "vehicles.0.value": "tw0",
+		"vehicles.1.description": ""} {
 		page.WantField(name, want)
 		kept.WantField(name, want)
 	}
@@ -252,7 +256,8 @@ func TestListItemsComeAndGo(t *testing.T) {
 	page = c.WantPage(c.Post("assets", values), http.StatusOK)
 	page.Shows("Vehicle 1 removed").Hides("Mazda").Lacks("vehicles.1.description")
 	page.WantField("vehicles.0.description", "Trailer")
-	page = c.WantPage(c.Post("assets", url.Values{"vehicles.0.description": {"Trailer"}, "action": {"remove:vehicles.0"}}), http.StatusOK)
+	page = c.WantPage(c.Post("assets", url.Values{"vehicles.0.description": {"Trailer"}, "action": {"remove:vehicles.0"}}),
+		http.StatusOK)
 	page.Hides("Trailer").WantField("Vehicles", "").WantField("vehicles.0.description", "")
 	c.WantPage(c.Get("assets"), http.StatusOK).Hides("Trailer").WantField("Vehicles", "").WantField("vehicles.0.description", "")
 	for _, action := range []string{"add:castles", "remove:castles.0", "publish", "remove:", "add:"} {
@@ -271,7 +276,8 @@ func TestListHoldsFifty(t *testing.T) {
 		values.Set(fmt.Sprintf("investments.%d.description", i), fmt.Sprintf("Fund %d", i))
 	}
 	values.Set("action", "add:investments")
-	c.WantPage(c.Post("assets", values), http.StatusOK).Offers("investments.49.description").Lacks("investments.50.description", "Add another investment")
+	c.WantPage(c.Post("assets", values), http.StatusOK).Offers("investments.49.description").Lacks("investments.50.description",
+		"Add another investment")
 	values.Set("investments.50.description", "Fund 50")
 	values.Del("action")
 	c.WantPage(c.Post("assets", values), http.StatusUnprocessableEntity).Shows("enter at most 50")
@@ -285,10 +291,12 @@ func TestLiabilitiesStartWithWhatIsKnown(t *testing.T) {
 	c.WantPage(c.Get("liabilities"), http.StatusOK).WantField("Mortgages", "").WantField("mortgages.0.balance", "")
 	c.Answer("assets")
 	page := c.WantPage(c.Get("liabilities"), http.StatusOK)
-	page.Shows("306,200.38", "241,666.67", "Car loan, Toyota Corolla", "We added your part of the loans").WantField("Mortgages", "mortgages")
+	page.Shows("306,200.38", "241,666.67", "Car loan, Toyota Corolla", "We added your part of the loans").
+		WantField("Mortgages", "mortgages")
 	c.WantPage(c.Post("liabilities", url.Values{"mortgages.0.balance": {"1"}, "action": {"remove:mortgages.0"}}), http.StatusOK)
 	page = c.WantPage(c.Get("liabilities"), http.StatusOK)
-	page.WantField("Mortgages", "").WantField("mortgages.0.balance", "").Hides("Car loan, Toyota Corolla", "We added your part of the loans")
+	page.WantField("Mortgages", "").WantField("mortgages.0.balance", "").Hides("Car loan, Toyota Corolla",
+		"We added your part of the loans")
 	page = c.WantPage(c.Get("personal_details"), http.StatusOK)
 	page.WantField("full_name", "Zoë O'Brien")
 	page.WantField("email", "jo@customer.example")
@@ -374,13 +382,15 @@ func TestOddBodies(t *testing.T) {
 	}{
 		{"invalid UTF-8", "application/x-www-form-urlencoded", "full_name=%ff%fe", http.StatusUnprocessableEntity},
 		{"NUL", "application/x-www-form-urlencoded", "full_name=a%00b", http.StatusUnprocessableEntity},
-		{"NUL in a list", "application/x-www-form-urlencoded", "action=save&full_name=a%00b&address.state=%00&date_of_birth.day=%00", http.StatusSeeOther},
+		{"NUL in a list", "application/x-www-form-urlencoded", "action=save&full_name=a%00b&address.state=%00&date_of_birth.day=%00",
+			http.StatusSeeOther},
 		{"NUL as a name", "application/x-www-form-urlencoded", "%00=1&vehicles.%00.value=2", http.StatusUnprocessableEntity},
 		{"broken escapes", "application/x-www-form-urlencoded", "full_name=%zz", http.StatusBadRequest},
 		{"JSON", "application/json", `{"full_name":"a"}`, http.StatusUnsupportedMediaType},
 		{"no type", "", "full_name=a", http.StatusUnsupportedMediaType},
 		{"multipart without a boundary", "multipart/form-data", "full_name=a", http.StatusBadRequest},
-		{"multipart", "multipart/form-data; boundary=x", "--x\r\nContent-Disposition: form-data; name=\"full_name\"\r\n\r\nJo\r\n--x--\r\n", http.StatusUnprocessableEntity},
+		{"multipart", "multipart/form-data; boundary=x",
+			"--x\r\nContent-Disposition: form-data; name=\"full_name\"\r\n\r\nJo\r\n--x--\r\n", http.StatusUnprocessableEntity},
 		{"too long", "application/x-www-form-urlencoded", "full_name=" + strings.Repeat("a", 4<<20), http.StatusRequestEntityTooLarge},
 		{"too many fields", "application/x-www-form-urlencoded", strings.Repeat("a&", 100_000), http.StatusBadRequest},
 		{"empty", "", "", http.StatusUnprocessableEntity},
@@ -396,7 +406,8 @@ func TestOddBodies(t *testing.T) {
 		}
 	}
 	for _, section := range []string{"income", "assets", "liabilities", "expenses"} {
-		values := url.Values{"vehicles.0.description": {"\xff\x00"}, "employment_income.bonuses": {"\x00"}, "housing.rates": {"\xff"}, "credit_cards.0.issuer": {"\x00"}}
+		values := url.Values{"vehicles.0.description": {"\xff\x00"}, "employment_income.bonuses": {"\x00"}, "housing.rates": {"\xff"},
+			"credit_cards.0.issuer": {"\x00"}}
 		c.WantPage(c.Post(section, values), http.StatusUnprocessableEntity)
 		c.WantPage(c.Get(section), http.StatusOK)
 	}

@@ -25,7 +25,8 @@ func livesAs(c *harness.Customer, kind string) {
 func spending() url.Values {
 	return url.Values{
 		"share": {"60"}, "housing.mortgage_rent": {"600"}, "housing.mortgage_rent.period": {"week"},
-		"living.groceries": {"333.33"}, "living.groceries.period": {"fortnight"}, "living.clothing": {"100"}, "transport.car_loan": {"300"},
+		"living.groceries": {"333.33"}, "living.groceries.period": {"fortnight"}, "living.clothing": {"100"},
+		"transport.car_loan": {"300"},
 	}
 }
 
@@ -80,7 +81,8 @@ func TestCouplesShare(t *testing.T) {
 	}
 	without := spending()
 	without.Del("share")
-	c.WantPage(c.Post("expenses", without), http.StatusUnprocessableEntity).Shows("Enter your share of household costs, from 0 to 100")
+	c.WantPage(c.Post("expenses", without), http.StatusUnprocessableEntity).
+		Shows("Enter your share of household costs, from 0 to 100")
 	c.WantRedirect(c.Post("expenses", spending()))
 	c.WantPage(c.Get("expenses"), http.StatusOK).WantField("housing.mortgage_rent", "600").WantField("share", "60").
 		Shows("× 60% = $1,560.00 a month", "× 60% = $60.00 a month")
@@ -89,7 +91,8 @@ func TestCouplesShare(t *testing.T) {
 
 	got := sign(t, c)
 	// 600 × 52 ÷ 12 × 0.6 = 1,560; 333.33 × 26 ÷ 12 × 0.6 = 433.329; 100 × 0.6; 300 is the customer's own.
-	if e := got.Expenses; e.Housing.Rent != "1560" || e.Living.Groceries != "433.33" || e.Living.Clothing != "60" || e.Total != "2353.33" || *e.Share != 60 {
+	if e := got.Expenses; e.Housing.Rent != "1560" || e.Living.Groceries != "433.33" || e.Living.Clothing != "60" ||
+		e.Total != "2353.33" || *e.Share != 60 {
 		t.Errorf("expenses %+v", e)
 	}
 	if got.Summary.Surplus != "7646.67" || got.Personal.Household.Type != "couple" || *got.Personal.Household.Dependants != 2 {
@@ -151,7 +154,8 @@ func TestScriptHasNoHousehold(t *testing.T) {
 	c.WantRedirect(c.Post("personal_details", values))
 	page := maps.Clone(values)
 	page.Set("was", values.Encode())
-	c.WantPage(c.Post("personal_details", page), http.StatusUnprocessableEntity).Shows("Select whether you live with a partner", "Enter how many dependants you have, 0 for none")
+	c.WantPage(c.Post("personal_details", page), http.StatusUnprocessableEntity).Shows("Select whether you live with a partner",
+		"Enter how many dependants you have, 0 for none")
 	c.WantRedirect(c.Post("personal_details", values))
 	c.WantRedirect(c.Post("income", url.Values{"employment_income.gross_salary": {"120000"}}))
 	for _, none := range []string{"assets", "liabilities"} {
@@ -159,7 +163,8 @@ func TestScriptHasNoHousehold(t *testing.T) {
 	}
 	c.WantRedirect(c.Post("expenses", url.Values{"housing.mortgage_rent": {"2600"}}))
 	got := sign(t, c)
-	if got.Expenses.Housing.Rent != "2600" || got.Expenses.Share != nil || got.Personal.Household.Type != "" || got.Personal.Household.Dependants != nil || len(got.Entered) != 0 {
+	if got.Expenses.Housing.Rent != "2600" || got.Expenses.Share != nil || got.Personal.Household.Type != "" ||
+		got.Personal.Household.Dependants != nil || len(got.Entered) != 0 {
 		t.Errorf("a script's statement is %+v", got)
 	}
 }
@@ -176,7 +181,8 @@ func TestCarLoanIsAPersonalLoan(t *testing.T) {
 	if !strings.Contains(page.Source, "<h3>Car loan, Mazda 3</h3>") {
 		t.Error("the loan isn't titled by what it is")
 	}
-	loan := url.Values{"personal_loans.0.purpose": {"Car loan, Mazda 3"}, "personal_loans.0.balance": {"9000"}, "personal_loans.0.monthly_repayment": {"310"}}
+	loan := url.Values{"personal_loans.0.purpose": {"Car loan, Mazda 3"}, "personal_loans.0.balance": {"9000"},
+		"personal_loans.0.monthly_repayment": {"310"}}
 	c.WantPage(c.Post("liabilities", loan), http.StatusUnprocessableEntity).Shows("Car loan, Mazda 3: enter the lender")
 	loan.Set("personal_loans.0.lender", "Plenti")
 	c.WantRedirect(c.Post("liabilities", loan))

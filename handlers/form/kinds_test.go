@@ -29,9 +29,11 @@ func TestWhatApplies(t *testing.T) {
 		{url.Values{"vehicles.0.description": {"Mazda"}}, ""}, // a client that knows the fields
 		{url.Values{"has": {"vehicles"}, "vehicles.0.description": {"Mazda"}}, ""},
 		{url.Values{"has": {"vehicles", "vehicles"}, "vehicles.0.value": {""}}, "Enter what you have, or untick vehicles"},
-		{url.Values{"has": {"vehicles", "investments"}, "vehicles.0.description": {"Mazda"}}, "Enter what you have, or untick investments"},
+		{url.Values{"has": {"vehicles", "investments"}, "vehicles.0.description": {"Mazda"}},
+			"Enter what you have, or untick investments"},
 		{url.Values{"has": {"none"}, "vehicles.0.description": {"Mazda"}}, "Tick vehicles, or clear what you entered there"},
-		{url.Values{"has": {"investments"}, "investments.0.description": {"Fund"}, "vehicles.0.value": {"5"}}, "Tick vehicles, or clear what you entered there"},
+		{url.Values{"has": {"investments"}, "investments.0.description": {"Fund"}, "vehicles.0.value": {"5"}},
+			"Tick vehicles, or clear what you entered there"},
 	} {
 		c := h.NewCustomer()
 		if tt.message == "" {

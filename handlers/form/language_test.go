@@ -67,13 +67,16 @@ func TestLanguagesThatAnAccountOffers(t *testing.T) {
 
 	owner := h.Staff(domain.RoleOwner)
 	for _, wrong := range []string{"fr", "en-AU", harness.Hostile} {
-		owner.WantPage(owner.Post(languagesPath+"/languages", url.Values{"languages": {"vi", wrong}}), http.StatusUnprocessableEntity, "Choose languages from the list")
+		owner.WantPage(owner.Post(languagesPath+"/languages", url.Values{"languages": {"vi", wrong}}), http.StatusUnprocessableEntity,
+			"Choose languages from the list")
 	}
 	offering(h, "vi", "zh-Hans")
-	if got := owner.WantPage(owner.Get(languagesPath), http.StatusOK).Field("languages").Values; !slices.Contains(got, "vi") || !slices.Contains(got, "zh-Hans") {
+	if got := owner.WantPage(owner.Get(languagesPath), http.StatusOK).Field("languages").Values; !slices.Contains(got, "vi") ||
+		!slices.Contains(got, "zh-Hans") {
 		t.Errorf("the settings have ticked %q", got)
 	}
-	owner.WantPage(owner.Get("/dashboard/test/audit"), http.StatusOK, "Settings changed", "form languages: en-AU → en-AU, zh-Hans, vi")
+	owner.WantPage(owner.Get("/dashboard/test/audit"), http.StatusOK, "Settings changed",
+		"form languages: en-AU → en-AU, zh-Hans, vi")
 
 	for params, want := range map[string]string{
 		"zh-CN,zh;q=0.9": "zh-Hans", "zh": "zh-Hans", "vi-VN": "vi", "fr,vi;q=0.3": "vi", "en-GB,vi;q=0.9": "en-AU",
@@ -129,7 +132,8 @@ func TestCustomerChoosesALanguage(t *testing.T) {
 	asks(c, "assets", "").Hides("?lang=")
 	page = c.WantPage(c.Post("assets", url.Values{"action": {"add:vehicles"}}), http.StatusOK)
 	page.Shows("Đã thêm Xe 1")
-	page = c.WantPage(c.Post("assets", url.Values{"vehicles.0.description": {"Mazda"}, "vehicles.0.value": {"lots"}}), http.StatusUnprocessableEntity)
+	page = c.WantPage(c.Post("assets", url.Values{"vehicles.0.description": {"Mazda"}, "vehicles.0.value": {"lots"}}),
+		http.StatusUnprocessableEntity)
 	page.Shows("Có vấn đề cần sửa", "Mazda: giá trị phải là số tiền bằng đô la Úc, ví dụ 1250 hoặc 1,250.50")
 	page.WantField("vehicles.0.value", "lots")
 	owner := h.Staff(domain.RoleOwner)
@@ -148,7 +152,8 @@ func TestLanguageSwitchSaves(t *testing.T) {
 	h := harness.New(t)
 	offering(h, "vi", "zh-Hans")
 	c := h.NewCustomer()
-	if next := c.WantRedirect(c.Post("assets?return=declaration", url.Values{"action": {"language:vi"}, "vehicles.0.description": {"Mazda"}})); next != "assets?return=declaration" {
+	if next := c.WantRedirect(c.Post("assets?return=declaration", url.Values{"action": {"language:vi"},
+		"vehicles.0.description": {"Mazda"}})); next != "assets?return=declaration" {
 		t.Errorf("the switch leads to %q, want the same page", next)
 	}
 	page := asks(c, "assets", "zh-CN")
@@ -324,14 +329,16 @@ func TestCopyInTheCustomersLanguage(t *testing.T) {
 	c.WantRedirect(choose(c, "vi"))
 	c.WantPage(c.Get(""), http.StatusOK).LeadsTo(c.Path("pdf"), c.Path("pdf")+"?original=yes")
 	got := c.Get("pdf")
-	if want := `attachment; filename="financial_statement_` + c.ID.String() + `_vi.pdf"`; got.Code != http.StatusOK || got.Header().Get("Content-Disposition") != want {
+	if want := `attachment; filename="financial_statement_` + c.ID.String() + `_vi.pdf"`; got.Code != http.StatusOK ||
+		got.Header().Get("Content-Disposition") != want {
 		t.Fatalf("the copy is %d %q", got.Code, got.Header())
 	}
 	file := filepath.Join(t.TempDir(), "copy.pdf")
 	c.OK(os.WriteFile(file, got.Body.Bytes(), 0o600))
 	text, err := exec.CommandContext(t.Context(), "pdftotext", "-raw", file, "-").Output()
 	c.OK(err)
-	for _, want := range []string{"Zoë Margaret O'Brien", "Tổng tài sản\nTotal assets", "$1,026,405.29", statement.DeclarationText[:60]} {
+	for _, want := range []string{"Zoë Margaret O'Brien", "Tổng tài sản\nTotal assets", "$1,026,405.29",
+		statement.DeclarationText[:60]} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("the copy lacks %q", want)
 		}

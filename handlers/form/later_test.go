@@ -35,7 +35,8 @@ func TestLeftForLater(t *testing.T) {
 		t.Errorf("errors %q", page.Errors())
 	}
 	hub := c.WantPage(c.Get(""), http.StatusOK).Shows("1 of 7 sections completed", "In progress", "Left for later:", "Continue with")
-	for name, field := range map[string]string{"Family home: ownership": "real_property.0.ownership", "Toyota Corolla Ascent Sport 2021: value": "vehicles.0.value"} {
+	for name, field := range map[string]string{"Family home: ownership": "real_property.0.ownership",
+		"Toyota Corolla Ascent Sport 2021: value": "vehicles.0.value"} {
 		if got := hub.Link(name); got != c.Path("assets")+"#"+field {
 			t.Errorf("%q leads to %s", name, got)
 		}
@@ -49,7 +50,8 @@ func TestLeftForLater(t *testing.T) {
 	for _, name := range []string{"income", "liabilities", "expenses", "documents"} {
 		c.Answer(name)
 	}
-	check := c.WantPage(c.Get("declaration"), http.StatusOK).Shows("Some sections aren’t finished", "Not finished").Lacks("accepted", "full_name")
+	check := c.WantPage(c.Get("declaration"), http.StatusOK).Shows("Some sections aren’t finished", "Not finished").
+		Lacks("accepted", "full_name")
 	if got := check.Link("Toyota Corolla Ascent Sport 2021: value"); got != c.Path("assets")+"#vehicles.0.value" {
 		t.Errorf("the check page leads to %s", got)
 	}
@@ -96,7 +98,8 @@ func TestLaterHidesNoMistake(t *testing.T) {
 	values.Set("vehicles.0.description", "")
 	values.Set("vehicles.0.description.later", "true")
 	values.Set("vehicles.0.value", "lots")
-	page := c.WantPage(c.Post("assets", values), http.StatusUnprocessableEntity).WantError("vehicles.0.value", "").WantField("vehicles.0.description.later", "true")
+	page := c.WantPage(c.Post("assets", values), http.StatusUnprocessableEntity).WantError("vehicles.0.value", "").
+		WantField("vehicles.0.description.later", "true")
 	if len(page.Errors()) != 1 {
 		t.Errorf("errors %q, want that of the value", page.Errors())
 	}
@@ -114,8 +117,10 @@ func TestLaterHidesNoMistake(t *testing.T) {
 func TestGapsAreNamed(t *testing.T) {
 	t.Parallel()
 	c := harness.New(t).NewCustomer()
-	c.WantRedirect(c.Post("personal_details", url.Values{"full_name": {"Jo"}, "address.postcode": {"2000"}, "date_of_birth.day": {"29"}, "date_of_birth.month": {"2"}, "date_of_birth.year": {"2002"}, "action": {"save"}}))
-	c.WantRedirect(c.Post("assets", url.Values{"has": {"vehicles", "investments"}, "vehicles.0.value": {""}, "vehicles.1.value": {"lots"}, "vehicles.1.amount_owing.later": {"on"}, "action": {"save"}}))
+	c.WantRedirect(c.Post("personal_details", url.Values{"full_name": {"Jo"}, "address.postcode": {"2000"},
+		"date_of_birth.day": {"29"}, "date_of_birth.month": {"2"}, "date_of_birth.year": {"2002"}, "action": {"save"}}))
+	c.WantRedirect(c.Post("assets", url.Values{"has": {"vehicles", "investments"}, "vehicles.0.value": {""},
+		"vehicles.1.value": {"lots"}, "vehicles.1.amount_owing.later": {"on"}, "action": {"save"}}))
 	c.WantRedirect(c.Post("expenses", url.Values{"living.groceries.later": {"on"}, "action": {"save"}}))
 	hub := c.WantPage(c.Get(""), http.StatusOK)
 	var left []string
@@ -133,7 +138,8 @@ func TestGapsAreNamed(t *testing.T) {
 	}
 	want := []string{
 		"Needs fixing:", "Date of birth date_of_birth.day",
-		"Missing:", "You live household.type", "Dependants household.dependants", "Street address address.street", "Suburb address.suburb", "Phone number phone", "Email address email",
+		"Missing:", "You live household.type", "Dependants household.dependants", "Street address address.street",
+		"Suburb address.suburb", "Phone number phone", "Email address email",
 		"Needs fixing:", "Vehicle 2: value vehicles.1.value",
 		"Missing:", "Vehicle 2: description vehicles.1.description", "Investments investments",
 		"Left for later:", "Vehicle 2: amount owing vehicles.1.amount_owing",
@@ -155,10 +161,13 @@ func TestLaterIsMerged(t *testing.T) {
 	c.WantPage(c.Post("expenses", url.Values{"was": {first}, fuel: {"50"}, "action": {"autosave"}}), http.StatusOK).
 		WantField(groceries+".later", "true").WantField(fuel, "50")
 	second := was()
-	c.WantPage(c.Post("expenses", url.Values{"was": {second}, groceries: {"900"}, fuel: {"50"}, "action": {"autosave"}}), http.StatusOK).WantField(groceries, "900")
-	page := c.WantPage(c.Post("expenses", url.Values{"was": {first}, groceries: {"800"}, "action": {"continue"}}), http.StatusUnprocessableEntity).Shows("Keep $800.00", "Use $900.00")
+	c.WantPage(c.Post("expenses", url.Values{"was": {second}, groceries: {"900"}, fuel: {"50"}, "action": {"autosave"}}),
+		http.StatusOK).WantField(groceries, "900")
+	page := c.WantPage(c.Post("expenses", url.Values{"was": {first}, groceries: {"800"}, "action": {"continue"}}),
+		http.StatusUnprocessableEntity).Shows("Keep $800.00", "Use $900.00")
 	page.WantError(groceries, "")
-	c.WantPage(c.Post("expenses", url.Values{"was": {second}, groceries: {""}, fuel: {"50"}, "action": {"autosave"}}), http.StatusOK).Shows("Use $900.00")
+	c.WantPage(c.Post("expenses", url.Values{"was": {second}, groceries: {""}, fuel: {"50"}, "action": {"autosave"}}),
+		http.StatusOK).Shows("Use $900.00")
 }
 
 // TestNotOfWhatEverybodyKnows asks for no one's own name, birthday, address, phone and email later.

@@ -73,7 +73,8 @@ func TestBrowserHiddenWithoutAConnection(t *testing.T) {
 
 // hide looks into another app.
 func hide(tab *browsertest.Tab) {
-	browsertest.Eval[bool](tab, `Object.defineProperty(document, "visibilityState", { configurable: true, get: () => "hidden" }), document.dispatchEvent(new Event("visibilitychange")), delete document.visibilityState`)
+	browsertest.Eval[bool](tab,
+		`Object.defineProperty(document, "visibilityState", { configurable: true, get: () => "hidden" }), document.dispatchEvent(new Event("visibilitychange")), delete document.visibilityState`)
 }
 
 // TestBrowserHiddenPageTriesAgain looks into another app while the connection is lost; the
@@ -177,7 +178,8 @@ func TestBrowserLastKeyIsKept(t *testing.T) {
 		c.line.state.Store(whole)
 		tab.Open(c.base + c.Path("personal_details"))
 		tab.WaitForTrue(fmt.Sprintf("document.getElementById('occupation').value === %q", typed))
-		testkit.Await(t, "the device to keep nothing", func() bool { return keptOnDevice(tab) == 0 }) // a write that waits for the disk holds up the next
+		// a write that waits for the disk holds up the next
+		testkit.Await(t, "the device to keep nothing", func() bool { return keptOnDevice(tab) == 0 })
 	}
 	c.line.state.Store(cut)
 	tab.Click(input("date_of_birth.day"))
@@ -232,7 +234,8 @@ func TestBrowserBackSavesWhatWasTyped(t *testing.T) {
 	t.Parallel()
 	c := newTyping(t)
 	tab := c.continueToIncome(t)
-	browsertest.Eval[bool](tab, `((f) => (f.value = "3200", f.dispatchEvent(new Event("input", { bubbles: true })), history.back(), true))(document.getElementById("employment_income.bonuses"))`)
+	browsertest.Eval[bool](tab,
+		`((f) => (f.value = "3200", f.dispatchEvent(new Event("input", { bubbles: true })), history.back(), true))(document.getElementById("employment_income.bonuses"))`)
 	tab.WaitFor(input("occupation"))
 	testkit.Await(t, "what was typed last was not saved", func() bool {
 		return load(c.Customer, "income").values.Get("employment_income.bonuses") == "3,200"
@@ -265,7 +268,8 @@ func TestBrowserListButtonLeavesNothingOnTheDevice(t *testing.T) {
 	tab := c.device(t, "assets")
 	tab.Click(input("vehicles"))
 	tab.WaitForText(saveStatus, "Saved ")
-	browsertest.Eval[bool](tab, `((f) => (f.focus(), f.value = "Ute", ["input", "change"].forEach((type) => f.dispatchEvent(new Event(type, { bubbles: true }))), document.querySelector("button[value='add:vehicles']").click(), true))(document.getElementById("vehicles.0.description"))`)
+	browsertest.Eval[bool](tab,
+		`((f) => (f.focus(), f.value = "Ute", ["input", "change"].forEach((type) => f.dispatchEvent(new Event(type, { bubbles: true }))), document.querySelector("button[value='add:vehicles']").click(), true))(document.getElementById("vehicles.0.description"))`)
 	tab.WaitForFocus("vehicles.1.description")
 	testkit.Await(t, "the device still keeps what was sent", func() bool { return keptOnDevice(tab) == 0 })
 	stored(c.Customer, "assets", "vehicles.0.description", "Ute")

@@ -30,9 +30,11 @@ func wantNothing(c *harness.Customer) {
 	c.Helper()
 	typed := url.Values{"employer": {"Of another"}, "action": {"autosave"}, "was": {""}}
 	for what, answer := range map[string]*httptest.ResponseRecorder{
-		"the hub": c.Get(""), "a section": c.Get("personal_details"), "documents": c.Get("documents"), "the check page": c.Get("declaration"),
-		"a save": c.Post("personal_details", url.Values{"employer": {"Of another"}, "action": {"save"}}), "an automatic save": c.Post("personal_details", typed),
-		"an upload": c.Attach("", "payslip.pdf", []byte("%PDF-1.7\n"), "upload"),
+		"the hub": c.Get(""), "a section": c.Get("personal_details"), "documents": c.Get("documents"),
+		"the check page":    c.Get("declaration"),
+		"a save":            c.Post("personal_details", url.Values{"employer": {"Of another"}, "action": {"save"}}),
+		"an automatic save": c.Post("personal_details", typed),
+		"an upload":         c.Attach("", "payslip.pdf", []byte("%PDF-1.7\n"), "upload"),
 	} {
 		if answer.Code != http.StatusNotFound || strings.Contains(answer.Body.String(), marker) {
 			c.Errorf("%s answers %d, with the answer: %t", what, answer.Code, strings.Contains(answer.Body.String(), marker))
@@ -64,7 +66,8 @@ func TestLinkForOneBrowser(t *testing.T) {
 		t.Errorf("the link in another browser answers %d", got.Code)
 	}
 	customer.WantPage(customer.Get("personal_details"), http.StatusOK).WantField("Employer", marker)
-	if got := customer.Send(httptest.NewRequestWithContext(t.Context(), http.MethodGet, link, nil)); got.Code != http.StatusSeeOther {
+	if got := customer.Send(httptest.NewRequestWithContext(t.Context(), http.MethodGet, link,
+		nil)); got.Code != http.StatusSeeOther {
 		t.Errorf("the link once more in the customer’s browser answers %d", got.Code)
 	}
 	customer.WantPage(customer.Get("personal_details"), http.StatusOK).WantField("Employer", marker)
@@ -74,14 +77,18 @@ func TestLinkForOneBrowser(t *testing.T) {
 	laptop.WantPage(laptop.Get("personal_details"), http.StatusOK).WantField("Employer", marker)
 	save(laptop, marker+" Pty Ltd")
 	wantNothing(customer)
-	if got := customer.Send(httptest.NewRequestWithContext(t.Context(), http.MethodGet, h.Link(session.ID), nil)); got.Code != http.StatusSeeOther {
+	if got := customer.Send(httptest.NewRequestWithContext(t.Context(), http.MethodGet, h.Link(session.ID),
+		nil)); got.Code != http.StatusSeeOther {
 		t.Errorf("the full link answers %d", got.Code)
 	}
 	customer.WantPage(customer.Get("personal_details"), http.StatusOK).WantField("Employer", marker+" Pty Ltd")
 
 	page := h.Owner()
-	page.WantPage(page.Get("/dashboard/test/sessions/"+session.ID.String()), http.StatusOK, "Link tried in another browser", h.Link(session.ID))
-	for _, forged := range []string{strings.Replace(link, "/b0.", "/", 1), strings.Replace(link, "/b0.", "/b1.", 1), strings.Replace(link, "/b0.", "/b.", 1), strings.Replace(link, "/b0.", "/0.", 1), strings.Replace(h.Link(session.ID), session.ID.String()+"/", session.ID.String()+"/b0.", 1)} {
+	page.WantPage(page.Get("/dashboard/test/sessions/"+session.ID.String()), http.StatusOK, "Link tried in another browser",
+		h.Link(session.ID))
+	for _, forged := range []string{strings.Replace(link, "/b0.", "/", 1), strings.Replace(link, "/b0.", "/b1.", 1),
+		strings.Replace(link, "/b0.", "/b.", 1), strings.Replace(link, "/b0.", "/0.", 1), strings.Replace(h.Link(session.ID),
+			session.ID.String()+"/", session.ID.String()+"/b0.", 1)} {
 		if got := answersAt(h, forged); got.Code != http.StatusNotFound {
 			t.Errorf("%s answers %d", forged, got.Code)
 		}

@@ -65,7 +65,8 @@ func (s *Server) showClosed(c echo.Context, v *visit) error {
 	}
 	switch v.Session.Status {
 	case domain.Expired:
-		return web.Render(c, http.StatusGone, view.Status(view.StatusPage{Page: p, Kind: view.StatusExpired, When: v.Session.ExpiresAt}))
+		return web.Render(c, http.StatusGone, view.Status(view.StatusPage{Page: p, Kind: view.StatusExpired,
+			When: v.Session.ExpiresAt}))
 	case domain.Cancelled:
 		return web.Render(c, http.StatusGone, view.Status(view.StatusPage{Page: p, Kind: view.StatusCancelled}))
 	}
@@ -83,7 +84,8 @@ func (s *Server) showClosed(c echo.Context, v *visit) error {
 		}
 		return web.Render(c, http.StatusOK, view.Confirmation(s.confirmation(v)))
 	}
-	return web.Render(c, http.StatusOK, view.Status(view.StatusPage{Page: p, Kind: view.StatusCompleted, When: *v.Session.CompletedAt}))
+	return web.Render(c, http.StatusOK, view.Status(view.StatusPage{Page: p, Kind: view.StatusCompleted,
+		When: *v.Session.CompletedAt}))
 }
 
 // submittedTwice reports a second submit by the browser that signed, right
@@ -98,7 +100,8 @@ func (s *Server) submittedTwice(c echo.Context, v *visit) (bool, error) {
 
 // mayCopy reports whether this browser signed and still has the copies (D59).
 func (s *Server) mayCopy(v *visit) bool {
-	return v.Session.Status == domain.Completed && v.Session.ErasedAt == nil && !v.signed.IsZero() && s.Clock.Now().Before(v.copyUntil())
+	return v.Session.Status == domain.Completed && v.Session.ErasedAt == nil && !v.signed.IsZero() && s.Clock.Now().
+		Before(v.copyUntil())
 }
 
 // copyUntil is when this browser loses the copies of a completed session, at the latest
@@ -114,7 +117,8 @@ func (v *visit) copyUntil() time.Time {
 func (s *Server) confirmation(v *visit) view.ConfirmationPage {
 	page := view.ConfirmationPage{
 		Page: s.page(v), Reference: v.Session.Reference(), Submitted: *v.Session.CompletedAt,
-		CopyURL: formURL(v.Session.ID) + "/pdf", ReadURL: formURL(v.Session.ID) + "/copy", Until: v.copyUntil(), CopyReady: v.Session.PDFReadyAt != nil, SelfURL: formURL(v.Session.ID),
+		CopyURL: formURL(v.Session.ID) + "/pdf", ReadURL: formURL(v.Session.ID) + "/copy", Until: v.copyUntil(),
+		CopyReady: v.Session.PDFReadyAt != nil, SelfURL: formURL(v.Session.ID),
 	}
 	page.Return, page.ReturnTo = v.Session.ReturnLink()
 	page.HomeURL, page.Closed = "", true
@@ -195,7 +199,8 @@ func (s *Server) ShowCopy(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	page := view.CheckPage{Page: s.page(v), Documents: signed.Documents, Summary: signed.Summary(), Signed: v.Session.CompletedAt, Reference: v.Session.Reference(), Doubts: signed.Confirmed()}
+	page := view.CheckPage{Page: s.page(v), Documents: signed.Documents, Summary: signed.Summary(), Signed: v.Session.CompletedAt,
+		Reference: v.Session.Reference(), Doubts: signed.Confirmed()}
 	for _, section := range signed.Sections(s.Clock.Now()) {
 		page.Sections = append(page.Sections, view.CheckedSection{Section: section})
 	}
@@ -206,7 +211,8 @@ func (s *Server) ShowCopy(c echo.Context) error {
 func (s *Server) ShowHub(c echo.Context, v *visit) error {
 	page := view.HubPage{
 		Page: s.page(v), Tasks: tasks(v), Expires: v.Session.ExpiresAt,
-		Customer: cmp.Or(v.Statement.Personal.FullName, web.Text(v.Session.CustomerName)), Couple: v.Statement.Personal.Household.Couple(),
+		Customer: cmp.Or(v.Statement.Personal.FullName, web.Text(v.Session.CustomerName)),
+		Couple:   v.Statement.Personal.Household.Couple(),
 	}
 	page.Return, _ = v.Session.ReturnLink()
 	return web.Render(c, http.StatusOK, view.Hub(page))
@@ -214,7 +220,8 @@ func (s *Server) ShowHub(c echo.Context, v *visit) error {
 
 func (s *Server) page(v *visit) view.Page {
 	page := view.Page{
-		Partner: v.Account.Name, Logo: ui.Logo(v.Account), Test: !v.Session.Livemode, HomeURL: formURL(v.Session.ID), Announce: v.announce,
+		Partner: v.Account.Name, Logo: ui.Logo(v.Account), Test: !v.Session.Livemode, HomeURL: formURL(v.Session.ID),
+		Announce:  v.announce,
 		HelpEmail: web.Text(v.Account.HelpEmail), HelpPhone: web.Text(v.Account.HelpPhone),
 		Languages: v.Account.Languages(), MoneyHelp: view.NationalDebtHelpline,
 	}

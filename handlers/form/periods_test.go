@@ -76,7 +76,8 @@ func TestAddAnotherAmount(t *testing.T) {
 	page := c.WantPage(c.Post("income", values), http.StatusOK)
 	page.WantField("employment_income.gross_salary", "1,000").WantField("employment_income.gross_salary.2", "")
 	values.Set("employment_income.bonuses.period", string(form.Monthly)) // chosen before its amount
-	c.WantPage(c.Post("income", values), http.StatusOK).WantField("employment_income.bonuses", "").WantField("employment_income.bonuses.period", string(form.Monthly))
+	c.WantPage(c.Post("income", values), http.StatusOK).WantField("employment_income.bonuses", "").
+		WantField("employment_income.bonuses.period", string(form.Monthly))
 	for _, name := range []string{"employment_income.bonuses", "nothing", "employment_income.gross_salary.2"} {
 		values.Set("action", "add:"+name)
 		if got := c.Post("income", values); got.Code != http.StatusBadRequest {
@@ -93,7 +94,8 @@ func TestExpensesStartWithRepayments(t *testing.T) {
 	c.Answer("assets")
 	c.Answer("liabilities")
 	page := c.WantPage(c.Get("expenses"), http.StatusOK).Shows("We filled in the repayments from your liabilities")
-	page.WantField("housing.mortgage_rent", "3,630.25").WantField("transport.car_loan", "420").WantField("commitments.debt_repayments", "684.90")
+	page.WantField("housing.mortgage_rent", "3,630.25").WantField("transport.car_loan", "420").
+		WantField("commitments.debt_repayments", "684.90")
 	c.WantRedirect(c.Post("expenses", url.Values{"housing.mortgage_rent": {"1"}}))
 	c.WantPage(c.Get("expenses"), http.StatusOK).WantField("housing.mortgage_rent", "1").WantField("transport.car_loan", "").
 		Hides("from your liabilities")
@@ -119,7 +121,8 @@ func TestNothingIsTypedTwice(t *testing.T) {
 	const home = "Unit 4, 18 Wattle Street, Marrickville NSW 2204"
 	offers(c.Get("assets"), home, "Westpac", "HESTA")
 	offers(c.Post("assets", url.Values{}), home)
-	c.WantRedirect(c.Post("assets", url.Values{"bank_accounts.0.institution": {"Hume Bank"}, "bank_accounts.0.account_type": {"savings"}}))
+	c.WantRedirect(c.Post("assets", url.Values{"bank_accounts.0.institution": {"Hume Bank"},
+		"bank_accounts.0.account_type": {"savings"}}))
 	offers(c.Get("liabilities"), "Hume Bank", "Westpac", "Zip")
 }
 
@@ -168,11 +171,16 @@ type typedAmount struct{ Typed, Period, Share string }
 // typedAmounts are odd ones, and as many at random.
 func typedAmounts() []typedAmount {
 	out := []typedAmount{
-		{"1000", "year", "100"}, {"1,000.10", "week", "50"}, {"0.06", "year", "100"}, {"0.05", "year", "100"}, {"0.01", "fortnight", "1"}, {"$ 7.5", "quarter", "33"},
-		{"999,999,999", "week", "99"}, {".99", "fortnight", "100"}, {"12 345.67", "quarter", "60%"}, {"500", "month", "100"}, {"500", "month", "50"}, {"500", "month", "0"},
-		{"2k", "month", "100"}, {"$ 2.5K", "year", "50"}, {"85 k", "year", "100"}, {"+500", "week", "100"}, {"+ A$500", "week", "100"}, {"AUD 1,000", "year", "100"}, {"２ｋ", "week", "100"}, {".5k", "week", "100"},
-		{"k", "week", "100"}, {"1,5k", "week", "100"}, {"2kk", "week", "100"}, {"5m", "year", "100"}, {"-500", "week", "100"}, {"$+500", "week", "100"}, {"1e3", "week", "100"},
-		{"1,50", "week", "50"}, {"12.345", "week", "50"}, {"2,000 per year", "week", "50"}, {"x", "year", "50"}, {"", "year", "50"}, {"500", "year", ""}, {"500", "year", "101"}, {"500", "year", "half"},
+		{"1000", "year", "100"}, {"1,000.10", "week", "50"}, {"0.06", "year", "100"}, {"0.05", "year", "100"},
+		{"0.01", "fortnight", "1"}, {"$ 7.5", "quarter", "33"},
+		{"999,999,999", "week", "99"}, {".99", "fortnight", "100"}, {"12 345.67", "quarter", "60%"}, {"500", "month", "100"},
+		{"500", "month", "50"}, {"500", "month", "0"},
+		{"2k", "month", "100"}, {"$ 2.5K", "year", "50"}, {"85 k", "year", "100"}, {"+500", "week", "100"}, {"+ A$500", "week", "100"},
+		{"AUD 1,000", "year", "100"}, {"２ｋ", "week", "100"}, {".5k", "week", "100"},
+		{"k", "week", "100"}, {"1,5k", "week", "100"}, {"2kk", "week", "100"}, {"5m", "year", "100"}, {"-500", "week", "100"},
+		{"$+500", "week", "100"}, {"1e3", "week", "100"},
+		{"1,50", "week", "50"}, {"12.345", "week", "50"}, {"2,000 per year", "week", "50"}, {"x", "year", "50"}, {"", "year", "50"},
+		{"500", "year", ""}, {"500", "year", "101"}, {"500", "year", "half"},
 	}
 	random := rand.New(rand.NewPCG(26, 7))
 	for range 500 {

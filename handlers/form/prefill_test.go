@@ -43,9 +43,11 @@ func TestPrefillIsOffered(t *testing.T) {
 	c := given(harness.New(t), knownAnswers)
 	c.WantPage(c.Get(""), http.StatusOK).Hides("Completed", "In progress")
 	c.WantPage(c.Get("personal_details"), http.StatusOK).Shows(fromUs).WantField("full_name", "Jo Citizen").
-		WantField("date_of_birth.year", "1985").WantField("address.state", "NSW").WantField("address.suburb", "").WantField("email", "jo@customer.example")
+		WantField("date_of_birth.year", "1985").WantField("address.state", "NSW").WantField("address.suburb", "").
+		WantField("email", "jo@customer.example")
 	c.WantPage(c.Get("income"), http.StatusOK).Shows(fromUs).WantField("employment_income.gross_salary", "85,000.50").
-		WantField("employment_income.gross_salary.period", "year").WantField("employment_income.bonuses", "").WantField("employment_income.allowances", "")
+		WantField("employment_income.gross_salary.period", "year").WantField("employment_income.bonuses", "").
+		WantField("employment_income.allowances", "")
 	page := c.WantPage(c.Get("assets"), http.StatusOK).Shows(fromUs).WantField("vehicles.0.value", "15,000").
 		WantField("vehicles.1.description", "Box trailer").WantField("vehicles.1.value", "")
 	if ticked := page.Field("has").Values; !slices.Equal(ticked, []string{"vehicles"}) {
@@ -69,7 +71,8 @@ func TestPrefillIsOffered(t *testing.T) {
 func TestPrefillOnTwoDevices(t *testing.T) {
 	t.Parallel()
 	for _, action := range []string{"autosave", "save"} {
-		c := given(harness.New(t), `{"personal_details": {"occupation": "Baker", "employer": "Bread Ltd"}, "assets": {"vehicles": [{"description": "Toyota", "value": 15000}]}}`)
+		c := given(harness.New(t),
+			`{"personal_details": {"occupation": "Baker", "employer": "Bread Ltd"}, "assets": {"vehicles": [{"description": "Toyota", "value": 15000}]}}`)
 		one, two := load(c, "personal_details"), load(c, "personal_details")
 		one.press("autosave", http.StatusOK, "occupation", "Nurse")
 		two.values.Set("phone", "0400 000 001")
@@ -94,12 +97,14 @@ func TestPrefillBesideSuggestions(t *testing.T) {
 	h := harness.New(t)
 	c := given(h, `{"liabilities": {"mortgages": [{"lender": "Westpac"}]}}`)
 	c.Answer("assets")
-	c.WantPage(c.Get("liabilities"), http.StatusOK).Shows(fromUs).WantField("mortgages.0.lender", "Westpac").WantField("mortgages.0.balance", "").
+	c.WantPage(c.Get("liabilities"), http.StatusOK).Shows(fromUs).WantField("mortgages.0.lender", "Westpac").
+		WantField("mortgages.0.balance", "").
 		WantField("personal_loans.0.balance", "8,240.60").Hides("mortgages.1.")
 	c = given(h, `{"expenses": {"transport": {"car_loan": 1}}}`)
 	c.Answer("assets")
 	c.Answer("liabilities")
-	c.WantPage(c.Get("expenses"), http.StatusOK).Shows(fromUs).WantField("transport.car_loan", "1").WantField("housing.mortgage_rent", "3,630.25")
+	c.WantPage(c.Get("expenses"), http.StatusOK).Shows(fromUs).WantField("transport.car_loan", "1").
+		WantField("housing.mortgage_rent", "3,630.25")
 	c = given(h, `{}`)
 	c.WantPage(c.Get("assets"), http.StatusOK).Hides(fromUs)
 }
@@ -120,9 +125,11 @@ func TestPrefillConfirmedOrChanged(t *testing.T) {
 	c.WantRedirect(c.Sign())
 	data := h.Get("/sessions/" + c.ID.String() + "/data").WantStatus(http.StatusOK).Object()["data"].(map[string]any)
 	want := map[string]any{
-		"personal_details.full_name": "changed", "personal_details.date_of_birth": "confirmed", "personal_details.address.state": "confirmed",
+		"personal_details.full_name": "changed", "personal_details.date_of_birth": "confirmed",
+		"personal_details.address.state":        "confirmed",
 		"income.employment_income.gross_salary": "confirmed", "income.employment_income.bonuses": "confirmed",
-		"assets.vehicles.0.description": "confirmed", "assets.vehicles.0.value": "confirmed", "assets.vehicles.1.description": "changed",
+		"assets.vehicles.0.description": "confirmed", "assets.vehicles.0.value": "confirmed",
+		"assets.vehicles.1.description":     "changed",
 		"liabilities.credit_cards.0.issuer": "changed", "liabilities.credit_cards.0.limit": "confirmed",
 		"expenses.living.groceries": "confirmed",
 	}
@@ -144,10 +151,12 @@ func TestPrefillConfirmedOrChanged(t *testing.T) {
 func TestPrefillIsSealedAndErased(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
-	c := given(h, `{"personal_details": {"occupation": "Lion tamer"}, "assets": {"vehicles": [{"description": "Zeppelin", "value": 734291}]}}`)
+	c := given(h,
+		`{"personal_details": {"occupation": "Lion tamer"}, "assets": {"vehicles": [{"description": "Zeppelin", "value": 734291}]}}`)
 	c.WantPage(c.Get("assets"), http.StatusOK).WantField("vehicles.0.value", "734,291")
 	var tables []string
-	h.OK(h.DB.Raw().SelectContext(h.Context(), &tables, `SELECT quote_ident(table_name) FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'`))
+	h.OK(h.DB.Raw().SelectContext(h.Context(), &tables,
+		`SELECT quote_ident(table_name) FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'`))
 	for _, table := range tables {
 		var all string
 		h.OK(h.DB.Raw().GetContext(h.Context(), &all, `SELECT coalesce(string_agg(t::text, ' '), '') FROM `+table+` t`))
@@ -158,13 +167,16 @@ func TestPrefillIsSealedAndErased(t *testing.T) {
 		}
 	}
 	left := func() (n int) {
-		h.OK(h.DB.Raw().GetContext(h.Context(), &n, `SELECT (SELECT count(*) FROM section WHERE session_id = $1) + (SELECT count(*) FROM session_key WHERE session_id = $1)`, c.ID))
+		h.OK(h.DB.Raw().GetContext(h.Context(), &n,
+			`SELECT (SELECT count(*) FROM section WHERE session_id = $1) + (SELECT count(*) FROM session_key WHERE session_id = $1)`,
+			c.ID))
 		return n
 	}
 	if left() != 3 {
 		t.Fatalf("%d rows of two sections and a key", left())
 	}
-	h.OK(h.Service.Sessions.Erase(h.Context(), h.TestScope(), c.ID, []domain.SessionID{c.ID}, "jo@customer.example", harness.Operator))
+	h.OK(h.Service.Sessions.Erase(h.Context(), h.TestScope(), c.ID, []domain.SessionID{c.ID}, "jo@customer.example",
+		harness.Operator))
 	if left() != 0 {
 		t.Errorf("%d rows are left of an erased session", left())
 	}
@@ -194,7 +206,8 @@ func TestDataIsPrefill(t *testing.T) {
 	second.WantPage(second.Get(""), http.StatusOK)
 	second.AnswerAll()
 	second.WantRedirect(second.Sign())
-	got := h.Get("/sessions/" + second.ID.String() + "/data").WantStatus(http.StatusOK).Object()["data"].(map[string]any)["prefilled"].(map[string]any)
+	got := h.Get("/sessions/" + second.ID.String() + "/data").WantStatus(http.StatusOK).
+		Object()["data"].(map[string]any)["prefilled"].(map[string]any)
 	if len(got) < 60 {
 		t.Errorf("%d answers were given", len(got))
 	}

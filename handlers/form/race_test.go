@@ -112,7 +112,8 @@ func TestCancelAgainstSubmit(t *testing.T) {
 		story := c.Events()
 		if cancelErr == nil {
 			c.WantPage(submitted, http.StatusGone).Shows("This statement is no longer needed")
-			if c.Status() != domain.Cancelled || count(story, "completed") != 0 || slices.Contains(story, "section_completed declaration 7") {
+			if c.Status() != domain.Cancelled || count(story, "completed") != 0 || slices.Contains(story,
+				"section_completed declaration 7") {
 				t.Errorf("cancelled, but status %s and events %q", c.Status(), story)
 			}
 			continue

@@ -17,14 +17,16 @@ import (
 func TestRefusedTextStays(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
-		"control": "Nurse\tat night", "undecodable": "Nurse \ufffd", "long": strings.Repeat("nurse ", 100) + "end", "very long": strings.Repeat("nurse ", 1000) + "end",
+		"control": "Nurse\tat night", "undecodable": "Nurse \ufffd", "long": strings.Repeat("nurse ", 100) + "end",
+		"very long": strings.Repeat("nurse ", 1000) + "end",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := harness.New(t).NewCustomer()
 			script := statementtest.Values("personal_details")
 			script.Set("occupation", text)
-			c.WantPage(c.OtherBrowser().Post("personal_details", script), http.StatusUnprocessableEntity).WantError("occupation", "").WantField("occupation", text)
+			c.WantPage(c.OtherBrowser().Post("personal_details", script), http.StatusUnprocessableEntity).WantError("occupation", "").
+				WantField("occupation", text)
 			c.Answer("personal_details")
 			tab := load(c, "personal_details")
 			for _, action := range []string{"autosave", "continue"} {
@@ -74,8 +76,9 @@ func TestUnknownPeriodStays(t *testing.T) {
 	c := harness.New(t).NewCustomer()
 	script := url.Values{"other_income.interest": {"120"}, "other_income.interest.period": {"decade"}}
 	for name, p := range map[string]*page.Page{
-		"refused": c.WantPage(c.Post("income", script), http.StatusUnprocessableEntity).WantError("other_income.interest.period", "Say how often you get interest"),
-		"again":   c.WantPage(c.Get("income"), http.StatusOK),
+		"refused": c.WantPage(c.Post("income", script), http.StatusUnprocessableEntity).WantError("other_income.interest.period",
+			"Say how often you get interest"),
+		"again": c.WantPage(c.Get("income"), http.StatusOK),
 	} {
 		t.Log(name)
 		p.WantField("other_income.interest", "120").WantField("other_income.interest.period", "decade")

@@ -14,7 +14,8 @@ import (
 // returning creates a session with a return URL through the API.
 func returning(h *harness.Harness, url string) harness.Answer {
 	h.Helper()
-	return h.Post("/sessions", fmt.Sprintf(`{"form_type": "financial_statement", "customer_email": "jo@customer.example", "return_url": %q}`, url))
+	return h.Post("/sessions",
+		fmt.Sprintf(`{"form_type": "financial_statement", "customer_email": "jo@customer.example", "return_url": %q}`, url))
 }
 
 // TestCustomerGoesBack follows a customer to the partner: by a link from the list of
@@ -33,7 +34,8 @@ func TestCustomerGoesBack(t *testing.T) {
 	want := url + "&session_id=" + id.String()
 	c, stranger := h.Customer(h.SessionOf(id)), h.Customer(h.SessionOf(id))
 	hub := c.Get("")
-	if got := c.WantPage(hub, http.StatusOK).Link("Back to Lender & Sons"); got != want || hub.Header().Get("Referrer-Policy") != "no-referrer" {
+	if got := c.WantPage(hub, http.StatusOK).Link("Back to Lender & Sons"); got != want || hub.Header().
+		Get("Referrer-Policy") != "no-referrer" {
 		t.Errorf("the list of sections leads to %q with %v", got, hub.Header())
 	}
 	for language, words := range map[string]string{"vi": "Quay lại Lender & Sons", "zh-Hans": "返回 Lender & Sons"} {
@@ -48,7 +50,8 @@ func TestCustomerGoesBack(t *testing.T) {
 	}
 	c.WantRedirect(c.Sign())
 	done := c.Get("")
-	if got := c.WantPage(done, http.StatusOK).Link("Back to my.lender.example"); got != want || done.Header().Get("Referrer-Policy") != "no-referrer" {
+	if got := c.WantPage(done, http.StatusOK).Link("Back to my.lender.example"); got != want || done.Header().
+		Get("Referrer-Policy") != "no-referrer" {
 		t.Errorf("the confirmation leads to %q with %v", got, done.Header())
 	}
 	if leadsBack(stranger.WantPage(stranger.Get(""), http.StatusOK)) {
@@ -75,14 +78,18 @@ func TestReturnURLIsChecked(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	for _, url := range []string{
-		"http://my.lender.example/", "http://localhost:3000/", "my.lender.example/back", "/back", "javascript:alert(1)", "javascript://my.lender.example/%0aalert(1)",
-		"data:text/html,x", "https://jo:secret@my.lender.example/", "https://my.lender.example/#loans", "https://my.lender.example/ back",
+		"http://my.lender.example/", "http://localhost:3000/", "my.lender.example/back", "/back", "javascript:alert(1)",
+		"javascript://my.lender.example/%0aalert(1)",
+		"data:text/html,x", "https://jo:secret@my.lender.example/", "https://my.lender.example/#loans",
+		"https://my.lender.example/ back",
 		"https://intranet/", "https://10.0.0.1/", "https://my.lender.example/" + strings.Repeat("a", 2048),
 	} {
 		returning(h, url).WantError(http.StatusUnprocessableEntity, "validation_error", "return_url")
 	}
-	for _, url := range []string{"", "https://my.lender.example", "https://my.lender.example/?", "https://my.lender.example/" + strings.Repeat("a", 2048-26)} {
+	for _, url := range []string{"", "https://my.lender.example", "https://my.lender.example/?",
+		"https://my.lender.example/" + strings.Repeat("a", 2048-26)} {
 		returning(h, url).WantStatus(http.StatusCreated)
 	}
-	h.Post("/sessions", `{"form_type": "financial_statement", "customer_email": "jo@customer.example", "return_url": 1}`).WantError(http.StatusBadRequest, "invalid_request", "return_url")
+	h.Post("/sessions", `{"form_type": "financial_statement", "customer_email": "jo@customer.example", "return_url": 1}`).
+		WantError(http.StatusBadRequest, "invalid_request", "return_url")
 }

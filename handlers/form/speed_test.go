@@ -73,7 +73,8 @@ func TestStaticFiles(t *testing.T) {
 			r := httptest.NewRequest(http.MethodGet, file, nil)
 			r.Header.Set("Accept-Encoding", encoding)
 			h := c.Serve(r).Result().Header
-			if h.Get("Cache-Control") != "public, max-age=31536000, immutable" || h.Get("Vary") != "Accept-Encoding" || h.Get("X-Content-Type-Options") != "nosniff" {
+			if h.Get("Cache-Control") != "public, max-age=31536000, immutable" || h.Get("Vary") != "Accept-Encoding" ||
+				h.Get("X-Content-Type-Options") != "nosniff" {
 				t.Errorf("%s: headers %v, want immutable, Vary and nosniff", file, h)
 			}
 			if got := h.Get("Content-Encoding"); got != encoding && got != "" {

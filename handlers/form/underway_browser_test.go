@@ -21,7 +21,8 @@ func (c *typing) waits(t *testing.T, held int32) {
 func keeps(t *testing.T, tab *browsertest.Tab, typed string) {
 	t.Helper()
 	testkit.Await(t, "the device to keep "+typed, func() bool {
-		return strings.Contains(browsertest.Eval[string](tab, fmt.Sprintf(keptScript, "getAll")+".then(JSON.stringify)"), url.QueryEscape(typed))
+		return strings.Contains(browsertest.Eval[string](tab, fmt.Sprintf(keptScript, "getAll")+".then(JSON.stringify)"),
+			url.QueryEscape(typed))
 	})
 }
 
@@ -91,13 +92,17 @@ func TestBrowserTypingAfterContinue(t *testing.T) {
 			c.AnswerAll()
 			tab := c.device(t, section)
 			c.line.state.Store(slowButtons)
-			browsertest.Eval[bool](tab, fmt.Sprintf(`((f) => (f.value = "Before", ["input", "change"].forEach((type) => f.dispatchEvent(new Event(type, { bubbles: true }))), document.querySelector(".actions .button-primary").click(), true))(document.getElementById(%q))`, id))
+			browsertest.Eval[bool](tab,
+				fmt.Sprintf(
+					`((f) => (f.value = "Before", ["input", "change"].forEach((type) => f.dispatchEvent(new Event(type, { bubbles: true }))), document.querySelector(".actions .button-primary").click(), true))(document.getElementById(%q))`, id))
 			c.waits(t, 1)
 			tab.Type(input(id), "After")
 			keeps(t, tab, "After")
 			c.line.release <- true
 			tab.WaitGone(input(id))
-			testkit.Await(t, "what was typed last was not saved", func() bool { return load(c.Customer, section).values.Get(id) == "After" })
+			testkit.Await(t, "what was typed last was not saved", func() bool {
+				return load(c.Customer, section).values.Get(id) == "After"
+			})
 			testkit.Await(t, "the device still keeps what was saved", func() bool { return keptOnDevice(tab) == 0 })
 		})
 	}
@@ -173,7 +178,9 @@ func TestBrowserContinueWhileWhatWasKeptIsSent(t *testing.T) {
 // backAtOnce types an amount, leaves the field and presses Back, all before any of it is
 // sent.
 func backAtOnce(tab *browsertest.Tab, id, typed string) {
-	browsertest.Eval[bool](tab, fmt.Sprintf(`((f) => (f.value = %q, ["input", "change"].forEach((type) => f.dispatchEvent(new Event(type, { bubbles: true }))), history.back(), true))(document.getElementById(%q))`, typed, id))
+	browsertest.Eval[bool](tab,
+		fmt.Sprintf(
+			`((f) => (f.value = %q, ["input", "change"].forEach((type) => f.dispatchEvent(new Event(type, { bubbles: true }))), history.back(), true))(document.getElementById(%q))`, typed, id))
 	tab.WaitFor(input("occupation"))
 }
 

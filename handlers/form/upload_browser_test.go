@@ -114,12 +114,14 @@ func TestBrowserSeveralFilesAtOnce(t *testing.T) {
 		temporaryFile(t, "scan.pdf", harness.PDFOf(statement.MaxDocumentBytes+1)), temporaryFile(t, "empty.pdf", nil))
 	p.tab.WaitForTrue(`document.querySelector("progress").value > 0`)
 	said := p.tab.Text("#status")
-	for _, text := range []string{"notes.txt: " + statement.FileTypeUnknown, "scan.pdf: " + statement.FileTooLarge, "empty.pdf: " + statement.FileEmpty} {
+	for _, text := range []string{"notes.txt: " + statement.FileTypeUnknown, "scan.pdf: " + statement.FileTooLarge,
+		"empty.pdf: " + statement.FileEmpty} {
 		if !strings.Contains(said, text) || !strings.Contains(p.tab.Text("#uploading"), strings.SplitAfter(text, ": ")[1]) {
 			t.Errorf("said %q, want %q", said, text)
 		}
 	}
-	if shown := browsertest.Eval[string](p.tab, `document.querySelector("progress").value + "% " + document.querySelector("progress + span").textContent`); shown == "100% 100%" || !strings.HasPrefix(shown, strings.Fields(shown)[1]) {
+	if shown := browsertest.Eval[string](p.tab,
+		`document.querySelector("progress").value + "% " + document.querySelector("progress + span").textContent`); shown == "100% 100%" || !strings.HasPrefix(shown, strings.Fields(shown)[1]) {
 		t.Errorf("the progress of a file that is held up is %q", shown)
 	}
 	look(p.tab, "upload-2-sending")
@@ -127,7 +129,8 @@ func TestBrowserSeveralFilesAtOnce(t *testing.T) {
 	p.focusOn(sending + " button")
 	p.tab.Press("\r")
 	p.tab.WaitForText("#status", "Upload cancelled")
-	if got := browsertest.Eval[string](p.tab, `document.activeElement.closest("li").textContent`); !strings.Contains(got, "IMG_4711.HEIC") {
+	if got := browsertest.Eval[string](p.tab, `document.activeElement.closest("li").textContent`); !strings.Contains(got,
+		"IMG_4711.HEIC") {
 		t.Errorf("after the cancellation the focus is on %q, want the next file's button", got)
 	}
 	release()
@@ -159,7 +162,8 @@ func TestBrowserSeveralFilesAtOnce(t *testing.T) {
 
 	documents, err := p.DB.Documents(t.Context(), p.ID)
 	p.OK(err)
-	if len(documents) != 2 || documents[0].Category != "bank_statement" || documents[0].ContentType != "image/heic" || documents[1].Category != "loan_statement" {
+	if len(documents) != 2 || documents[0].Category != "bank_statement" || documents[0].ContentType != "image/heic" ||
+		documents[1].Category != "loan_statement" {
 		t.Errorf("documents = %+v, want the photo and the card's statement", documents)
 	}
 	if n := counted(p.Customer, "SELECT count(*) FROM blob_garbage"); n != 0 {
@@ -174,7 +178,8 @@ func TestBrowserContinueWaitsForFiles(t *testing.T) {
 	p, network := uploader(t, browsertest.Options{AllowStatus: []int{http.StatusUnprocessableEntity}})
 	const pressed = `.actions .button-primary[aria-disabled="true"]`
 	release := network.hold()
-	p.tab.Upload("#file", temporaryFile(t, "payslip.pdf", harness.PDFOf(9<<20)), temporaryFile(t, "damaged.png", []byte("\x89PNG\r\n\x1a\n")),
+	p.tab.Upload("#file", temporaryFile(t, "payslip.pdf", harness.PDFOf(9<<20)), temporaryFile(t, "damaged.png",
+		[]byte("\x89PNG\r\n\x1a\n")),
 		temporaryFile(t, "scan.pdf", harness.PDFOf(statement.MaxDocumentBytes+1)))
 	p.tab.WaitForTrue(`document.querySelector("progress")?.value > 0`)
 	p.focusOn(mainButton)
@@ -216,7 +221,8 @@ func TestBrowserContinueWaitsForFiles(t *testing.T) {
 func TestBrowserFilesBesideTheirLikes(t *testing.T) {
 	t.Parallel()
 	p, _ := uploader(t, browsertest.Options{})
-	p.tab.Upload("#file", temporaryFile(t, "IMG_1.pdf", harness.PDFOf(100)), temporaryFile(t, "payslip.pdf", harness.PDFOf(200)), temporaryFile(t, "IMG_2.pdf", harness.PDFOf(300)),
+	p.tab.Upload("#file", temporaryFile(t, "IMG_1.pdf", harness.PDFOf(100)), temporaryFile(t, "payslip.pdf", harness.PDFOf(200)),
+		temporaryFile(t, "IMG_2.pdf", harness.PDFOf(300)),
 		temporaryFile(t, "copy of payslip.pdf", harness.PDFOf(200)), temporaryFile(t, "notes.txt", []byte("text")))
 	p.tab.WaitForText("#uploading", "You already added this file as payslip.pdf.")
 	p.tab.WaitForText("#stored", "Guessed from its name")
@@ -225,7 +231,8 @@ func TestBrowserFilesBesideTheirLikes(t *testing.T) {
 	p.focusOn("#rest select")
 	p.tab.Press("Ban")
 	p.tab.WaitForText("#status", saved)
-	if n := counted(p.Customer, "SELECT count(*) FILTER (WHERE category = 'bank_statement') * 10 + count(*) FILTER (WHERE category = '') FROM document"); n != 21 {
+	if n := counted(p.Customer,
+		"SELECT count(*) FILTER (WHERE category = 'bank_statement') * 10 + count(*) FILTER (WHERE category = '') FROM document"); n != 21 {
 		t.Errorf("bank statements and none: %d, want 2 and the guess, which isn't stored", n)
 	}
 	p.tab.View("form/upload-6-rest")
@@ -238,21 +245,24 @@ func TestBrowserFilesBesideTheirLikes(t *testing.T) {
 // TestBrowserUploadsOverABadConnection loses a connection, meets a busy server, and continues.
 func TestBrowserUploadsOverABadConnection(t *testing.T) {
 	t.Parallel()
-	p, network := uploader(t, browsertest.Options{AllowCuts: true, AllowStatus: []int{http.StatusServiceUnavailable, http.StatusUnprocessableEntity, 0}})
+	p, network := uploader(t, browsertest.Options{AllowCuts: true, AllowStatus: []int{http.StatusServiceUnavailable,
+		http.StatusUnprocessableEntity, 0}})
 	network.cut.Store(true)
 	p.tab.Upload("#file", temporaryFile(t, "lost.pdf", harness.PDFOf(200)))
 	p.tab.WaitForText("#status", "lost.pdf: This file was not sent. Choose it again.")
 	p.tab.Click(".actions .button-primary")
 	p.tab.WaitForText("#refusal", "This could not be saved. What you typed stays here.")
 	for what, expression := range map[string]string{"in view": "refused.top >= 0", "in the column": "refused.left === column.left"} {
-		if !browsertest.Eval[bool](p.tab, `(([refused, column]) => `+expression+`)(["#refusal > p", "main > .wrap"].map((e) => document.querySelector(e).getBoundingClientRect()))`) {
+		if !browsertest.Eval[bool](p.tab, `(([refused, column]) => `+expression+
+			`)(["#refusal > p", "main > .wrap"].map((e) => document.querySelector(e).getBoundingClientRect()))`) {
 			t.Errorf("what couldn't be saved isn't said %s", what)
 		}
 	}
 	p.tab.View("upload/unsaved")
 	network.cut.Store(false)
 	network.posts.Store(0)
-	p.tab.Upload("#file", temporaryFile(t, "damaged.png", []byte("\x89PNG\r\n\x1a\n")), temporaryFile(t, "kept.pdf", harness.PDFOf(300)))
+	p.tab.Upload("#file", temporaryFile(t, "damaged.png", []byte("\x89PNG\r\n\x1a\n")), temporaryFile(t, "kept.pdf",
+		harness.PDFOf(300)))
 	p.tab.WaitForText("#stored", "kept.pdf")
 	p.tab.WaitForText("#uploading", statement.FileDamaged)
 
@@ -278,7 +288,9 @@ func TestBrowserTwentyFilesAtOnce(t *testing.T) {
 	p.tab.Upload("#file", files...)
 	p.tab.WaitForText("#uploading", statement.TooManyFiles)
 	p.tab.WaitForText("#adding", "You have uploaded 20 documents")
-	if shown := browsertest.Eval[int](p.tab, `document.querySelectorAll("#stored .file-row").length`); shown != statement.MaxDocuments || network.posts.Load() != statement.MaxDocuments {
+	if shown := browsertest.Eval[int](p.tab,
+		`document.querySelectorAll("#stored .file-row").length`); shown != statement.MaxDocuments ||
+		network.posts.Load() != statement.MaxDocuments {
 		t.Errorf("%d files are shown after %d posts, want 20", shown, network.posts.Load())
 	}
 	inspect(p.tab, "upload-twenty")
@@ -336,7 +348,8 @@ func TestBrowserFilePickerByKeyboard(t *testing.T) {
 	for name, test := range map[string]struct {
 		options browsertest.Options
 		then    string // has the focus after the picker
-	}{"phone": {browsertest.Options{Touch: true}, "Take a photo"}, "desktop": {browsertest.Options{Device: browsertest.Desktop}, "Continue"}} {
+	}{"phone": {browsertest.Options{Touch: true}, "Take a photo"}, "desktop": {browsertest.Options{Device: browsertest.Desktop},
+		"Continue"}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p, _ := uploader(t, test.options)
@@ -353,7 +366,8 @@ func TestBrowserFilePickerByKeyboard(t *testing.T) {
 				}
 			}
 			p.tab.Press("\t")
-			if got := browsertest.Eval[string](p.tab, `document.activeElement.closest("label, button").textContent.trim()`); got != test.then {
+			if got := browsertest.Eval[string](p.tab,
+				`document.activeElement.closest("label, button").textContent.trim()`); got != test.then {
 				t.Errorf("after the picker comes %q, want %q", got, test.then)
 			}
 			inspect(p.tab, "upload-picker-"+name)
@@ -368,7 +382,9 @@ func TestBrowserPhotoFromTheCamera(t *testing.T) {
 	release := network.hold()
 	p.tab.Upload("#file", temporaryFile(t, "a.pdf", harness.PDFOf(9<<20)))
 	p.tab.WaitForTrue(`document.querySelector("progress")?.value > 0`)
-	p.tab.Upload(".camera input", temporaryFile(t, "photo.jpg", picture(t, func(w io.Writer, m image.Image) error { return jpeg.Encode(w, m, nil) })))
+	p.tab.Upload(".camera input", temporaryFile(t, "photo.jpg", picture(t, func(w io.Writer, m image.Image) error {
+		return jpeg.Encode(w, m, nil)
+	})))
 	p.tab.WaitForText("#uploading", "photo.jpg")
 	release()
 	p.tab.WaitForText("#stored", "photo.jpg")

@@ -507,18 +507,19 @@ var coupleSigned = figures{
 	"expenses.housing.insurance":                     "59.17",  // 1,420 ÷ 12 × 50% = 59.166…
 	"expenses.housing.rates":                         "80",     // 480 × 4 ÷ 12 = 160; × 50%
 	"expenses.transport.car_loan":                    "507",
-	"expenses.transport.fuel":                        "184.17",  // 85 × 52 = 4,420; ÷ 12 × 50% = 184.166…
-	"expenses.transport.registration_insurance":      "77.5",    // 1,860 ÷ 12 = 155; × 50%
-	"expenses.living.groceries":                      "563.33",  // 260 × 52 = 13,520; ÷ 12 × 50% = 563.333…
-	"expenses.living.clothing":                       "60",      // 120 × 50%
-	"expenses.living.medical":                        "37.5",    // 75 × 50%
-	"expenses.living.entertainment":                  "130",     // 60 × 52 = 3,120; ÷ 12 = 260; × 50%
-	"expenses.total_monthly_expenses":                "6313.67", // 4,550 + 65 + 59.17 + 80 + 507 + 184.17 + 77.50 + 563.33 + 60 + 37.50 + 130
-	"summary.total_assets":                           "898100",
-	"summary.total_liabilities":                      "415800",
-	"summary.net_worth":                              "482300",  // 898,100 − 415,800
-	"summary.total_monthly_income":                   "8033.33", // 96,400 ÷ 12 = 8,033.333…
-	"summary.total_monthly_expenses":                 "6313.67",
-	"summary.monthly_surplus":                        "1719.66", // 8,033.33 − 6,313.67
-	"summary.total_monthly_repayments":               "5057",    // 2,621.67 + 1,928.33 + 507
+	"expenses.transport.fuel":                        "184.17", // 85 × 52 = 4,420; ÷ 12 × 50% = 184.166…
+	"expenses.transport.registration_insurance":      "77.5",   // 1,860 ÷ 12 = 155; × 50%
+	"expenses.living.groceries":                      "563.33", // 260 × 52 = 13,520; ÷ 12 × 50% = 563.333…
+	"expenses.living.clothing":                       "60",     // 120 × 50%
+	"expenses.living.medical":                        "37.5",   // 75 × 50%
+	"expenses.living.entertainment":                  "130",    // 60 × 52 = 3,120; ÷ 12 = 260; × 50%
+	// 4,550 + 65 + 59.17 + 80 + 507 + 184.17 + 77.50 + 563.33 + 60 + 37.50 + 130
+	"expenses.total_monthly_expenses":  "6313.67",
+	"summary.total_assets":             "898100",
+	"summary.total_liabilities":        "415800",
+	"summary.net_worth":                "482300",  // 898,100 − 415,800
+	"summary.total_monthly_income":     "8033.33", // 96,400 ÷ 12 = 8,033.333…
+	"summary.total_monthly_expenses":   "6313.67",
+	"summary.monthly_surplus":          "1719.66", // 8,033.33 − 6,313.67
+	"summary.total_monthly_repayments": "5057",    // 2,621.67 + 1,928.33 + 507
 }

@@ -19,7 +19,8 @@ import (
 type cost struct{ taps, keys, words, sums, twice, wrong int }
 
 func (c cost) String() string {
-	return fmt.Sprintf("%d taps, %d keys, %d words, %d sums, %d typed twice, %d wrong periods", c.taps, c.keys, c.words, c.sums, c.twice, c.wrong)
+	return fmt.Sprintf("%d taps, %d keys, %d words, %d sums, %d typed twice, %d wrong periods", c.taps, c.keys, c.words, c.sums,
+		c.twice, c.wrong)
 }
 
 // within reports whether nothing of c is more than the budget's.
@@ -229,8 +230,11 @@ func (w *household) choose(id, value string) {
 func (w *household) suggestion(id, letters, name string) {
 	w.Helper()
 	w.to(id)
-	offered := browsertest.Eval[[]string](w.tab, fmt.Sprintf("[...document.getElementById(%q).list.options].map((o) => o.value)", id))
-	offered = slices.DeleteFunc(offered, func(o string) bool { return !strings.Contains(strings.ToLower(o), strings.ToLower(letters)) })
+	offered := browsertest.Eval[[]string](w.tab, fmt.Sprintf("[...document.getElementById(%q).list.options].map((o) => o.value)",
+		id))
+	offered = slices.DeleteFunc(offered, func(o string) bool {
+		return !strings.Contains(strings.ToLower(o), strings.ToLower(letters))
+	})
 	if !slices.Contains(offered[:min(len(offered), 4)], name) {
 		w.Errorf("%s: after %q the first suggestions are %q, want %s among them", id, letters, offered, name)
 	}

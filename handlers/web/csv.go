@@ -29,7 +29,8 @@ type WriteRow func(cells ...string) error
 // columns. The file's name is name and now's day. If fill fails after the first
 // bytes were sent, StreamCSV logs the error and breaks the connection, so that
 // a part doesn't look like the whole.
-func StreamCSV(c echo.Context, logger *slog.Logger, now time.Time, name string, columns []string, fill func(WriteRow) error) error {
+func StreamCSV(c echo.Context, logger *slog.Logger, now time.Time, name string, columns []string,
+	fill func(WriteRow) error) error {
 	h := c.Response().Header()
 	h.Set(echo.HeaderContentType, "text/csv; charset=utf-8")
 	h.Set(echo.HeaderContentDisposition, disposition(false, name+"_"+now.Format(time.DateOnly)+".csv"))

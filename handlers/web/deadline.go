@@ -24,7 +24,8 @@ const (
 )
 
 // ErrTooSlow ends a request whose body did not come in time.
-var ErrTooSlow = domain.Errorf(domain.CodeRequestTimeout, "The request did not arrive in time. Try again over a faster connection.")
+var ErrTooSlow = domain.Errorf(domain.CodeRequestTimeout,
+	"The request did not arrive in time. Try again over a faster connection.")
 
 // LimitTime is the middleware that gives each request deadlines, so that no
 // client holds a connection by sending nothing or by taking nothing. The limit

@@ -36,7 +36,8 @@ func LogFailure(logger *slog.Logger, c echo.Context, err error) {
 
 // ErrUnreadable answers a request for data that the configured secret keys
 // can't open. The log has the key's name.
-var ErrUnreadable = domain.Errorf(domain.CodeServiceUnavailable, "This can’t be read now: a secret key is missing on our side. Tell us the X-Request-Id of this response.")
+var ErrUnreadable = domain.Errorf(domain.CodeServiceUnavailable,
+	"This can’t be read now: a secret key is missing on our side. Tell us the X-Request-Id of this response.")
 
 // What the router answers if no route fits.
 var (
@@ -55,13 +56,16 @@ func PublicError(err error) *domain.Error {
 		return ErrUnreadable
 	}
 	if errors.Is(err, domain.ErrUnavailable) {
-		return &domain.Error{Code: domain.CodeServiceUnavailable, Message: "Candor can’t store or read anything now. Try again in a few seconds.", RetryAfter: 5 * time.Second}
+		return &domain.Error{Code: domain.CodeServiceUnavailable,
+			Message: "Candor can’t store or read anything now. Try again in a few seconds.", RetryAfter: 5 * time.Second}
 	}
 	if errors.Is(err, domain.ErrOutcomeUnknown) {
-		return &domain.Error{Code: domain.CodeServiceUnavailable, Message: "It isn’t known whether this was stored. Look in a few seconds, or send it again with the same Idempotency-Key: what was stored is found, and isn’t stored twice.", RetryAfter: 5 * time.Second}
+		return &domain.Error{Code: domain.CodeServiceUnavailable,
+			Message: "It isn’t known whether this was stored. Look in a few seconds, or send it again with the same Idempotency-Key: what was stored is found, and isn’t stored twice.", RetryAfter: 5 * time.Second}
 	}
 	if errors.Is(err, blob.ErrUnavailable) {
-		return &domain.Error{Code: domain.CodeServiceUnavailable, Message: "Documents can’t be stored or read now. Try again in a minute.", RetryAfter: time.Minute}
+		return &domain.Error{Code: domain.CodeServiceUnavailable,
+			Message: "Documents can’t be stored or read now. Try again in a minute.", RetryAfter: time.Minute}
 	}
 	var tooLarge *http.MaxBytesError
 	if errors.As(err, &tooLarge) {
@@ -78,7 +82,8 @@ func PublicError(err error) *domain.Error {
 			return domain.Errorf(domain.CodePayloadTooLarge, "The request body is too large.")
 		}
 	}
-	return domain.Errorf(domain.CodeInternal, "Something went wrong on our side. Try again; if it persists, tell us the X-Request-Id of this response.")
+	return domain.Errorf(domain.CodeInternal,
+		"Something went wrong on our side. Try again; if it persists, tell us the X-Request-Id of this response.")
 }
 
 // SessionClosed reports whether err says that the session was submitted,

@@ -51,7 +51,8 @@ func isMultipart(r *http.Request) (bool, error) {
 	case "multipart/form-data":
 		return true, nil
 	}
-	return false, domain.Errorf(domain.CodeUnsupportedMediaType, "Send the form as application/x-www-form-urlencoded or multipart/form-data.")
+	return false, domain.Errorf(domain.CodeUnsupportedMediaType,
+		"Send the form as application/x-www-form-urlencoded or multipart/form-data.")
 }
 
 // Unreadable makes a malformed form the client's error.

@@ -21,7 +21,8 @@ func TooMany(quota ratelimit.Quota) error {
 		return nil
 	}
 	wait := max(time.Second, quota.RetryAfter)
-	return &domain.Error{Code: domain.CodeRateLimitExceeded, Message: "There were too many requests in a short time.", RetryAfter: wait}
+	return &domain.Error{Code: domain.CodeRateLimitExceeded, Message: "There were too many requests in a short time.",
+		RetryAfter: wait}
 }
 
 // AccountBucket names the bucket of an account and mode, which the API and sessions that

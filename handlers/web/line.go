@@ -30,7 +30,8 @@ type Line struct {
 // worth while other accounts come, so that it leaves them the rest. It refuses with busy.
 func NewLine(each int, busy string) *Line {
 	beside := min(each, max(1, runtime.GOMAXPROCS(0)/2))
-	return &Line{fairqueue.New[domain.AccountID](fairqueue.Limits{Places: math.MaxInt, Each: each, Beside: beside, Waiting: mostWaiting}), busy}
+	return &Line{fairqueue.New[domain.AccountID](fairqueue.Limits{Places: math.MaxInt, Each: each, Beside: beside,
+		Waiting: mostWaiting}), busy}
 }
 
 // Enter waits until the account has a place for the request, unless it has had one. The

@@ -49,7 +49,8 @@ type Upload struct {
 // store's error becomes Rejected. It reads to the form's end even if the file is
 // rejected, since a browser shows the response only then. A form of more than
 // most bytes is rejected with the message.
-func ReadUpload(c echo.Context, most int64, message string, store func(u *Upload, name string, content io.Reader) error) (*Upload, error) {
+func ReadUpload(c echo.Context, most int64, message string, store func(u *Upload, name string, content io.Reader) error) (*Upload,
+	error) {
 	r := c.Request()
 	isMultipart, err := isMultipart(r)
 	if err != nil {

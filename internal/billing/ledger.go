@@ -127,10 +127,12 @@ func (l *Ledger) invoice(ctx context.Context, tx *db.Tx, s *domain.Subscription,
 		return nil, err
 	}
 	i := &domain.Invoice{
-		ID: domain.NewInvoiceID(), AccountID: s.AccountID, SubscriptionID: s.SubscriptionID, PeriodStart: s.BilledTo, PeriodEnd: *s.ClosesAt,
-		IssuedAt: now, DueAt: l.Terms.dueAt(now), AccountName: account.Name, BillingEmail: account.BillingEmail,
-		Currency: domain.Currency, SessionsUsed: used, Lines: domain.PriceSessions(stretches, used), GSTBasisPoints: l.Terms.GSTBasisPoints,
-		Seller: &l.Terms.Seller, Buyer: &buyer, Status: domain.InvoiceOpen,
+		ID: domain.NewInvoiceID(), AccountID: s.AccountID, SubscriptionID: s.SubscriptionID, PeriodStart: s.BilledTo,
+		PeriodEnd: *s.ClosesAt,
+		IssuedAt:  now, DueAt: l.Terms.dueAt(now), AccountName: account.Name, BillingEmail: account.BillingEmail,
+		Currency: domain.Currency, SessionsUsed: used, Lines: domain.PriceSessions(stretches, used),
+		GSTBasisPoints: l.Terms.GSTBasisPoints,
+		Seller:         &l.Terms.Seller, Buyer: &buyer, Status: domain.InvoiceOpen,
 	}
 	i.Total = i.Lines.Total()
 	i.GST = domain.GSTIn(i.Total, i.GSTBasisPoints)
@@ -146,7 +148,8 @@ var ErrSettled = errors.New("billing: the invoice is settled")
 
 // Pay marks an invoice as paid and sends its receipt; reference identifies the
 // payment. Returns ErrSettled if the invoice is already settled.
-func (l *Ledger) Pay(ctx context.Context, tx *db.Tx, id domain.InvoiceID, reference string, now time.Time) (*domain.Invoice, error) {
+func (l *Ledger) Pay(ctx context.Context, tx *db.Tx, id domain.InvoiceID, reference string,
+	now time.Time) (*domain.Invoice, error) {
 	i, err := settle(ctx, tx, id, domain.InvoicePaid, reference, now)
 	if err != nil {
 		return i, err
@@ -160,7 +163,8 @@ func (l *Ledger) Pay(ctx context.Context, tx *db.Tx, id domain.InvoiceID, refere
 // Fail records a failed payment of an invoice. A due invoice is tried again
 // after 3, 5 and 7 days; then the subscription is past due. Returns ErrSettled
 // if the invoice is already settled.
-func (l *Ledger) Fail(ctx context.Context, tx *db.Tx, id domain.InvoiceID, reason string, now time.Time) (*domain.Invoice, error) {
+func (l *Ledger) Fail(ctx context.Context, tx *db.Tx, id domain.InvoiceID, reason string, now time.Time) (*domain.Invoice,
+	error) {
 	i, err := unsettled(ctx, tx, id)
 	if err != nil {
 		return i, err
@@ -176,7 +180,8 @@ var ErrCounted = errors.New("billing: this attempt's failure is counted")
 // Failures and its NextAttemptAt. The charge and the provider's event report the same
 // failure: the second report gets ErrCounted. A next attempt that was brought forward
 // since, because a card was stored, stays as it is.
-func (l *Ledger) FailAttempt(ctx context.Context, tx *db.Tx, begun *domain.Invoice, reason string, now time.Time) (*domain.Invoice, error) {
+func (l *Ledger) FailAttempt(ctx context.Context, tx *db.Tx, begun *domain.Invoice, reason string,
+	now time.Time) (*domain.Invoice, error) {
 	i, err := unsettled(ctx, tx, begun.ID)
 	if err == nil && i.Failures != begun.Failures {
 		err = ErrCounted
@@ -205,11 +210,13 @@ func (l *Ledger) reportFailure(ctx context.Context, tx *db.Tx, i *domain.Invoice
 
 // Void voids an invoice: it is no longer owed. Returns ErrSettled if the
 // invoice is already settled.
-func (l *Ledger) Void(ctx context.Context, tx *db.Tx, id domain.InvoiceID, reason string, now time.Time) (*domain.Invoice, error) {
+func (l *Ledger) Void(ctx context.Context, tx *db.Tx, id domain.InvoiceID, reason string, now time.Time) (*domain.Invoice,
+	error) {
 	return settle(ctx, tx, id, domain.InvoiceVoid, reason, now)
 }
 
-func settle(ctx context.Context, tx *db.Tx, id domain.InvoiceID, as domain.InvoiceStatus, reference string, now time.Time) (*domain.Invoice, error) {
+func settle(ctx context.Context, tx *db.Tx, id domain.InvoiceID, as domain.InvoiceStatus, reference string,
+	now time.Time) (*domain.Invoice, error) {
 	i, err := unsettled(ctx, tx, id)
 	if err != nil {
 		return i, err
@@ -354,7 +361,8 @@ func (l *Ledger) Reactivate(ctx context.Context, tx *db.Tx, s *domain.Subscripti
 
 // Start subscribes an account to a plan at now, or at the end of the former
 // subscription if a faster clock set that later.
-func (l *Ledger) Start(ctx context.Context, tx *db.Tx, account domain.AccountID, plan string, now time.Time) (*domain.Subscription, error) {
+func (l *Ledger) Start(ctx context.Context, tx *db.Tx, account domain.AccountID, plan string,
+	now time.Time) (*domain.Subscription, error) {
 	of, err := tx.Plan(ctx, plan)
 	if err != nil {
 		return nil, err
@@ -364,8 +372,9 @@ func (l *Ledger) Start(ctx context.Context, tx *db.Tx, account domain.AccountID,
 		return nil, err
 	}
 	s := &domain.Subscription{
-		Plan: *of, SubscriptionID: domain.NewSubscriptionID(), AccountID: account, Status: domain.SubscriptionActive, StartedAt: now, BilledTo: now,
-		Carry: carry,
+		Plan: *of, SubscriptionID: domain.NewSubscriptionID(), AccountID: account, Status: domain.SubscriptionActive, StartedAt: now,
+		BilledTo: now,
+		Carry:    carry,
 	}
 	s.ClosesAt = s.Closing(now)
 	if err := tx.InsertSubscription(ctx, s); err != nil {
@@ -376,7 +385,8 @@ func (l *Ledger) Start(ctx context.Context, tx *db.Tx, account domain.AccountID,
 
 // Following returns when the account's next subscription can start, now at the
 // earliest, and the sessions that it carries from the former one.
-func (l *Ledger) Following(ctx context.Context, tx *db.Tx, account domain.AccountID, now time.Time) (time.Time, domain.Carry, error) {
+func (l *Ledger) Following(ctx context.Context, tx *db.Tx, account domain.AccountID, now time.Time) (time.Time,
+	domain.Carry, error) {
 	former, err := tx.LastSubscription(ctx, account)
 	if errors.Is(err, db.ErrNotFound) {
 		return now, domain.Carry{}, nil

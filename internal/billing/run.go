@@ -42,7 +42,8 @@ type Runner struct {
 // Several processes can run it at once: each period, notice and payment is one
 // transaction.
 func (r *Runner) Run(ctx context.Context, now time.Time) error {
-	return errors.Join(r.closePeriods(ctx, now), r.noticeUsage(ctx, now), r.noticeSpending(ctx, now), r.remind(ctx, now), r.collect(ctx, now))
+	return errors.Join(r.closePeriods(ctx, now), r.noticeUsage(ctx, now), r.noticeSpending(ctx, now), r.remind(ctx, now),
+		r.collect(ctx, now))
 }
 
 // closePeriods closes periods one by one. A period that can't be closed
@@ -167,7 +168,8 @@ func (r *Runner) noticeSpending(ctx context.Context, now time.Time) error {
 }
 
 // reached returns what an account's open period has reached and wasn't told of.
-func (r *Runner) reached(ctx context.Context, account domain.AccountID, limits domain.SpendLimits, now time.Time) ([]domain.SpendNotice, error) {
+func (r *Runner) reached(ctx context.Context, account domain.AccountID, limits domain.SpendLimits,
+	now time.Time) ([]domain.SpendNotice, error) {
 	s, err := r.DB.Subscription(ctx, account, now)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, nil
@@ -186,7 +188,9 @@ func (r *Runner) reached(ctx context.Context, account domain.AccountID, limits d
 	for i := range told {
 		told[i].PeriodStart = running.Period.Start // the same moment in another zone
 	}
-	return slices.DeleteFunc(running.Reached(account, limits), func(n domain.SpendNotice) bool { return slices.Contains(told, n) }), nil
+	return slices.DeleteFunc(running.Reached(account, limits), func(n domain.SpendNotice) bool {
+		return slices.Contains(told, n)
+	}), nil
 }
 
 // remind emails accounts whose invoices are due soon, once each: the note of it

@@ -40,7 +40,8 @@ func count(t testing.TB, all []hooktest.Request, n int) tally {
 		}
 		ids[r.Body][id] = true
 		standard := base64.StdEncoding.EncodeToString(sign(key, id+"."+r.Header.Get("Webhook-Timestamp")+"."+r.Body))
-		if r.Header.Get("X-Webhook-Signature") != hex.EncodeToString(sign([]byte(hooktest.Secret), r.Body)) || r.Header.Get("Webhook-Signature") != "v1,"+standard {
+		if r.Header.Get("X-Webhook-Signature") != hex.EncodeToString(sign([]byte(hooktest.Secret), r.Body)) ||
+			r.Header.Get("Webhook-Signature") != "v1,"+standard {
 			out.unsigned++
 		}
 	}
@@ -50,7 +51,8 @@ func count(t testing.TB, all []hooktest.Request, n int) tally {
 		}
 	}
 	out.lost = n - len(ids)
-	t.Logf("%d events: lost %d, duplicated %d, with two ids %d, wrong signatures %d of %d", n, out.lost, out.duplicated, out.twoIDs, out.unsigned, len(all))
+	t.Logf("%d events: lost %d, duplicated %d, with two ids %d, wrong signatures %d of %d", n, out.lost, out.duplicated, out.twoIDs,
+		out.unsigned, len(all))
 	return out
 }
 
@@ -213,7 +215,8 @@ func TestClocksDisagree(t *testing.T) {
 	})
 	expectAll(t, hook.Requests(), 220, 0)
 	// The other dispatcher's clock is at most two hours ahead.
-	if n := h.Count("SELECT count(*) FROM delivery WHERE next_attempt_at < now() + interval '119 minutes' AND state = 'pending'"); n != 0 {
+	if n := h.Count(
+		"SELECT count(*) FROM delivery WHERE next_attempt_at < now() + interval '119 minutes' AND state = 'pending'"); n != 0 {
 		t.Errorf("%d retries are due earlier than their schedule less the clock's error", n)
 	}
 }
@@ -235,13 +238,15 @@ func TestConnectionsCut(t *testing.T) {
 	for i := range rounds {
 		h.emitAll(group, i+1)
 		h.Received(hook, (i+1)*sessions/2)
-		cut += h.Count("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'dispatcher'")
+		cut += h.Count(
+			"SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'dispatcher'")
 	}
 	if cut < rounds {
 		t.Errorf("%d connections were cut, want %d or more", cut, rounds)
 	}
 	// If the response to a claim was cut off, its deliveries are held until it ends.
-	_, err = h.DB.Raw().ExecContext(h.Ctx, "UPDATE delivery SET lease_until = now() WHERE lease_until IS NOT NULL AND state = 'pending'")
+	_, err = h.DB.Raw().ExecContext(h.Ctx,
+		"UPDATE delivery SET lease_until = now() WHERE lease_until IS NOT NULL AND state = 'pending'")
 	h.OK(err)
 	h.Eventually("every delivery", func() bool { return h.delivered() == rounds*sessions })
 	expectAll(t, hook.Requests(), rounds*sessions, rounds*sessions/10)

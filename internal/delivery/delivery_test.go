@@ -68,7 +68,8 @@ func TestDelivery(t *testing.T) {
 	}
 	attempts, err := h.DB.Attempts(h.Ctx, delivery.ID)
 	h.OK(err)
-	if len(attempts) != 1 || *attempts[0].StatusCode != 202 || attempts[0].ErrorClass != nil || *attempts[0].Response != "thanks\ufffd\ufffd" || delivery.Attempts != 1 {
+	if len(attempts) != 1 || *attempts[0].StatusCode != 202 || attempts[0].ErrorClass != nil ||
+		*attempts[0].Response != "thanks\ufffd\ufffd" || delivery.Attempts != 1 {
 		t.Errorf("recorded %+v of %+v", attempts, delivery)
 	}
 }
@@ -78,7 +79,9 @@ func TestRetriesUntilFailed(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
 	h := newHarness(t)
-	hook := hooktest.NewReceiver(t, func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) })
+	hook := hooktest.NewReceiver(t, func(_ int, w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusInternalServerError)
+	})
 	h.start(schedule(t, "0s,1ms,20ms,1ms,1ms,150ms,1ms"))
 	s := h.Session(hook.URL, hooktest.Now())
 	h.Emit(s, 1)
@@ -118,7 +121,8 @@ func TestStatuses(t *testing.T) {
 	elsewhere := hooktest.NewReceiver(t, nil)
 	tests := map[string]domain.DeliveryState{
 		"200": domain.DeliveryDelivered, "204": domain.DeliveryDelivered, "299": domain.DeliveryDelivered,
-		"301": domain.DeliveryFailed, "307": domain.DeliveryFailed, "410": domain.DeliveryFailed, "429": domain.DeliveryFailed, "500": domain.DeliveryFailed,
+		"301": domain.DeliveryFailed, "307": domain.DeliveryFailed, "410": domain.DeliveryFailed, "429": domain.DeliveryFailed,
+		"500": domain.DeliveryFailed,
 	}
 	hook := hooktest.NewReceiver(t, func(_ int, w http.ResponseWriter, r *http.Request) {
 		status, err := strconv.Atoi(r.URL.Path[1:])
@@ -154,7 +158,8 @@ func TestWhereEventsGo(t *testing.T) {
 	h.start()
 	silent := h.Session("", hooktest.Now())
 	h.Emit(silent, 1)
-	if n := h.Count("SELECT count(*) FROM delivery") + int(h.wakes.asked.Load()); n != 0 || len(h.Events(silent, domain.SessionSectionCompleted)) != 1 {
+	if n := h.Count("SELECT count(*) FROM delivery") + int(h.wakes.asked.Load()); n != 0 ||
+		len(h.Events(silent, domain.SessionSectionCompleted)) != 1 {
 		t.Errorf("an event without a URL: %d deliveries and wakes, %v", n, h.Events(silent, domain.SessionSectionCompleted))
 	}
 	h.OK(h.DB.InTx(h.Ctx, func(tx *db.Tx) error { return tx.SetDefaultURL(h.Ctx, h.Scope, &standard.URL) }))
@@ -343,7 +348,8 @@ func TestStopCutsOffAndNothingIsLost(t *testing.T) {
 	if got := h.Delivery(s, domain.DeliveryDelivered); got.Attempts != 1 {
 		t.Errorf("after the next start: %+v", got)
 	}
-	if got := h.Received(hook, 2); got[0].Header.Get("X-Webhook-Id") != got[1].Header.Get("X-Webhook-Id") || got[1].Header.Get("X-Webhook-Retry-Count") != "" {
+	if got := h.Received(hook, 2); got[0].Header.Get("X-Webhook-Id") != got[1].Header.Get("X-Webhook-Id") ||
+		got[1].Header.Get("X-Webhook-Retry-Count") != "" {
 		t.Errorf("the attempt made again has headers %v", got[1].Header)
 	}
 }
@@ -386,7 +392,8 @@ func TestStopRecordsWhatWasAnswered(t *testing.T) {
 		h.Emit(s, 1)
 		h.Received(hook, 1)
 		h.Eventually("the record to wait", func() bool {
-			return h.Count("SELECT count(*) FROM pg_locks JOIN pg_database d ON d.oid = database WHERE NOT granted AND datname = current_database()") > 0
+			return h.Count(
+				"SELECT count(*) FROM pg_locks JOIN pg_database d ON d.oid = database WHERE NOT granted AND datname = current_database()") > 0
 		})
 		ctx, cancel := context.WithTimeout(h.Ctx, time.Millisecond)
 		defer cancel()

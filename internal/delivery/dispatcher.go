@@ -125,8 +125,9 @@ type Dispatcher struct {
 // New returns a dispatcher. Start starts it.
 func New(c Config) *Dispatcher {
 	d := &Dispatcher{
-		db: c.DB, ring: c.Ring, client: c.Client, schedule: c.Schedule, clock: c.Clock, logger: c.Logger, observer: c.Observer, tracer: c.Tracer,
-		lease: min(max(c.RescueAfter, minLease), maxLease), poll: min(max(c.PollEvery, minPollEvery), pollEvery),
+		db: c.DB, ring: c.Ring, client: c.Client, schedule: c.Schedule, clock: c.Clock, logger: c.Logger, observer: c.Observer,
+		tracer: c.Tracer,
+		lease:  min(max(c.RescueAfter, minLease), maxLease), poll: min(max(c.PollEvery, minPollEvery), pollEvery),
 		running: make(places, maxRunning), failing: make(places, maxRunningFailing), perAccount: maxRunningAccount,
 		workers: map[domain.EndpointID]*endpointWorker{}, shares: map[domain.AccountID]*share{}, held: map[domain.DeliveryID]struct{}{},
 	}

@@ -56,7 +56,8 @@ func TestFailingEventHoldsUpNothing(t *testing.T) {
 	}
 	all, err := h.DB.Deliveries(h.Ctx, s.ID)
 	h.OK(err)
-	if all[0].State != domain.DeliveryPending || all[0].Attempts != 1 || all[0].NextAttemptAt.Before(hooktest.Now().Add(50*time.Minute)) {
+	if all[0].State != domain.DeliveryPending || all[0].Attempts != 1 ||
+		all[0].NextAttemptAt.Before(hooktest.Now().Add(50*time.Minute)) {
 		t.Errorf("the first is %+v, want it to wait for its retry", all[0])
 	}
 }

@@ -37,7 +37,9 @@ func TestGoneEndpoint(t *testing.T) {
 		h.OK(err)
 		return e
 	}
-	h.Eventually("the endpoint to be gone, and tried again", func() bool { return health().Gone && health().ConsecutiveFailures >= 2 })
+	h.Eventually("the endpoint to be gone, and tried again", func() bool {
+		return health().Gone && health().ConsecutiveFailures >= 2
+	})
 	back.Store(true)
 	delivery := h.Delivery(s, domain.DeliveryDelivered)
 	if e := health(); e.Gone || e.ConsecutiveFailures != 0 || e.LastSuccessAt == nil || *e.LastStatusCode != 200 {
@@ -94,7 +96,8 @@ func TestRetryAfterMovesTheNextAttempt(t *testing.T) {
 	}
 	sessions := make([]*domain.Session, len(tests))
 	for i, test := range tests {
-		sessions[i] = h.Session(fmt.Sprintf("%s/%d?after=%s", hook.URL, test.status, strings.ReplaceAll(test.after, " ", "%20")), hooktest.Now())
+		sessions[i] = h.Session(fmt.Sprintf("%s/%d?after=%s", hook.URL, test.status, strings.ReplaceAll(test.after, " ", "%20")),
+			hooktest.Now())
 	}
 	h.emitAll(sessions, 1)
 	h.Eventually("every first attempt", func() bool {

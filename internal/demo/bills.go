@@ -18,7 +18,8 @@ const (
 	overlooked = 1
 )
 
-// Seller sends the partner's invoices if the configuration names no seller. The company and its ABN are made up; the ABN's digits check.
+// Seller sends the partner's invoices if the configuration names no seller. The company and its
+// ABN are made up; the ABN's digits check.
 var Seller = domain.Seller{
 	Name: "Candor Demonstration Pty Ltd", ABN: "52 600 123 987",
 	Address:  []string{"Level 4, 80 Example Street", "Sydney NSW 2000"},

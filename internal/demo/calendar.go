@@ -15,7 +15,8 @@ var local = time.FixedZone("AEST", 10*60*60)
 var weekday = [7]float64{0.14, 1.15, 1.25, 1.1, 1.05, 0.8, 0.25}
 
 // hour is how busy an hour of a working day is.
-var hour = [24]float64{7: 0.2, 8: 0.8, 9: 1.6, 10: 1.8, 11: 1.5, 12: 0.8, 13: 1.1, 14: 1.5, 15: 1.4, 16: 1.1, 17: 0.6, 18: 0.2, 19: 0.1, 20: 0.1}
+var hour = [24]float64{7: 0.2, 8: 0.8, 9: 1.6, 10: 1.8, 11: 1.5, 12: 0.8, 13: 1.1, 14: 1.5, 15: 1.4, 16: 1.1, 17: 0.6, 18: 0.2,
+	19: 0.1, 20: 0.1}
 
 // arrivals are n moments from the first day until now, in order: busy on
 // weekdays, quiet at night, somewhat more of them lately.

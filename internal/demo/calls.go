@@ -8,7 +8,8 @@ import (
 )
 
 // call is a line of the log of API requests, if that goes back so far.
-func (h *history) call(at time.Time, by domain.Actor, method, route string, status int, code domain.Code, session *domain.SessionID) {
+func (h *history) call(at time.Time, by domain.Actor, method, route string, status int, code domain.Code,
+	session *domain.SessionID) {
 	key, err := domain.ParseKeyID(by.ID)
 	if err != nil || h.now.Sub(at) >= domain.RequestRetention || at.After(h.now) {
 		return
@@ -29,8 +30,10 @@ var mistakes = []struct {
 	status        int
 	code          domain.Code
 }{
-	{"POST", "/v1/sessions", 422, domain.CodeInvalidEmail}, {"POST", "/v1/sessions", 422, domain.CodeValidation}, {"POST", "/v1/sessions", 422, domain.CodeValidation},
-	{"GET", "/v1/sessions/:id/data", 400, domain.CodeSessionNotCompleted}, {"GET", "/v1/sessions/:id/data", 400, domain.CodeSessionNotCompleted},
+	{"POST", "/v1/sessions", 422, domain.CodeInvalidEmail}, {"POST", "/v1/sessions", 422, domain.CodeValidation},
+	{"POST", "/v1/sessions", 422, domain.CodeValidation},
+	{"GET", "/v1/sessions/:id/data", 400, domain.CodeSessionNotCompleted}, {"GET", "/v1/sessions/:id/data", 400,
+		domain.CodeSessionNotCompleted},
 	{"GET", "/v1/sessions/:id/pdf", 202, domain.CodePDFNotReady}, {"GET", "/v1/sessions/:id", 404, domain.CodeSessionNotFound},
 	{"DELETE", "/v1/sessions/:id", 409, domain.CodeSessionCompleted}, {"GET", "/v1/sessions", 429, domain.CodeRateLimitExceeded},
 }

@@ -125,7 +125,8 @@ var oddities = map[statement.DoubtCode]func(s *statement.Statement){
 	"rent_above_income":    func(s *statement.Statement) { s.Expenses.Housing.MortgageRent = s.Income.Monthly() + 1 },
 	"expense_above_income": func(s *statement.Statement) { s.Expenses.Living.Groceries = s.Income.Monthly() + 1 },
 	"no_rent": func(s *statement.Statement) {
-		s.Assets.RealProperty, s.Liabilities.Mortgages, s.Expenses.Housing.MortgageRent, s.Expenses.Living.Groceries = nil, nil, 0, 2_000_00
+		s.Assets.RealProperty, s.Liabilities.Mortgages, s.Expenses.Housing.MortgageRent, s.Expenses.Living.Groceries = nil, nil,
+			0, 2_000_00
 	},
 	"low_expenses": func(s *statement.Statement) { s.Expenses = statement.Expenses{} },
 	"mortgage_above_value": func(s *statement.Statement) {

@@ -51,8 +51,10 @@ func newHistory(o *office, fonts *pdf.Fonts, papers []paper, live bool, sessions
 		seed = 2
 	}
 	h := &history{
-		office: o, clock: new(clock), random: rand.New(rand.NewPCG(seed, 4)), fonts: fonts, papers: papers, now: o.now, sessions: sessions,
-		scope: domain.Scope{AccountID: o.account, Livemode: live}, endpoints: map[string]domain.EndpointID{}, reference: 24_000, drawers: make(chan struct{}, 2),
+		office: o, clock: new(clock), random: rand.New(rand.NewPCG(seed, 4)), fonts: fonts, papers: papers, now: o.now,
+		sessions: sessions,
+		scope:    domain.Scope{AccountID: o.account, Livemode: live}, endpoints: map[string]domain.EndpointID{}, reference: 24_000,
+		drawers: make(chan struct{}, 2),
 	}
 	h.Services = o.at(h.clock.now)
 	return h
@@ -128,7 +130,8 @@ func (h *history) record(ctx context.Context, tx *db.Tx, session *domain.Session
 }
 
 // recordAs is record for what happened then, under a number that is taken.
-func (h *history) recordAs(ctx context.Context, tx *db.Tx, number int64, at time.Time, session *domain.SessionID, p domain.Payload, url *string) error {
+func (h *history) recordAs(ctx context.Context, tx *db.Tx, number int64, at time.Time, session *domain.SessionID,
+	p domain.Payload, url *string) error {
 	e, err := domain.NewEvent(h.scope, session, number, p, at)
 	if err != nil {
 		return err
@@ -154,9 +157,11 @@ func (h *history) note(at time.Time, by domain.Actor, action domain.AuditAction,
 	h.audit = append(h.audit, entry(h.scope.AccountID, &h.scope.Livemode, at, by, action, id.String(), id.String()))
 }
 
-func entry(account domain.AccountID, live *bool, at time.Time, by domain.Actor, action domain.AuditAction, target, name string) domain.AuditEntry {
+func entry(account domain.AccountID, live *bool, at time.Time, by domain.Actor, action domain.AuditAction, target,
+	name string) domain.AuditEntry {
 	return domain.AuditEntry{
-		ID: domain.NewAuditID(), AccountID: account, Livemode: live, At: at, ActorKind: by.Kind, ActorID: by.ID, ActorName: by.Name, Address: by.Address,
-		Action: action, TargetID: target, TargetName: name,
+		ID: domain.NewAuditID(), AccountID: account, Livemode: live, At: at, ActorKind: by.Kind, ActorID: by.ID, ActorName: by.Name,
+		Address: by.Address,
+		Action:  action, TargetID: target, TargetName: name,
 	}
 }

@@ -35,8 +35,10 @@ type journey struct {
 type sectionLook struct{ minutes, drop, slip float64 }
 
 var looks = map[string]sectionLook{
-	statement.PersonalDetailsSection: {2.4, 0.035, 0.22}, statement.IncomeSection: {2.9, 0.03, 0.2}, statement.AssetsSection: {7.5, 0.06, 0.34},
-	statement.LiabilitiesSection: {5.2, 0.045, 0.26}, statement.ExpensesSection: {6.1, 0.04, 0.24}, statement.DocumentsSection: {4.4, 0.075, 0},
+	statement.PersonalDetailsSection: {2.4, 0.035, 0.22}, statement.IncomeSection: {2.9, 0.03, 0.2},
+	statement.AssetsSection:      {7.5, 0.06, 0.34},
+	statement.LiabilitiesSection: {5.2, 0.045, 0.26}, statement.ExpensesSection: {6.1, 0.04, 0.24},
+	statement.DocumentsSection:   {4.4, 0.075, 0},
 	statement.DeclarationSection: {0.9, 0.02, 0},
 }
 
@@ -72,7 +74,8 @@ func (j *journey) paramsFor(days int) {
 	j.params = domain.NewSession{
 		FormType: domain.FinancialStatement, CustomerEmail: j.person.Email, CustomerName: j.person.Name, ExpiresInDays: &days,
 		ReferenceID: fmt.Sprintf("HL-%d", j.reference),
-		Metadata:    domain.Metadata{"product": quoted(sample.Pick(r, []string{"home_loan", "home_loan", "refinance", "personal_loan", "car_loan"}))},
+		Metadata: domain.Metadata{"product": quoted(sample.Pick(r, []string{"home_loan", "home_loan", "refinance", "personal_loan",
+			"car_loan"}))},
 	}
 	switch share := r.Float64(); {
 	case !j.scope.Livemode:
@@ -85,7 +88,8 @@ func (j *journey) paramsFor(days int) {
 		j.params.By, j.params.Metadata = j.office.actor(2), nil
 	case share < 0.3:
 		j.params.By, j.params.WebhookURL = j.office.key("Broker portal").Actor("203.0.113.88"), brokerURL
-		j.params.Metadata["broker"] = quoted(sample.Pick(r, []string{"Kestrel Finance", "Loan Market Bayside", "Aspect Brokers", "Homeward"}))
+		j.params.Metadata["broker"] = quoted(sample.Pick(r, []string{"Kestrel Finance", "Loan Market Bayside", "Aspect Brokers",
+			"Homeward"}))
 	default:
 		j.params.By = j.office.key("Loan origination").Actor(officeAddress)
 		if share < 0.36 && j.created.Before(j.now.Add(-crmGone).Add(3*24*time.Hour)) {
@@ -258,7 +262,8 @@ func (j *journey) save(name string, answers []byte) func(context.Context, *db.Tx
 
 func (j *journey) sectionEvent(ctx context.Context, tx *db.Tx, name string) error {
 	return j.event(ctx, tx, j.session, domain.SectionCompletedPayload{
-		SessionID: j.session.ID, Section: statement.SectionName(name), SectionNumber: statement.SectionNumber(name), SectionsTotal: statement.SectionsTotal,
+		SessionID: j.session.ID, Section: statement.SectionName(name), SectionNumber: statement.SectionNumber(name),
+		SectionsTotal:     statement.SectionsTotal,
 		SectionsCompleted: j.session.SectionsCompleted, ProgressPercentage: statement.Percentage(j.session.SectionsCompleted),
 	})
 }

@@ -114,7 +114,8 @@ func (o *office) join(ctx context.Context) error {
 	from := domain.Visitor{UserAgent: sample.Safari, IPAddress: officeAddress}
 	for _, c := range colleagues {
 		o.past(c.since)
-		invited, err := o.Team.Invite(ctx, o.account, o.actor(0), team.InvitationParams{Email: c.email, Role: c.role, MayDownload: c.mayDownload})
+		invited, err := o.Team.Invite(ctx, o.account, o.actor(0), team.InvitationParams{Email: c.email, Role: c.role,
+			MayDownload: c.mayDownload})
 		if err != nil {
 			return err
 		}
@@ -248,14 +249,16 @@ func (o *office) finish(ctx context.Context, live *history) error {
 			if !strings.HasSuffix(j.person.Email, ".example") || o.clock.at.Sub(j.completed) < 24*time.Hour {
 				continue
 			}
-			if err := o.Sessions.Erase(ctx, live.scope, j.session.ID, []domain.SessionID{j.session.ID}, j.person.Email, o.actor(0)); err != nil {
+			if err := o.Sessions.Erase(ctx, live.scope, j.session.ID, []domain.SessionID{j.session.ID}, j.person.Email,
+				o.actor(0)); err != nil {
 				return err
 			}
 			break
 		}
 	}
 	o.clock.at = o.now.Add(-26 * time.Hour)
-	_, err := o.Team.Invite(ctx, o.account, o.actor(0), team.InvitationParams{Email: "jules.martin@harbourlending.example", Role: domain.RoleSupport})
+	_, err := o.Team.Invite(ctx, o.account, o.actor(0), team.InvitationParams{Email: "jules.martin@harbourlending.example",
+		Role: domain.RoleSupport})
 	return err
 }
 
@@ -265,7 +268,8 @@ func (o *office) signIns(ctx context.Context) error {
 	r := rand.New(rand.NewPCG(3, 4))
 	for n, s := range o.team {
 		o.clock.at = o.now.Add(-time.Duration(2+n*n*5) * time.Hour)
-		if _, _, err := o.Auth.SignIn(ctx, s.Email, Password, domain.Visitor{UserAgent: sample.Browsers[4+n%2], IPAddress: officeAddress}); err != nil {
+		if _, _, err := o.Auth.SignIn(ctx, s.Email, Password, domain.Visitor{UserAgent: sample.Browsers[4+n%2],
+			IPAddress: officeAddress}); err != nil {
 			return err
 		}
 	}

@@ -36,8 +36,10 @@ func newPaperwork() ([]paper, error) {
 		out = append(out, paper{"identification", name, "image/jpeg", content})
 	}
 	for _, p := range []struct{ category, name, title string }{
-		{"income_evidence", "Payslip October.pdf", "Payslip"}, {"income_evidence", "payslip-2.pdf", "Payslip"}, {"bank_statement", "Statement 30 Sep.pdf", "Account statement"},
-		{"bank_statement", "CBA transactions.pdf", "Account statement"}, {"tax_return", "Notice of assessment.pdf", "Notice of assessment"},
+		{"income_evidence", "Payslip October.pdf", "Payslip"}, {"income_evidence", "payslip-2.pdf", "Payslip"},
+		{"bank_statement", "Statement 30 Sep.pdf", "Account statement"},
+		{"bank_statement", "CBA transactions.pdf", "Account statement"}, {"tax_return", "Notice of assessment.pdf",
+			"Notice of assessment"},
 	} {
 		content, err := printed(r, p.title)
 		if err != nil {

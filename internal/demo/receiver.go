@@ -53,7 +53,8 @@ func answered(status int, body string, took time.Duration) answer {
 }
 
 func timedOut(r *rand.Rand) answer {
-	return answer{class: webhook.ClassTimeout, text: "The receiver did not answer in time.", took: 10*time.Second + time.Duration(r.IntN(40))*time.Millisecond}
+	return answer{class: webhook.ClassTimeout, text: "The receiver did not answer in time.",
+		took: 10*time.Second + time.Duration(r.IntN(40))*time.Millisecond}
 }
 
 // receive is what the receiver of that URL says when it is that long ago.
@@ -65,7 +66,8 @@ func receive(r *rand.Rand, url string, ago time.Duration) answer {
 		if sample.Chance(r, 0.3) {
 			return timedOut(r)
 		}
-		return answered(503, "<html><head><title>503 Service Unavailable</title></head><body>upstream connect error</body></html>", about(r, 30*time.Millisecond, 0.3))
+		return answered(503, "<html><head><title>503 Service Unavailable</title></head><body>upstream connect error</body></html>",
+			about(r, 30*time.Millisecond, 0.3))
 	case url == mainURL && within(hiccupBegan, hiccupEnded):
 		return answered(500, `{"error":"could not obtain a database connection"}`, about(r, 2*time.Second, 0.3))
 	case url == brokerURL && ago <= brokerFails:

@@ -48,7 +48,8 @@ func TestWellFormedAPIKey(t *testing.T) {
 			}
 		}
 	}
-	for _, bad := range []string{"", "candor_live_", text[1:], text[:len(text)-1], text + "0", " " + text, text + "\n", strings.ToUpper(text),
+	for _, bad := range []string{"", "candor_live_", text[1:], text[:len(text)-1], text + "0", " " + text, text + "\n",
+		strings.ToUpper(text),
 		strings.Replace(text, "live", "test", 1), text + strings.Repeat("0", 1000)} {
 		if domain.WellFormedAPIKey(bad) {
 			t.Errorf("%q is taken", bad)

@@ -79,8 +79,12 @@ var AuditFilters = []Filter[AuditFilter]{
 	{Name: "action", Column: "action", Index: "audit_log_action_idx", Value: func(f *AuditFilter) any { return set(f.Action) }},
 	{Name: "who", Column: "actor_name", Index: "audit_log_actor_idx", Value: func(f *AuditFilter) any { return set(f.Actor) }},
 	{Name: "actor_id", Column: "actor_id", Value: func(f *AuditFilter) any { return set(f.ActorID) }},
-	{Name: "from", Column: "at", Compare: AtLeast, Index: "audit_log_account_idx", Value: func(f *AuditFilter) any { return given(f.From) }},
-	{Name: "to", Column: "at", Compare: Below, Index: "audit_log_account_idx", Value: func(f *AuditFilter) any { return given(f.To) }},
+	{Name: "from", Column: "at", Compare: AtLeast, Index: "audit_log_account_idx", Value: func(f *AuditFilter) any {
+		return given(f.From)
+	}},
+	{Name: "to", Column: "at", Compare: Below, Index: "audit_log_account_idx", Value: func(f *AuditFilter) any {
+		return given(f.To)
+	}},
 }
 
 // An AuditAction names what was done to what.

@@ -69,11 +69,19 @@ type DeliveryFilter struct {
 var DeliveryFilters = []Filter[DeliveryFilter]{
 	{Name: "state", Index: "delivery_ended_badly_idx", Value: func(f *DeliveryFilter) any { return set(f.State) }},
 	{Name: "status", Index: "delivery_ended_badly_idx", Value: func(f *DeliveryFilter) any { return set(f.Status) }},
-	{Name: "endpoint", Column: "endpoint_id", Index: "event_endpoint_idx", Value: func(f *DeliveryFilter) any { return given(f.Endpoint) }},
+	{Name: "endpoint", Column: "endpoint_id", Index: "event_endpoint_idx", Value: func(f *DeliveryFilter) any {
+		return given(f.Endpoint)
+	}},
 	{Name: "type", Column: "type", Index: "event_type_idx", Value: func(f *DeliveryFilter) any { return set(f.Type) }},
-	{Name: "session", Column: "session_id", Index: "event_session_idx", Value: func(f *DeliveryFilter) any { return given(f.Session) }},
-	{Name: "since", Column: "created_at", Compare: AtLeast, Index: "event_sequence_key", Value: func(f *DeliveryFilter) any { return given(f.Since) }},
-	{Name: "until", Column: "created_at", Compare: Below, Index: "event_sequence_key", Value: func(f *DeliveryFilter) any { return given(f.Until) }},
+	{Name: "session", Column: "session_id", Index: "event_session_idx", Value: func(f *DeliveryFilter) any {
+		return given(f.Session)
+	}},
+	{Name: "since", Column: "created_at", Compare: AtLeast, Index: "event_sequence_key", Value: func(f *DeliveryFilter) any {
+		return given(f.Since)
+	}},
+	{Name: "until", Column: "created_at", Compare: Below, Index: "event_sequence_key", Value: func(f *DeliveryFilter) any {
+		return given(f.Until)
+	}},
 	{Name: "failing", Index: "delivery_ended_badly_idx", Value: func(f *DeliveryFilter) any { return set(f.Failing) }},
 }
 
@@ -233,8 +241,9 @@ const (
 // scope that match the filter, started at now by the person named in by.
 func NewRedelivery(scope Scope, f DeliveryFilter, rate int, by string, now time.Time) *Redelivery {
 	r := &Redelivery{
-		ID: NewRedeliveryID(), AccountID: scope.AccountID, Livemode: scope.Livemode, Since: f.Since, Until: f.Until, EndpointID: f.Endpoint,
-		Rate: rate, State: RedeliveryRunning, CreatedBy: by, CreatedAt: now,
+		ID: NewRedeliveryID(), AccountID: scope.AccountID, Livemode: scope.Livemode, Since: f.Since, Until: f.Until,
+		EndpointID: f.Endpoint,
+		Rate:       rate, State: RedeliveryRunning, CreatedBy: by, CreatedAt: now,
 	}
 	if f.Type != "" {
 		r.EventType = &f.Type

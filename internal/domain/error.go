@@ -63,39 +63,77 @@ type CodeInfo struct {
 
 // CodeTable describes every error code (D12, D25, D26, D27, D28, D29, D68).
 var CodeTable = []CodeInfo{
-	{Code: CodeInvalidRequest, Status: 400, Meaning: "The request can’t be read as asked: malformed JSON, a wrong type, a missing field, a bad parameter.", Remedy: "Correct what the message names. If `error.details` is there, it has the field."},
-	{Code: CodeUnauthorized, Status: 401, Meaning: "The Authorization header is missing or malformed.", Remedy: "Send the header `Authorization: Bearer` with your API key."},
-	{Code: CodeInvalidAPIKey, Status: 401, Meaning: "The API key is invalid or revoked.", Remedy: "Check that the key is whole and wasn’t deleted. The dashboard lists your keys."},
-	{Code: CodeForbidden, Status: 403, Meaning: "The API key lacks the permission, may not be used from this network address or from a page in a browser, or the account can’t create live sessions.", Remedy: "Use a key with the permission that the message names. If the key is restricted to networks, add your server’s address to it in the dashboard. Call the API from your server, not from a page. Live sessions also need an approved account and a subscription."},
-	{Code: CodeSessionNotFound, Status: 404, Meaning: "There is no such session in this account and mode.", Remedy: "Check the id, and that the key is of the same mode: a test key sees test sessions only."},
-	{Code: CodeSessionNotCompleted, Status: 400, Meaning: "The session isn’t completed.", Remedy: "Wait for the event `session.completed`, then ask again."},
-	{Code: CodePDFNotReady, Status: 202, Meaning: "The PDF is still being made: try again after Retry-After seconds.", Remedy: "Wait for the seconds of `Retry-After`, or for the event `session.pdf_ready`, then ask again.", Retry: true},
-	{Code: CodePDFExpired, Status: 404, Meaning: "The PDF was deleted 90 days after completion, or after the fewer that the account has set.", Remedy: "The PDF is gone. Keep your own copy: fetch it when `session.pdf_ready` arrives."},
-	{Code: CodeDocumentNotFound, Status: 404, Meaning: "The session has no such document, or its retention is over.", Remedy: "Take the id from `data.documents`. Fetch documents soon after completion and keep your own copies."},
-	{Code: CodeDataErased, Status: 404, Meaning: "The customer’s data were erased on request.", Remedy: "Nothing can bring them back. Erase your copy, too, if the request was for you as well."},
-	{Code: CodeDataExpired, Status: 404, Meaning: "The answers were deleted because the time for which the account keeps them is over.", Remedy: "The answers are gone. Fetch them soon after completion, and set the time for which they are kept in the dashboard."},
-	{Code: CodeInvalidFormType, Status: 422, Meaning: "form_type must be financial_statement.", Remedy: "Send `\"form_type\": \"financial_statement\"`."},
-	{Code: CodeInvalidEmail, Status: 422, Meaning: "customer_email is not an email address.", Remedy: "Ask for the address again, or correct it, and send the request again."},
-	{Code: CodeValidation, Status: 422, Meaning: "A field breaks its rule; details name it.", Remedy: "Correct the fields in `error.details.errors`, and send the request again."},
-	{Code: CodeSessionExpired, Status: 409, Meaning: "The session has expired.", Remedy: "Create a new session. You can give it the answers that you know as `prefill`."},
-	{Code: CodeSessionCompleted, Status: 409, Meaning: "The session is completed.", Remedy: "The customer has submitted: fetch the data instead."},
-	{Code: CodeSessionCancelled, Status: 409, Meaning: "The session is cancelled.", Remedy: "Nothing, if you cancelled it. Otherwise create a new session."},
-	{Code: CodeSubscriptionNotFound, Status: 404, Meaning: "The account has no active subscription.", Remedy: "Subscribe in the dashboard, under Billing."},
-	{Code: CodeSpendCapReached, Status: 403, Meaning: "The live session would cost more than the account’s spend cap for the billing period allows.", Remedy: "Raise or remove the cap in the dashboard, under Billing, or wait for the next billing period. Then send the same request: the refusal isn’t kept for its `Idempotency-Key`."},
-	{Code: CodeInvalidDateRange, Status: 400, Meaning: "The dates are malformed, incomplete, in the wrong order or more than 366 days.", Remedy: "Send both `start_date` and `end_date` as YYYY-MM-DD, at most 366 days apart, or a `period`."},
-	{Code: CodeBillingAccessDenied, Status: 403, Meaning: "The API key lacks the permission billing:read.", Remedy: "Use a key with the permission `billing:read`."},
-	{Code: CodeRateLimitExceeded, Status: 429, Meaning: "Too many requests: try again after Retry-After seconds.", Remedy: "Wait, then send the request again. Spread requests, and use webhooks instead of polling.", Retry: true},
-	{Code: CodeNotFound, Status: 404, Meaning: "There is nothing at this address.", Remedy: "Compare the path with the reference. It starts with `/v1`."},
-	{Code: CodeMethodNotAllowed, Status: 405, Meaning: "This address doesn’t take this method.", Remedy: "Use the method that the reference shows for this path."},
-	{Code: CodeMisdirectedRequest, Status: 421, Meaning: "A server in development doesn’t answer to this host name.", Remedy: "Use the address that the message names, or set `CANDOR_BASE_URL`. Only a Candor that you run yourself for development answers so."},
-	{Code: CodePayloadTooLarge, Status: 413, Meaning: "The body is larger than 64 KiB.", Remedy: "Send less: metadata and prefill are the largest parts."},
-	{Code: CodeUnsupportedMediaType, Status: 415, Meaning: "The body isn’t application/json in UTF-8.", Remedy: "Send the header `Content-Type: application/json`, and a body in UTF-8 without Content-Encoding."},
-	{Code: CodeRangeNotSatisfiable, Status: 416, Meaning: "The part that Range asks for begins after the end of the file.", Remedy: "Ask for a range within the file’s size, or for the whole file: leave `Range` out."},
-	{Code: CodeIdempotencyKeyReused, Status: 422, Meaning: "The Idempotency-Key was used with another body.", Remedy: "Use a new key for a new request. To repeat a request, send the same JSON."},
-	{Code: CodeIdempotencyInProgress, Status: 409, Meaning: "The first request with this Idempotency-Key is still running.", Remedy: "Wait a second, then send the same request with the same key.", Retry: true},
-	{Code: CodeRequestTimeout, Status: 408, Meaning: "The body did not arrive within 30 seconds.", Remedy: "Send the request again, with the same Idempotency-Key."},
-	{Code: CodeServiceUnavailable, Status: 503, Meaning: "This can’t be stored or read now: try again later.", Remedy: "Wait, then send the request again, with the same Idempotency-Key."},
-	{Code: CodeInternal, Status: 500, Meaning: "Something went wrong on our side.", Remedy: "Send the request again, with the same Idempotency-Key. If it persists, tell us the `X-Request-Id`."},
+	{Code: CodeInvalidRequest, Status: 400,
+		Meaning: "The request can’t be read as asked: malformed JSON, a wrong type, a missing field, a bad parameter.",
+		Remedy:  "Correct what the message names. If `error.details` is there, it has the field."},
+	{Code: CodeUnauthorized, Status: 401, Meaning: "The Authorization header is missing or malformed.",
+		Remedy: "Send the header `Authorization: Bearer` with your API key."},
+	{Code: CodeInvalidAPIKey, Status: 401, Meaning: "The API key is invalid or revoked.",
+		Remedy: "Check that the key is whole and wasn’t deleted. The dashboard lists your keys."},
+	{Code: CodeForbidden, Status: 403,
+		Meaning: "The API key lacks the permission, may not be used from this network address or from a page in a browser, or the account can’t create live sessions.", Remedy: "Use a key with the permission that the message names. If the key is restricted to networks, add your server’s address to it in the dashboard. Call the API from your server, not from a page. Live sessions also need an approved account and a subscription."},
+	{Code: CodeSessionNotFound, Status: 404, Meaning: "There is no such session in this account and mode.",
+		Remedy: "Check the id, and that the key is of the same mode: a test key sees test sessions only."},
+	{Code: CodeSessionNotCompleted, Status: 400, Meaning: "The session isn’t completed.",
+		Remedy: "Wait for the event `session.completed`, then ask again."},
+	{Code: CodePDFNotReady, Status: 202, Meaning: "The PDF is still being made: try again after Retry-After seconds.",
+		Remedy: "Wait for the seconds of `Retry-After`, or for the event `session.pdf_ready`, then ask again.", Retry: true},
+	{Code: CodePDFExpired, Status: 404,
+		Meaning: "The PDF was deleted 90 days after completion, or after the fewer that the account has set.",
+		Remedy:  "The PDF is gone. Keep your own copy: fetch it when `session.pdf_ready` arrives."},
+	{Code: CodeDocumentNotFound, Status: 404, Meaning: "The session has no such document, or its retention is over.",
+		Remedy: "Take the id from `data.documents`. Fetch documents soon after completion and keep your own copies."},
+	{Code: CodeDataErased, Status: 404, Meaning: "The customer’s data were erased on request.",
+		Remedy: "Nothing can bring them back. Erase your copy, too, if the request was for you as well."},
+	{Code: CodeDataExpired, Status: 404,
+		Meaning: "The answers were deleted because the time for which the account keeps them is over.",
+		Remedy:  "The answers are gone. Fetch them soon after completion, and set the time for which they are kept in the dashboard."},
+	{Code: CodeInvalidFormType, Status: 422, Meaning: "form_type must be financial_statement.",
+		Remedy: "Send `\"form_type\": \"financial_statement\"`."},
+	{Code: CodeInvalidEmail, Status: 422, Meaning: "customer_email is not an email address.",
+		Remedy: "Ask for the address again, or correct it, and send the request again."},
+	{Code: CodeValidation, Status: 422, Meaning: "A field breaks its rule; details name it.",
+		Remedy: "Correct the fields in `error.details.errors`, and send the request again."},
+	{Code: CodeSessionExpired, Status: 409, Meaning: "The session has expired.",
+		Remedy: "Create a new session. You can give it the answers that you know as `prefill`."},
+	{Code: CodeSessionCompleted, Status: 409, Meaning: "The session is completed.",
+		Remedy: "The customer has submitted: fetch the data instead."},
+	{Code: CodeSessionCancelled, Status: 409, Meaning: "The session is cancelled.",
+		Remedy: "Nothing, if you cancelled it. Otherwise create a new session."},
+	{Code: CodeSubscriptionNotFound, Status: 404, Meaning: "The account has no active subscription.",
+		Remedy: "Subscribe in the dashboard, under Billing."},
+	{Code: CodeSpendCapReached, Status: 403,
+		Meaning: "The live session would cost more than the account’s spend cap for the billing period allows.",
+		Remedy:  "Raise or remove the cap in the dashboard, under Billing, or wait for the next billing period. Then send the same request: the refusal isn’t kept for its `Idempotency-Key`."},
+	{Code: CodeInvalidDateRange, Status: 400,
+		Meaning: "The dates are malformed, incomplete, in the wrong order or more than 366 days.",
+		Remedy:  "Send both `start_date` and `end_date` as YYYY-MM-DD, at most 366 days apart, or a `period`."},
+	{Code: CodeBillingAccessDenied, Status: 403, Meaning: "The API key lacks the permission billing:read.",
+		Remedy: "Use a key with the permission `billing:read`."},
+	{Code: CodeRateLimitExceeded, Status: 429, Meaning: "Too many requests: try again after Retry-After seconds.",
+		Remedy: "Wait, then send the request again. Spread requests, and use webhooks instead of polling.", Retry: true},
+	{Code: CodeNotFound, Status: 404, Meaning: "There is nothing at this address.",
+		Remedy: "Compare the path with the reference. It starts with `/v1`."},
+	{Code: CodeMethodNotAllowed, Status: 405, Meaning: "This address doesn’t take this method.",
+		Remedy: "Use the method that the reference shows for this path."},
+	{Code: CodeMisdirectedRequest, Status: 421, Meaning: "A server in development doesn’t answer to this host name.",
+		Remedy: "Use the address that the message names, or set `CANDOR_BASE_URL`. Only a Candor that you run yourself for development answers so."},
+	{Code: CodePayloadTooLarge, Status: 413, Meaning: "The body is larger than 64 KiB.",
+		Remedy: "Send less: metadata and prefill are the largest parts."},
+	{Code: CodeUnsupportedMediaType, Status: 415, Meaning: "The body isn’t application/json in UTF-8.",
+		Remedy: "Send the header `Content-Type: application/json`, and a body in UTF-8 without Content-Encoding."},
+	{Code: CodeRangeNotSatisfiable, Status: 416, Meaning: "The part that Range asks for begins after the end of the file.",
+		Remedy: "Ask for a range within the file’s size, or for the whole file: leave `Range` out."},
+	{Code: CodeIdempotencyKeyReused, Status: 422, Meaning: "The Idempotency-Key was used with another body.",
+		Remedy: "Use a new key for a new request. To repeat a request, send the same JSON."},
+	{Code: CodeIdempotencyInProgress, Status: 409, Meaning: "The first request with this Idempotency-Key is still running.",
+		Remedy: "Wait a second, then send the same request with the same key.", Retry: true},
+	{Code: CodeRequestTimeout, Status: 408, Meaning: "The body did not arrive within 30 seconds.",
+		Remedy: "Send the request again, with the same Idempotency-Key."},
+	{Code: CodeServiceUnavailable, Status: 503, Meaning: "This can’t be stored or read now: try again later.",
+		Remedy: "Wait, then send the request again, with the same Idempotency-Key."},
+	{Code: CodeInternal, Status: 500, Meaning: "Something went wrong on our side.",
+		Remedy: "Send the request again, with the same Idempotency-Key. If it persists, tell us the `X-Request-Id`."},
 }
 
 var codes = byKey(CodeTable, func(info CodeInfo) Code { return info.Code })
@@ -145,12 +183,15 @@ func Busy(text string, wait time.Duration) *Error {
 	if seconds > 1 {
 		when = strconv.Itoa(seconds) + " seconds"
 	}
-	return &Error{Code: CodeRateLimitExceeded, Message: text + " Try again in " + when + ".", RetryAfter: time.Duration(seconds) * time.Second}
+	return &Error{Code: CodeRateLimitExceeded, Message: text + " Try again in " + when + ".",
+		RetryAfter: time.Duration(seconds) * time.Second}
 }
 
 // Error returns the code and the public message, or the first field's rule.
 func (e *Error) Error() string {
-	return string(e.Code) + ": " + e.Text(func(f form.Error) string { return f.Field + ": " + cmp.Or(f.Message, string(f.Rule.Code)) })
+	return string(e.Code) + ": " + e.Text(func(f form.Error) string {
+		return f.Field + ": " + cmp.Or(f.Message, string(f.Rule.Code))
+	})
 }
 
 // Text returns the public message; say words an error of a field.
@@ -184,8 +225,9 @@ var (
 	ErrSessionNotFound      = Errorf(CodeSessionNotFound, "There is no session with this id.")
 	ErrSubscriptionNotFound = Errorf(CodeSubscriptionNotFound, "This account has no active subscription.")
 	ErrSignedOut            = Errorf(CodeUnauthorized, "You are signed out.")
-	ErrInProgress           = &Error{Code: CodeIdempotencyInProgress, Message: "A request with this Idempotency-Key is still running. Try again in a moment.", RetryAfter: time.Second}
-	ErrInvalidEmail         = Breaks(CodeValidation, "email", form.Rule{Code: "staff_email"})
+	ErrInProgress           = &Error{Code: CodeIdempotencyInProgress,
+		Message: "A request with this Idempotency-Key is still running. Try again in a moment.", RetryAfter: time.Second}
+	ErrInvalidEmail = Breaks(CodeValidation, "email", form.Rule{Code: "staff_email"})
 )
 
 // Invalid returns a validation_error about the fields that break a rule, or nil

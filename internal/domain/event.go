@@ -37,7 +37,9 @@ type EventFilter struct {
 
 // EventFilters are the filters of the event feed.
 var EventFilters = []Filter[EventFilter]{
-	{Name: "after", Column: "sequence", Compare: Above, Index: "event_sequence_key", Value: func(f *EventFilter) any { return f.After }},
+	{Name: "after", Column: "sequence", Compare: Above, Index: "event_sequence_key", Value: func(f *EventFilter) any {
+		return f.After
+	}},
 	{Name: "type", Column: "type", Index: "event_type_idx", Value: func(f *EventFilter) any { return set(f.Type) }},
 	{Name: "session_id", Index: "event_session_idx", Value: func(f *EventFilter) any { return given(f.Session) }},
 }
@@ -76,7 +78,8 @@ func NewEvent(scope Scope, session *SessionID, sequence int64, p Payload, now ti
 }
 
 func newEnvelope(livemode bool, session *SessionID, sequence int64, at time.Time, p Payload) Envelope {
-	return Envelope{Event: p.eventType(), SessionID: session, Livemode: livemode, Sequence: sequence, Timestamp: form.At(at), Data: p}
+	return Envelope{Event: p.eventType(), SessionID: session, Livemode: livemode, Sequence: sequence,
+		Timestamp: form.At(at), Data: p}
 }
 
 // FeedEvent is an event with the progress of its delivery. DeliveryID is nil if

@@ -82,7 +82,8 @@ var EventTable = []EventInfo{
 		Type: SessionPDFReady, Summary: "The PDF is there",
 		When: "Sent seconds after session.completed. Fetch the PDF and the documents now and keep your own copies.", Words: "PDF made",
 		Example: example(&exampleSession, 1046, "2026-11-20T03:36:06.120Z", PDFReadyPayload{
-			SessionID: exampleSession, PDFURL: "https://candor.example/v1/sessions/" + exampleSession.String() + "/pdf", FileSizeBytes: 77_312, PageCount: 4,
+			SessionID: exampleSession, PDFURL: "https://candor.example/v1/sessions/" + exampleSession.String() + "/pdf",
+			FileSizeBytes: 77_312, PageCount: 4,
 		}),
 	},
 	{
@@ -105,7 +106,8 @@ var EventTable = []EventInfo{
 		Type: BillingInvoicePaymentFailed, Summary: "A payment failed",
 		When: "Sent in live mode, to the account’s default URL, at each failed payment.",
 		Example: example(nil, 1041, "2026-12-01T00:00:09Z", InvoicePaymentFailedPayload{
-			InvoiceID: exampleInvoice, Amount: 1500, FailureReason: "The card was declined.", RetryAt: new(exampleTime("2026-12-04T00:00:00Z")),
+			InvoiceID: exampleInvoice, Amount: 1500, FailureReason: "The card was declined.",
+			RetryAt: new(exampleTime("2026-12-04T00:00:00Z")),
 		}),
 	},
 	{
@@ -220,7 +222,8 @@ type InvoicePaidPayload struct {
 // NewInvoicePaidPayload is the data of billing.invoice_paid for a paid invoice.
 func NewInvoicePaidPayload(i *Invoice) InvoicePaidPayload {
 	return InvoicePaidPayload{
-		InvoiceID: i.ID.String(), Amount: int64(i.Total), Currency: i.Currency, PeriodStart: form.At(i.PeriodStart), PeriodEnd: form.At(i.PeriodEnd),
+		InvoiceID: i.ID.String(), Amount: int64(i.Total), Currency: i.Currency, PeriodStart: form.At(i.PeriodStart),
+		PeriodEnd: form.At(i.PeriodEnd),
 	}
 }
 

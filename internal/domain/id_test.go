@@ -118,7 +118,8 @@ func TestSessionReference(t *testing.T) {
 		if !ok || bytes.Compare(first.UUID[:], id.UUID[:]) > 0 || bytes.Compare(last.UUID[:], id.UUID[:]) < 0 {
 			t.Fatalf("%s isn't from %s to %s", id, first, last)
 		}
-		if domain.SessionReference(first) != domain.SessionReference(id) || domain.SessionReference(last) != domain.SessionReference(id) {
+		if domain.SessionReference(first) != domain.SessionReference(id) ||
+			domain.SessionReference(last) != domain.SessionReference(id) {
 			t.Fatalf("%s to %s have other references than %s", first, last, id)
 		}
 		seen[domain.SessionReference(id)] = true

@@ -49,7 +49,8 @@ type InvoiceLines []InvoiceLine
 func (l InvoiceLines) Value() (driver.Value, error) {
 	stored := make([]storedLine, len(l))
 	for i, line := range l {
-		stored[i] = storedLine{line.Plan, line.Included, line.Overage, line.Sessions, line.Carried, int64(line.Price), int64(line.Amount)}
+		stored[i] = storedLine{line.Plan, line.Included, line.Overage, line.Sessions, line.Carried, int64(line.Price),
+			int64(line.Amount)}
 	}
 	b, err := json.Marshal(stored)
 	return string(b), err
@@ -67,7 +68,8 @@ func (l *InvoiceLines) Scan(value any) error {
 	}
 	*l = make(InvoiceLines, len(stored))
 	for i, s := range stored {
-		(*l)[i] = InvoiceLine{s.Plan, s.Included, s.Overage, s.Sessions, s.Carried, statement.Cents(s.PriceCents), statement.Cents(s.AmountCents)}
+		(*l)[i] = InvoiceLine{s.Plan, s.Included, s.Overage, s.Sessions, s.Carried, statement.Cents(s.PriceCents),
+			statement.Cents(s.AmountCents)}
 	}
 	return nil
 }
@@ -98,7 +100,8 @@ func PriceSessions(stretches []PlanStretch, used int) InvoiceLines {
 		}
 		if overage > 0 {
 			price := statement.Cents(*s.OverageCents)
-			lines = append(lines, InvoiceLine{Plan: s.Name, Overage: true, Sessions: overage, Price: price, Amount: price * statement.Cents(overage)})
+			lines = append(lines, InvoiceLine{Plan: s.Name, Overage: true, Sessions: overage, Price: price,
+				Amount: price * statement.Cents(overage)})
 		}
 	}
 	if len(lines) > 0 && stretches[0].SessionsIncluded != nil {

@@ -136,7 +136,8 @@ func (d *LinkDelivery) Wanted(s *Session, now time.Time) bool {
 func (d *LinkDelivery) Reminds(s *Session, now time.Time) bool {
 	link := d.Email(LinkItself)
 	failed := func(e LinkEmail) bool { return e.State == LinkFailed || e.State == LinkNotSent }
-	return d.Remind && d.StoppedAt == nil && d.Wanted(s, now) && link != nil && link.EndedAt != nil && !d.done(LinkEnding) && !slices.ContainsFunc(d.Emails, failed)
+	return d.Remind && d.StoppedAt == nil && d.Wanted(s, now) && link != nil && link.EndedAt != nil && !d.done(LinkEnding) &&
+		!slices.ContainsFunc(d.Emails, failed)
 }
 
 // Next returns which email is due next, and when; "" for none that is known now.

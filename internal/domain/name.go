@@ -11,7 +11,8 @@ const MaxName = 200
 
 // link is what a mail program may make a link of. Names stand in emails to
 // third parties.
-var link = regexp.MustCompile(`(?i)://|\bwww\.|\b[\p{L}\p{N}-]+\.[\p{L}]{2,}(/|:\d|\?|#)|[\p{L}\p{N}]\.(com|net|org|io|co|info|biz|app|dev|xyz|site|online|shop|top|link|me|ly|au|nz|uk|us|ru|cn)\b`)
+var link = regexp.MustCompile(
+	`(?i)://|\bwww\.|\b[\p{L}\p{N}-]+\.[\p{L}]{2,}(/|:\d|\?|#)|[\p{L}\p{N}]\.(com|net|org|io|co|info|biz|app|dev|xyz|site|online|shop|top|link|me|ly|au|nz|uk|us|ru|cn)\b`)
 
 // CleanWords returns a line of plain text for third parties as it is kept, and the rule
 // that it breaks, zero for none: it must hold no link.

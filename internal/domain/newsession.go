@@ -95,7 +95,8 @@ func (n NewSession) Session(scope Scope, now time.Time, checkURL func(string) er
 	}
 	if n.Deliver != nil {
 		s.Emailed = true
-		s.Delivery = &LinkDelivery{SessionID: s.ID, Remind: n.Deliver.Remind, OneBrowser: n.Deliver.OneBrowser, Emails: []LinkEmail{{Kind: LinkItself, State: LinkQueued}}}
+		s.Delivery = &LinkDelivery{SessionID: s.ID, Remind: n.Deliver.Remind, OneBrowser: n.Deliver.OneBrowser,
+			Emails: []LinkEmail{{Kind: LinkItself, State: LinkQueued}}}
 	}
 	if n.By.Kind != "" {
 		s.CreatedByKind, s.CreatedBy = &n.By.Kind, &n.By.Name

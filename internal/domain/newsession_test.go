@@ -37,14 +37,17 @@ func TestNewSession(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.CustomerEmail != "Jo@Customer.example" || *s.CustomerName != "Zo\u00eb" || *s.ReferenceID != "REF-1" || *s.WebhookURL != "https://example.com/hook" {
+	if s.CustomerEmail != "Jo@Customer.example" || *s.CustomerName != "Zo\u00eb" || *s.ReferenceID != "REF-1" ||
+		*s.WebhookURL != "https://example.com/hook" {
 		t.Errorf("texts are %q, %q, %q, %q", s.CustomerEmail, *s.CustomerName, *s.ReferenceID, *s.WebhookURL)
 	}
-	if s.Status != domain.Pending || s.Scope() != scope || !s.CreatedAt.Equal(now) || s.ExpiresAt.Sub(now) != 90*24*time.Hour || s.AccessedAt != nil || s.CompletedAt != nil {
+	if s.Status != domain.Pending || s.Scope() != scope || !s.CreatedAt.Equal(now) || s.ExpiresAt.Sub(now) != 90*24*time.Hour ||
+		s.AccessedAt != nil || s.CompletedAt != nil {
 		t.Errorf("session is %+v", s)
 	}
 	plain, err := params(nil).Session(scope, now, anyURL, domain.Languages[:])
-	if err != nil || !plain.ExpiresAt.IsZero() || plain.CustomerName != nil || plain.ReferenceID != nil || plain.WebhookURL != nil || plain.Metadata == nil {
+	if err != nil || !plain.ExpiresAt.IsZero() || plain.CustomerName != nil || plain.ReferenceID != nil || plain.WebhookURL != nil ||
+		plain.Metadata == nil {
 		t.Errorf("session of the fewest params: %+v, %v", plain, err)
 	}
 }
@@ -63,16 +66,28 @@ func TestNewSessionRefuses(t *testing.T) {
 		{"form type", func(w *domain.NewSession) { w.FormType = "loan" }, domain.CodeInvalidFormType, "form_type"},
 		{"no email", func(w *domain.NewSession) { w.CustomerEmail = "" }, domain.CodeInvalidEmail, "customer_email"},
 		{"no domain", func(w *domain.NewSession) { w.CustomerEmail = "jo" }, domain.CodeInvalidEmail, "customer_email"},
-		{"named email", func(w *domain.NewSession) { w.CustomerEmail = "Jo <jo@customer.example>" }, domain.CodeInvalidEmail, "customer_email"},
-		{"control in email", func(w *domain.NewSession) { w.CustomerEmail = "j\u0085o@customer.example" }, domain.CodeInvalidEmail, "customer_email"},
-		{"NUL in email", func(w *domain.NewSession) { w.CustomerEmail = "j\x00o@customer.example" }, domain.CodeInvalidEmail, "customer_email"},
-		{"half a character in email", func(w *domain.NewSession) { w.CustomerEmail = "j\ufffdo@customer.example" }, domain.CodeInvalidEmail, "customer_email"},
-		{"long email", func(w *domain.NewSession) { w.CustomerEmail = "jo@" + strings.Repeat("a.", 130) + "example" }, domain.CodeInvalidEmail, "customer_email"},
+		{"named email", func(w *domain.NewSession) {
+			w.CustomerEmail = "Jo <jo@customer.example>"
+		}, domain.CodeInvalidEmail, "customer_email"},
+		{"control in email", func(w *domain.NewSession) {
+			w.CustomerEmail = "j\u0085o@customer.example"
+		}, domain.CodeInvalidEmail, "customer_email"},
+		{"NUL in email", func(w *domain.NewSession) {
+			w.CustomerEmail = "j\x00o@customer.example"
+		}, domain.CodeInvalidEmail, "customer_email"},
+		{"half a character in email", func(w *domain.NewSession) {
+			w.CustomerEmail = "j\ufffdo@customer.example"
+		}, domain.CodeInvalidEmail, "customer_email"},
+		{"long email", func(w *domain.NewSession) {
+			w.CustomerEmail = "jo@" + strings.Repeat("a.", 130) + "example"
+		}, domain.CodeInvalidEmail, "customer_email"},
 		{"long name", func(w *domain.NewSession) { w.CustomerName = strings.Repeat("é", 201) }, domain.CodeValidation, "customer_name"},
 		{"two lines", func(w *domain.NewSession) { w.CustomerName = "a\nb" }, domain.CodeValidation, "customer_name"},
 		{"NUL", func(w *domain.NewSession) { w.ReferenceID = "a\x00b" }, domain.CodeValidation, "reference_id"},
 		{"invalid UTF-8", func(w *domain.NewSession) { w.ReferenceID = "a\xffb" }, domain.CodeValidation, "reference_id"},
-		{"long reference", func(w *domain.NewSession) { w.ReferenceID = strings.Repeat("r", 201) }, domain.CodeValidation, "reference_id"},
+		{"long reference", func(w *domain.NewSession) {
+			w.ReferenceID = strings.Repeat("r", 201)
+		}, domain.CodeValidation, "reference_id"},
 		{"0 days", in(0), domain.CodeValidation, "expires_in_days"},
 		{"91 days", in(91), domain.CodeValidation, "expires_in_days"},
 		{"negative days", in(-1), domain.CodeValidation, "expires_in_days"},
@@ -87,7 +102,9 @@ func TestNewSessionRefuses(t *testing.T) {
 		expectError(t, tt.name, err, tt.code, tt.field)
 	}
 	// All offending fields are reported at once, with the code of the first one.
-	_, err := params(func(w *domain.NewSession) { w.CustomerEmail, w.WebhookURL, w.CustomerName = "", "bad", "a\nb" }).Session(domain.Scope{}, time.Now(), badURL, domain.Languages[:1])
+	_, err := params(func(w *domain.NewSession) {
+		w.CustomerEmail, w.WebhookURL, w.CustomerName = "", "bad", "a\nb"
+	}).Session(domain.Scope{}, time.Now(), badURL, domain.Languages[:1])
 	var e *domain.Error
 	if !errors.As(err, &e) || e.Code != domain.CodeInvalidEmail || len(e.Fields) != 3 || e.Message != e.Fields[0].Message {
 		t.Errorf("three offending fields gave %v", err)
@@ -134,7 +151,8 @@ func TestMetadata(t *testing.T) {
 		{"kinds", `{"s":"x","n":-1.50,"t":true,"f":false}`, `{"f":false,"n":-1.50,"s":"x","t":true}`, ""},
 		{"empty", `{}`, `{}`, ""},
 		{"null", `null`, `{}`, ""},
-		{"numbers stay as written", `{"a":1e400000,"b":12345678901234567890,"c":1E+2,"d":0.10}`, `{"a":1e400000,"b":12345678901234567890,"c":1E+2,"d":0.10}`, ""},
+		{"numbers stay as written", `{"a":1e400000,"b":12345678901234567890,"c":1E+2,"d":0.10}`,
+			`{"a":1e400000,"b":12345678901234567890,"c":1E+2,"d":0.10}`, ""},
 		{"lone surrogate", `{"a":"x\ud800y"}`, `{"a":"x` + "\ufffd" + `y"}`, ""},
 		{"NUL", `{"a":"x\u0000y"}`, `{"a":"x\u0000y"}`, ""},
 		{"invalid UTF-8", "{\"a\":\"x\xffy\"}", `{"a":"x` + "\ufffd" + `y"}`, ""},
@@ -152,7 +170,9 @@ func TestMetadata(t *testing.T) {
 		{"null value", `{"colour":null}`, "", "metadata.colour"},
 	}
 	for _, tt := range tests {
-		s, err := params(func(w *domain.NewSession) { w.Metadata = metadata(t, tt.in) }).Session(domain.Scope{}, time.Now(), anyURL, domain.Languages[:])
+		s, err := params(func(w *domain.NewSession) {
+			w.Metadata = metadata(t, tt.in)
+		}).Session(domain.Scope{}, time.Now(), anyURL, domain.Languages[:])
 		if tt.field != "" {
 			expectError(t, tt.name, err, domain.CodeValidation, tt.field)
 			continue

@@ -77,10 +77,11 @@ type APIRequest struct {
 	Status     int         `db:"status"`
 	ErrorCode  Code        `db:"error_code"` // "" for none
 	Replayed   bool        `db:"replayed"`   // an idempotent response (D31)
-	Ignored    string      `db:"ignored"`    // of the response's Candor-Ignored what is near to a known name, and how many others, as *;others=2; "" for none
-	Refused    string      `db:"refused"`    // JSON of RefusedFields, "" for none
-	DurationUS int         `db:"duration_us"`
-	Address    string      `db:"address"` // the client's
+	// of the response's Candor-Ignored what is near to a known name, and how many others, as *;others=2; "" for none
+	Ignored    string `db:"ignored"`
+	Refused    string `db:"refused"` // JSON of RefusedFields, "" for none
+	DurationUS int    `db:"duration_us"`
+	Address    string `db:"address"` // the client's
 }
 
 // A RefusedField says what is wrong with a refused request, as its response does.
@@ -151,8 +152,12 @@ var RequestFilters = []Filter[RequestFilter]{
 		}
 		return f.Codes
 	}},
-	{Name: "from", Column: "id", Compare: AtLeast, Index: "api_request_pkey", Value: func(f *RequestFilter) any { return firstRequestID(f.From) }},
-	{Name: "to", Column: "id", Compare: Below, Index: "api_request_pkey", Value: func(f *RequestFilter) any { return firstRequestID(f.To) }},
+	{Name: "from", Column: "id", Compare: AtLeast, Index: "api_request_pkey", Value: func(f *RequestFilter) any {
+		return firstRequestID(f.From)
+	}},
+	{Name: "to", Column: "id", Compare: Below, Index: "api_request_pkey", Value: func(f *RequestFilter) any {
+		return firstRequestID(f.To)
+	}},
 }
 
 func firstRequestID(at *time.Time) any {

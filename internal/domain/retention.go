@@ -17,7 +17,8 @@ type RetentionKind string
 const (
 	FileRetention        RetentionKind = "retention_days"   // PDF and documents of completed sessions
 	UnsubmittedRetention RetentionKind = "unsubmitted_days" // all that was entered in expired and cancelled sessions (D50)
-	AnswerRetention      RetentionKind = "answer_days"      // answers of completed sessions (D50); 0: until they are erased on request
+	// answers of completed sessions (D50); 0: until they are erased on request
+	AnswerRetention RetentionKind = "answer_days"
 )
 
 // RetentionKinds lists the kinds.

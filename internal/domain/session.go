@@ -52,19 +52,20 @@ type Session struct {
 	CancelledAt       *time.Time `db:"cancelled_at"`
 	LastActivityAt    *time.Time `db:"last_activity_at"`
 	PDFReadyAt        *time.Time `db:"pdf_ready_at"`
-	PDFSHA256         []byte     `db:"pdf_sha256"`         // of the PDF as it was issued; nil before, and once the customer is erased
-	PDFSigner         *string    `db:"pdf_signer"`         // who signed it, by the certificate (D81); nil if it isn't signed
-	PDFSignerIssuer   *string    `db:"pdf_signer_issuer"`  // who issued that certificate
-	ErasedAt          *time.Time `db:"erased_at"`          // when retention deleted PDF and documents
-	DataErasedAt      *time.Time `db:"data_erased_at"`     // when the answers were erased, by retention or on request
-	CustomerErasedAt  *time.Time `db:"customer_erased_at"` // when the customer's identity was erased, on request
-	CreatedByKind     *ActorKind `db:"created_by_kind"`    // nil on sessions from before it was stored
-	CreatedBy         *string    `db:"created_by"`         // the actor's name at that time
-	Language          *Language  `db:"language"`           // in which the form opens; nil: the browser's (D57)
-	Prefilled         bool       `db:"prefilled"`          // the form shows answers that the partner gave (D58)
-	LinkVersion       int        `db:"link_version"`       // how often the link was renewed
-	SavedBy           *string    `db:"saved_by"`           // LinkHolder.Mark of the browser that saved last; nil: none has
-	Emailed           bool       `db:"emailed"`            // Candor emails its link (D103)
+	// of the PDF as it was issued; nil before, and once the customer is erased
+	PDFSHA256        []byte     `db:"pdf_sha256"`
+	PDFSigner        *string    `db:"pdf_signer"`         // who signed it, by the certificate (D81); nil if it isn't signed
+	PDFSignerIssuer  *string    `db:"pdf_signer_issuer"`  // who issued that certificate
+	ErasedAt         *time.Time `db:"erased_at"`          // when retention deleted PDF and documents
+	DataErasedAt     *time.Time `db:"data_erased_at"`     // when the answers were erased, by retention or on request
+	CustomerErasedAt *time.Time `db:"customer_erased_at"` // when the customer's identity was erased, on request
+	CreatedByKind    *ActorKind `db:"created_by_kind"`    // nil on sessions from before it was stored
+	CreatedBy        *string    `db:"created_by"`         // the actor's name at that time
+	Language         *Language  `db:"language"`           // in which the form opens; nil: the browser's (D57)
+	Prefilled        bool       `db:"prefilled"`          // the form shows answers that the partner gave (D58)
+	LinkVersion      int        `db:"link_version"`       // how often the link was renewed
+	SavedBy          *string    `db:"saved_by"`           // LinkHolder.Mark of the browser that saved last; nil: none has
+	Emailed          bool       `db:"emailed"`            // Candor emails its link (D103)
 
 	Delivery *LinkDelivery `db:"-"` // of a new session whose link is emailed
 
@@ -160,12 +161,23 @@ type SessionFilter struct {
 // SessionFilters are the filters of lists of sessions.
 var SessionFilters = []Filter[SessionFilter]{
 	{Name: "status", Index: "session_status_idx", Counted: true, Value: func(f *SessionFilter) any { return set(f.Status) }},
-	{Name: "reference_id", Column: "reference_id", Index: "session_reference_idx", Value: func(f *SessionFilter) any { return set(f.ReferenceID) }},
-	{Name: "customer_email", Column: "customer_email", Compare: EqualFold, Index: "session_email_idx", Value: func(f *SessionFilter) any { return set(f.CustomerEmail) }},
+	{Name: "reference_id", Column: "reference_id", Index: "session_reference_idx", Value: func(f *SessionFilter) any {
+		return set(f.ReferenceID)
+	}},
+	{Name: "customer_email", Column: "customer_email", Compare: EqualFold, Index: "session_email_idx",
+		Value: func(f *SessionFilter) any {
+			return set(f.CustomerEmail)
+		}},
 	{Name: "q", Index: "session_search_idx", Value: func(f *SessionFilter) any { return set(f.Search) }},
 	{Name: "expiring", Index: "session_overdue_idx", Value: func(f *SessionFilter) any { return given(f.ExpiresBefore) }},
-	{Name: "created_after", Column: "created_at", Compare: Above, Index: "session_list_idx", Counted: true, Value: func(f *SessionFilter) any { return given(f.CreatedAfter) }},
-	{Name: "created_before", Column: "created_at", Compare: Below, Index: "session_list_idx", Counted: true, Value: func(f *SessionFilter) any { return given(f.CreatedBefore) }},
+	{Name: "created_after", Column: "created_at", Compare: Above, Index: "session_list_idx", Counted: true,
+		Value: func(f *SessionFilter) any {
+			return given(f.CreatedAfter)
+		}},
+	{Name: "created_before", Column: "created_at", Compare: Below, Index: "session_list_idx", Counted: true,
+		Value: func(f *SessionFilter) any {
+			return given(f.CreatedBefore)
+		}},
 }
 
 // Counted reports whether the counters, which are by status and day, can count

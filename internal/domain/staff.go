@@ -51,8 +51,10 @@ type RoleInfo struct {
 
 // RoleTable describes every role, in the order in which the dashboard shows them.
 var RoleTable = []RoleInfo{
-	{RoleOwner, "Owner", "opens everything", []Capability{UseDashboard, UseSessions, DownloadData, ManageKeys, ManageWebhooks, ReadRequests, UseBilling, ManageAccount}},
-	{RoleDeveloper, "Developer", "opens sessions with customers’ data, API keys, webhooks, events and API requests", []Capability{UseDashboard, UseSessions, DownloadData, ManageKeys, ManageWebhooks, ReadRequests}},
+	{RoleOwner, "Owner", "opens everything", []Capability{UseDashboard, UseSessions, DownloadData, ManageKeys, ManageWebhooks,
+		ReadRequests, UseBilling, ManageAccount}},
+	{RoleDeveloper, "Developer", "opens sessions with customers’ data, API keys, webhooks, events and API requests",
+		[]Capability{UseDashboard, UseSessions, DownloadData, ManageKeys, ManageWebhooks, ReadRequests}},
 	{RoleSupport, "Support", "opens sessions, and customers’ data only if you allow it", []Capability{UseDashboard, UseSessions}},
 	{RoleFinance, "Finance", "opens home and billing", []Capability{UseDashboard, UseBilling}},
 }
@@ -253,5 +255,6 @@ const (
 
 // AttemptOutcomes lists the outcomes.
 var AttemptOutcomes = []AttemptOutcome{
-	AttemptSucceeded, AttemptWrongPassword, AttemptWrongCode, AttemptWrongPasskey, AttemptNotConfirmed, AttemptThrottled, AttemptLimited, AttemptShed,
+	AttemptSucceeded, AttemptWrongPassword, AttemptWrongCode, AttemptWrongPasskey, AttemptNotConfirmed, AttemptThrottled,
+	AttemptLimited, AttemptShed,
 }

@@ -31,7 +31,8 @@ func TestPeriodAt(t *testing.T) {
 		{"2026-11-30T23:59:59Z", "2027-01-01T00:00:00Z", "2026-12-30T23:59:59Z", "2027-01-30T23:59:59Z"},
 		{"2026-12-31T00:00:00Z", "2026-12-31T23:00:00Z", "2026-12-31T00:00:00Z", "2027-01-31T00:00:00Z"},
 		{"2026-03-01T00:30:00+11:00", "2026-03-28T13:30:00Z", "2026-03-28T13:30:00Z", "2026-04-28T13:30:00Z"}, // 28 February UTC
-		{"2026-05-10T00:00:00Z", "2026-05-01T00:00:00Z", "2026-05-10T00:00:00Z", "2026-06-10T00:00:00Z"},      // before the start: the first period
+		// before the start: the first period
+		{"2026-05-10T00:00:00Z", "2026-05-01T00:00:00Z", "2026-05-10T00:00:00Z", "2026-06-10T00:00:00Z"},
 	}
 	for _, tt := range tests {
 		s := &domain.Subscription{StartedAt: at(tt.started)}
@@ -48,7 +49,8 @@ func TestPeriodsTileTime(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 500 {
-		started := time.Date(2020+random.IntN(12), time.Month(1+random.IntN(12)), 1+random.IntN(31), random.IntN(24), random.IntN(60), random.IntN(60), 0, time.UTC)
+		started := time.Date(2020+random.IntN(12), time.Month(1+random.IntN(12)), 1+random.IntN(31), random.IntN(24), random.IntN(60),
+			random.IntN(60), 0, time.UTC)
 		s := &domain.Subscription{StartedAt: started}
 		period := s.PeriodAt(started)
 		if !period.Start.Equal(started) {

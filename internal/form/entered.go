@@ -66,7 +66,8 @@ func EntriesSchema() *Schema {
 	one := &Schema{Type: "object", Properties: map[string]*Schema{
 		"amount": amount,
 		"period": {Type: "string", Enum: Period("").Enum(), Description: "How often it recurs."},
-		"share":  {Type: "integer", Minimum: "0", Maximum: "100", Description: "The customer’s percentage of it; absent if all of it is the customer’s."},
+		"share": {Type: "integer", Minimum: "0", Maximum: "100",
+			Description: "The customer’s percentage of it; absent if all of it is the customer’s."},
 	}, Required: []string{"amount", "period"}}
 	return &Schema{AnyOf: []*Schema{one, {Type: "array", Items: one, MaxItems: maxAmounts}}}
 }

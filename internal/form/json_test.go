@@ -14,8 +14,10 @@ const fullPets = `{"detail":{"breed":"\u003cpoodle\u003e","chip":"c@d.example"},
 func TestJSON(t *testing.T) {
 	t.Parallel()
 	s := new(pets).section()
-	errs := s.Decode(values("name=Tom \"王\"", "born.day=7", "born.month=3", "born.year=1985", "kind=dog", "detail.breed=<poodle>", "detail.chip=c@d.example",
-		"cost=.07", "share=0", "agreed=on", "friends.0.name=Ann", "friends.0.species=owl", "friends.0.cost=999999999999.99", "friends.0.share=40",
+	errs := s.Decode(values("name=Tom \"王\"", "born.day=7", "born.month=3", "born.year=1985", "kind=dog", "detail.breed=<poodle>",
+		"detail.chip=c@d.example",
+		"cost=.07", "share=0", "agreed=on", "friends.0.name=Ann", "friends.0.species=owl", "friends.0.cost=999999999999.99",
+		"friends.0.share=40",
 		"friends.1.name=Rex"))
 	if len(errs) > 0 {
 		t.Fatal([]form.Error(errs))
@@ -81,11 +83,13 @@ func TestSchema(t *testing.T) {
 	want := `{"type":"object","title":"Pets","properties":{` +
 		`"agreed":{"type":"boolean","description":"I agree."},` +
 		`"born":{"description":"Born.","anyOf":[{"type":"string","format":"date"},{"const":""}]},` +
-		`"cost":{` + amount + `,"description":"Cost, dollars a year with at most two decimals.","format":"double","minimum":0,"maximum":999999999999.99},` +
+		`"cost":{` + amount +
+		`,"description":"Cost, dollars a year with at most two decimals.","format":"double","minimum":0,"maximum":999999999999.99},` +
 		`"detail":{"type":"object","properties":{"breed":{"type":"string","description":"Breed.","maxLength":200},` +
 		`"chip":{"description":"Chip.","anyOf":[{"type":"string","format":"email","maxLength":254},{"const":""}]}},"required":["breed","chip"]},` +
 		`"friends":{"type":"array","title":"Friends","maxItems":50,"items":{"type":"object","properties":{` + cost + `,` +
-		`"name":{"type":"string","description":"Name.","maxLength":200},` + share + `,"species":{"type":"string","description":"Species.","maxLength":200}},` +
+		`"name":{"type":"string","description":"Name.","maxLength":200},` + share +
+		`,"species":{"type":"string","description":"Species.","maxLength":200}},` +
 		`"required":["name","species","cost","share"]}},` +
 		`"kind":{"type":"string","description":"Kind.","enum":["dog","cat"]},` +
 		`"name":{"type":"string","description":"Name.","maxLength":200},` + share + `,` +
@@ -97,7 +101,8 @@ func TestSchema(t *testing.T) {
 }
 
 func FuzzCleanText(f *testing.F) {
-	for _, seed := range []string{"", " a ", "e\u0301", "e\x00\u0301", "a\xffb", "\u2028", "👩‍👩‍👧", "שלום", " \u0301x", "\u1100\u1161\u11a8"} {
+	for _, seed := range []string{"", " a ", "e\u0301", "e\x00\u0301", "a\xffb", "\u2028", "👩‍👩‍👧", "שלום", " \u0301x",
+		"\u1100\u1161\u11a8"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, typed string) {

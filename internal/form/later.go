@@ -66,7 +66,8 @@ func (s *Section) Gaps() []Gap {
 		out = append(out, gaps(g.Fields, Gap{})...)
 		for i := 0; g.List != nil && i < g.List.Len(); i++ {
 			if !blank(g.List.Item(i)) {
-				out = append(out, gaps(g.List.Item(i), Gap{Input: g.List.path(i), Item: g.List.Singular, Number: i + 1, Name: g.List.ItemName(i)})...)
+				out = append(out, gaps(g.List.Item(i), Gap{Input: g.List.path(i), Item: g.List.Singular, Number: i + 1,
+					Name: g.List.ItemName(i)})...)
 			}
 		}
 	}

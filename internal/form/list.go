@@ -43,9 +43,10 @@ const versionInput = ".version"
 func ListOf[T any](items *[]*T, name, title, singular string, bind func(*T) []Field) *List {
 	return &List{
 		Name: name, Title: title, Singular: singular,
-		length:   func() int { return len(*items) },
-		add:      func() { *items = append(*items, new(T)) },
-		remove:   func(i int) { *items = slices.Delete(slices.Clone(*items), i, i+1) }, // of this list only: copied answers share its array
+		length: func() int { return len(*items) },
+		add:    func() { *items = append(*items, new(T)) },
+		// of this list only: copied answers share its array
+		remove:   func(i int) { *items = slices.Delete(slices.Clone(*items), i, i+1) },
 		bind:     func(i int) []Field { return bind((*items)[i]) },
 		describe: func() []Field { return bind(new(T)) },
 	}

@@ -10,13 +10,16 @@ func TestErrorInGeneral(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ err, want form.Error }{
 		{form.Error{Field: "email", Message: "Enter email 1: now"}, form.Error{Field: "email", Message: "Enter email 1: now"}},
-		{form.Error{Field: "born.day", Message: "Born must be in the past"}, form.Error{Field: "born.day", Message: "Born must be in the past"}},
-		{form.Error{Field: "vehicles.0.value", Message: "Vehicle 1: enter value"}, form.Error{Field: "vehicles.value", Message: "Vehicle: enter value"}},
+		{form.Error{Field: "born.day", Message: "Born must be in the past"}, form.Error{Field: "born.day",
+			Message: "Born must be in the past"}},
+		{form.Error{Field: "vehicles.0.value", Message: "Vehicle 1: enter value"}, form.Error{Field: "vehicles.value",
+			Message: "Vehicle: enter value"}},
 		{
 			form.Error{Field: "vehicles.11.loan.owing", Message: "Vehicle 12: owing must be 1: one"},
 			form.Error{Field: "vehicles.loan.owing", Message: "Vehicle: owing must be 1: one"},
 		},
-		{form.Error{Field: "vehicles", Message: "Vehicles: enter at most 50"}, form.Error{Field: "vehicles", Message: "Vehicles: enter at most 50"}},
+		{form.Error{Field: "vehicles", Message: "Vehicles: enter at most 50"}, form.Error{Field: "vehicles",
+			Message: "Vehicles: enter at most 50"}},
 		{},
 	} {
 		if got := tt.err.General(); got != tt.want {

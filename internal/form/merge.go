@@ -340,7 +340,9 @@ func (m *merge) list(ours *List) {
 func (m *merge) sameItems(name string) bool {
 	ours, theirs, base := m.ours.items[name], m.theirs.items[name], m.bases[0].items[name]
 	version := m.theirs.section.List(name).Version
-	if slices.ContainsFunc(append(slices.Clone(m.bases), m.ours), func(s *side) bool { return s.section.List(name).Version != version }) {
+	if slices.ContainsFunc(append(slices.Clone(m.bases), m.ours), func(s *side) bool {
+		return s.section.List(name).Version != version
+	}) {
 		return false
 	}
 	for i := range min(len(ours), len(theirs)) {

@@ -47,7 +47,8 @@ func stored(inputs url.Values) url.Values {
 func answers(stored url.Values, name string) string {
 	out := url.Values{}
 	for input, texts := range stored {
-		if texts[0] != "" && !strings.HasSuffix(input, ".version") && (name == "" || input == name || strings.HasPrefix(input, name+".")) {
+		if texts[0] != "" && !strings.HasSuffix(input, ".version") && (name == "" || input == name ||
+			strings.HasPrefix(input, name+".")) {
 			out[input] = texts
 		}
 	}
@@ -66,32 +67,39 @@ func TestMergeStories(t *testing.T) {
 		stored   string // in the end, beside what was opened
 		conflict string // is shown to B
 	}{
-		"A changes the name, B the cost":          {a: "name=Bea", b: "cost=200", stored: "name=Bea, cost=200"},
-		"A changes the name, B nothing":           {a: "name=Bea", stored: "name=Bea"},
-		"B changes the name, A nothing":           {b: "name=Bea", stored: "name=Bea"},
-		"B clears the name, A changes the cost":   {a: "cost=200", b: "name=", stored: "name=, cost=200"},
-		"both change the name to the same":        {a: "name=Bea", b: "name=Bea", stored: "name=Bea"},
-		"both change the name":                    {a: "name=Bea", b: "name=Cleo", stored: "name=Bea", conflict: "name"},
-		"A changes the name, B clears it":         {a: "name=Bea", b: "name=", stored: "name=Bea", conflict: "name"},
-		"A changes the name, B types a space":     {a: "name=Bea", b: "name= Ann ", stored: "name=Bea"},
-		"A changes the day, B the month":          {a: "born.day=9", b: "born.month=9", stored: "born.day=9", conflict: "born"},
-		"A changes the amount, B its period":      {a: "cost=900", b: "cost.period=month", stored: "cost=900", conflict: "cost"},
-		"B is a script, which replaces A's":       {a: "name=Bea, cost=7", b: "cost=9", script: true, stored: "name=Ann, cost=9"},
-		"B keeps its own name":                    {a: "name=Bea", b: "name=Cleo", resolve: "keep name", stored: "name=Cleo"},
-		"B takes A's name":                        {a: "name=Bea, cost=7", b: "name=Cleo, share=5", resolve: "take name", stored: "name=Bea, cost=7, share=5"},
+		"A changes the name, B the cost":        {a: "name=Bea", b: "cost=200", stored: "name=Bea, cost=200"},
+		"A changes the name, B nothing":         {a: "name=Bea", stored: "name=Bea"},
+		"B changes the name, A nothing":         {b: "name=Bea", stored: "name=Bea"},
+		"B clears the name, A changes the cost": {a: "cost=200", b: "name=", stored: "name=, cost=200"},
+		"both change the name to the same":      {a: "name=Bea", b: "name=Bea", stored: "name=Bea"},
+		"both change the name":                  {a: "name=Bea", b: "name=Cleo", stored: "name=Bea", conflict: "name"},
+		"A changes the name, B clears it":       {a: "name=Bea", b: "name=", stored: "name=Bea", conflict: "name"},
+		"A changes the name, B types a space":   {a: "name=Bea", b: "name= Ann ", stored: "name=Bea"},
+		"A changes the day, B the month":        {a: "born.day=9", b: "born.month=9", stored: "born.day=9", conflict: "born"},
+		"A changes the amount, B its period":    {a: "cost=900", b: "cost.period=month", stored: "cost=900", conflict: "cost"},
+		"B is a script, which replaces A's":     {a: "name=Bea, cost=7", b: "cost=9", script: true, stored: "name=Ann, cost=9"},
+		"B keeps its own name":                  {a: "name=Bea", b: "name=Cleo", resolve: "keep name", stored: "name=Cleo"},
+		"B takes A's name": {a: "name=Bea, cost=7", b: "name=Cleo, share=5", resolve: "take name",
+			stored: "name=Bea, cost=7, share=5"},
 		"B's response was lost, and B types on":   {a: "name=Bea", sent: "name=Bea", b: "name=Beatrix", stored: "name=Beatrix"},
 		"B's request was lost, and B types on":    {sent: "name=Bea", b: "name=Beatrix", stored: "name=Beatrix"},
 		"B's response was lost, and B types back": {a: "name=Bea", sent: "name=Bea", stored: "name=Ann"},
-		"B's request was lost, and A was quicker": {a: "name=Zoe", sent: "name=Bea", b: "name=Beatrix", stored: "name=Zoe", conflict: "name"},
+		"B's request was lost, and A was quicker": {a: "name=Zoe", sent: "name=Bea", b: "name=Beatrix", stored: "name=Zoe",
+			conflict: "name"},
 
-		"A changes the first friend, B the second":  {a: "friends.0.name=Cora", b: "friends.1.name=Dora", stored: "friends.0.name=Cora, friends.1.name=Dora"},
-		"A changes a friend's name, B its cost":     {a: "friends.0.name=Cora", b: "friends.0.cost=7", stored: "friends.0.name=Cora, friends.0.cost=7"},
-		"both change the name of a friend":          {a: "friends.0.name=Cora", b: "friends.0.name=Cleo", stored: "friends.0.name=Cora", conflict: "friends.0.name"},
-		"both fill in the blank friend":             {a: "friends.2.name=Eve", b: "friends.2.name=Fay", stored: "friends.2.name=Eve", conflict: "friends"},
-		"both fill in the blank friend alike":       {a: "friends.2.name=Eve", b: "friends.2.name=Eve", stored: "friends.2.name=Eve"},
-		"A removes a friend, B changes the cost":    {a: oneFriend, b: "cost=200", stored: oneFriend + ", cost=200"},
-		"A removes a friend, B changes the other":   {a: oneFriend, b: "friends.1.name=Dora", stored: oneFriend, conflict: "friends"},
-		"A removes a friend, B wants all":           {a: oneFriend, b: "friends.1.name=Dora", resolve: "union friends", stored: oneFriend + ", friends.1.name=Dora"},
+		"A changes the first friend, B the second": {a: "friends.0.name=Cora", b: "friends.1.name=Dora",
+			stored: "friends.0.name=Cora, friends.1.name=Dora"},
+		"A changes a friend's name, B its cost": {a: "friends.0.name=Cora", b: "friends.0.cost=7",
+			stored: "friends.0.name=Cora, friends.0.cost=7"},
+		"both change the name of a friend": {a: "friends.0.name=Cora", b: "friends.0.name=Cleo", stored: "friends.0.name=Cora",
+			conflict: "friends.0.name"},
+		"both fill in the blank friend": {a: "friends.2.name=Eve", b: "friends.2.name=Fay", stored: "friends.2.name=Eve",
+			conflict: "friends"},
+		"both fill in the blank friend alike":     {a: "friends.2.name=Eve", b: "friends.2.name=Eve", stored: "friends.2.name=Eve"},
+		"A removes a friend, B changes the cost":  {a: oneFriend, b: "cost=200", stored: oneFriend + ", cost=200"},
+		"A removes a friend, B changes the other": {a: oneFriend, b: "friends.1.name=Dora", stored: oneFriend, conflict: "friends"},
+		"A removes a friend, B wants all": {a: oneFriend, b: "friends.1.name=Dora", resolve: "union friends",
+			stored: oneFriend + ", friends.1.name=Dora"},
 		"A ticks details, B unticks friends":        {a: "has=detail", b: "has=none", stored: "has=detail, " + noFriend},
 		"A changes the name, B says nothing of has": {a: "name=Bea", b: "-has", stored: "name=Bea"},
 	} {
@@ -119,7 +127,8 @@ func TestMergeStories(t *testing.T) {
 				t.Errorf("stored %s\nwant   %s", now, want)
 			}
 			for _, name := range got.Conflicts {
-				if shown, base := answers(got.Show, name), answers(got.Base, name); shown != answers(stored(edit.Ours), name) || base != answers(opened, name) {
+				if shown, base := answers(got.Show, name), answers(got.Base, name); shown != answers(stored(edit.Ours), name) ||
+					base != answers(opened, name) {
 					t.Errorf("shows %s in place of %s", shown, base)
 				}
 			}
@@ -300,7 +309,8 @@ func TestMergeKeepsEveryRow(t *testing.T) {
 			maps.Copy(once, after)
 			for input, name := range s.stored {
 				species := s.stored.Get(strings.TrimSuffix(input, "name") + "species")
-				if row, _, _ := strings.Cut(name[0], " "); row != "" && species != "" && !strings.HasPrefix(species, row+" ") && strings.HasSuffix(input, ".name") {
+				if row, _, _ := strings.Cut(name[0], " "); row != "" && species != "" && !strings.HasPrefix(species, row+" ") &&
+					strings.HasSuffix(input, ".name") {
 					s.fail(t, "%q and %q are one row", name[0], species)
 				}
 			}

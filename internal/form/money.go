@@ -215,7 +215,8 @@ var (
 	currency     = regexp.MustCompile(`^(?:\+\s*)?(?:(?:a\$|au\$|aud|\$)\s*)?`)
 	// ending is what can follow an amount: "k" for thousands, "aud", "per week", "/wk",
 	// "p.w.". An "m" could be a million or a month, so it is refused.
-	ending = regexp.MustCompile(`^([^a-z/]*[0-9.])\s*(k\b)?\s*(?:aud|dollars)?\s*(?:(?:/\s*|per |a |an |each |every )?([a-z][a-z./]*))?$`)
+	ending = regexp.MustCompile(
+		`^([^a-z/]*[0-9.])\s*(k\b)?\s*(?:aud|dollars)?\s*(?:(?:/\s*|per |a |an |each |every )?([a-z][a-z./]*))?$`)
 )
 
 // parseMoney reads an amount as people type it, with the period that follows

@@ -44,15 +44,19 @@ func TestPeriodIsNeverGuessed(t *testing.T) {
 		// A draft, which is read again, and an edit of it keep what was said.
 		draft := pay(&again)
 		draft.Read(s.Inputs())
-		edit := form.Merge(func() *form.Section { return pay(&merged) }, form.Edit{Ours: tt.typed, Bases: []url.Values{{}}}, url.Values{})
+		edit := form.Merge(func() *form.Section {
+			return pay(&merged)
+		}, form.Edit{Ours: tt.typed, Bases: []url.Values{{}}}, url.Values{})
 		edited := pay(&merged)
 		for name, errs := range map[string]form.Errors{"draft": draft.Validate(), "merged": edited.Decode(edit.Store)} {
 			if asks := len(errs) > 0; asks != tt.asks {
 				t.Errorf("%v: %s: %v, want an error: %t", tt.typed, name, errs, tt.asks)
 			}
 		}
-		if sent := tt.typed.Get("f.period"); tt.asks && draft.Inputs().Get("f.period") != sent || edited.Inputs().Get("f.period") != draft.Inputs().Get("f.period") {
-			t.Errorf("%v: the period is %q as a draft and %q merged", tt.typed, draft.Inputs().Get("f.period"), edited.Inputs().Get("f.period"))
+		if sent := tt.typed.Get("f.period"); tt.asks && draft.Inputs().Get("f.period") != sent || edited.Inputs().
+			Get("f.period") != draft.Inputs().Get("f.period") {
+			t.Errorf("%v: the period is %q as a draft and %q merged", tt.typed, draft.Inputs().Get("f.period"),
+				edited.Inputs().Get("f.period"))
 		}
 		if again != tt.want || merged != tt.want {
 			t.Errorf("%v: %v as a draft and %v merged, want %v", tt.typed, again, merged, tt.want)
@@ -85,7 +89,9 @@ func TestPeriodChosenFirst(t *testing.T) {
 	if got := s.Inputs().Get("f.period"); got != "week" || amount != 0 {
 		t.Errorf("drawn again with %q and %v, want week and nothing", got, amount)
 	}
-	edit := form.Merge(func() *form.Section { return pay(new(form.Cents)) }, form.Edit{Ours: values("f=", "f.period=week"), Bases: []url.Values{{}}}, url.Values{})
+	edit := form.Merge(func() *form.Section {
+		return pay(new(form.Cents))
+	}, form.Edit{Ours: values("f=", "f.period=week"), Bases: []url.Values{{}}}, url.Values{})
 	if got := edit.Show.Get("f.period"); got != "week" || edit.Changed || edit.Store.Has("f") {
 		t.Errorf("a merged page shows %q, stores %v", got, edit.Store)
 	}

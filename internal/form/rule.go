@@ -65,6 +65,7 @@ func (w Words) Say(e Error) string {
 	}
 	subject := cmp.Or(w.Subjects[cmp.Or(e.Rule.Of, e.Field)], e.Field)
 	return strings.NewReplacer(
-		"{subject}", subject, "{rule}", e.Rule.String(), "{value}", e.Rule.Value, "{min}", strconv.Itoa(e.Rule.Min), "{max}", strconv.Itoa(e.Rule.Max),
+		"{subject}", subject, "{rule}", e.Rule.String(), "{value}", e.Rule.Value, "{min}", strconv.Itoa(e.Rule.Min), "{max}",
+		strconv.Itoa(e.Rule.Max),
 	).Replace(w.Rules[e.Rule.Code])
 }

@@ -61,7 +61,8 @@ func (s *Schema) addFields(fields []Field) {
 	for _, f := range fields {
 		leaf := f.Value.Schema()
 		about := leaf.Description
-		if (f.Optional || f.AskedOnPage || f.When != nil) && leaf.Type == "string" && (leaf.Enum != nil || leaf.Format != "" || leaf.Pattern != "") {
+		if (f.Optional || f.AskedOnPage || f.When != nil) && leaf.Type == "string" && (leaf.Enum != nil || leaf.Format != "" ||
+			leaf.Pattern != "") {
 			if leaf.Enum != nil {
 				leaf.Enum = append(leaf.Enum, "")
 			} else {

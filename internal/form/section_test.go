@@ -77,15 +77,19 @@ func values(pairs ...string) url.Values {
 func TestDecodeReportsInPageOrder(t *testing.T) {
 	t.Parallel()
 	s := new(pets).section()
-	got := s.Decode(values("kind=dog", "cost=-1", "friends.3.name=", "friends.3.cost=5", "friends.7.name=Tom", "friends.7.species=cat", "friends.7.share=x"))
+	got := s.Decode(values("kind=dog", "cost=-1", "friends.3.name=", "friends.3.cost=5", "friends.7.name=Tom",
+		"friends.7.species=cat", "friends.7.share=x"))
 	want := form.Errors{
 		{Field: "detail.breed", Message: "Enter breed", Wording: form.Wording{Text: "Enter {label}", Label: "Breed"}},
 		{Field: "name", Message: "Enter name", Wording: form.Wording{Text: "Enter {label}", Label: "Name"}},
 		{Field: "cost", Message: "Cost must be $0 or more", Wording: form.Wording{Text: "{label} must be $0 or more", Label: "Cost"}},
-		{Field: "friends.0.name", Message: "Friend 1: enter name", Wording: form.Wording{Text: "Enter {label}", Label: "Name", Item: "friend", Number: 1}},
-		{Field: "friends.0.species", Message: "Friend 1: enter species", Wording: form.Wording{Text: "Enter {label}", Label: "Species", Item: "friend", Number: 1}},
+		{Field: "friends.0.name", Message: "Friend 1: enter name", Wording: form.Wording{Text: "Enter {label}", Label: "Name",
+			Item: "friend", Number: 1}},
+		{Field: "friends.0.species", Message: "Friend 1: enter species", Wording: form.Wording{Text: "Enter {label}", Label: "Species",
+			Item: "friend", Number: 1}},
 		{
-			Field: "friends.1.share", Message: "Friend 2: share must be a whole number from 0 to 100", Wording: form.Wording{Text: "{label} must be a whole number from 0 to 100", Label: "Share", Item: "friend", Number: 2},
+			Field: "friends.1.share", Message: "Friend 2: share must be a whole number from 0 to 100",
+			Wording: form.Wording{Text: "{label} must be a whole number from 0 to 100", Label: "Share", Item: "friend", Number: 2},
 		},
 	}
 	if !slices.Equal(got, want) {
@@ -149,7 +153,8 @@ func TestUnasked(t *testing.T) {
 	t.Parallel()
 	p := pets{}
 	s := p.section()
-	typed := values("name=Tom", "kind=cat", "detail.breed=poodle", "detail.chip=c@d.example", "friends.0.name=Rex", "friends.0.species=dog")
+	typed := values("name=Tom", "kind=cat", "detail.breed=poodle", "detail.chip=c@d.example", "friends.0.name=Rex",
+		"friends.0.species=dog")
 	if errs := s.Decode(typed); len(errs) > 0 {
 		t.Fatalf("unasked questions are complained of: %v", errs)
 	}
@@ -173,14 +178,16 @@ func TestUnasked(t *testing.T) {
 
 func TestRedisplay(t *testing.T) {
 	t.Parallel()
-	typed := values("name= Tom\x00my ", "born.day=31", "born.month=febr", "born.year=1985", "kind=fish", "cost=1,50", "cost.period=month", "share=lots", "agreed=true",
+	typed := values("name= Tom\x00my ", "born.day=31", "born.month=febr", "born.year=1985", "kind=fish", "cost=1,50",
+		"cost.period=month", "share=lots", "agreed=true",
 		"friends.0.name=Rex", "friends.0.cost=$12.345", "friends.0.share=101")
 	first := new(pets).section()
 	if errs := first.Decode(typed); len(errs) == 0 {
 		t.Fatal("nothing is complained of")
 	}
 	draft := first.Inputs()
-	want := values("name=Tom\x00my", "born.day=31", "born.month=febr", "born.year=1985", "kind=fish", "cost=1,50", "cost.period=month", "share=lots", "agreed=true",
+	want := values("name=Tom\x00my", "born.day=31", "born.month=febr", "born.year=1985", "kind=fish", "cost=1,50",
+		"cost.period=month", "share=lots", "agreed=true",
 		"friends.0.name=Rex", "friends.0.cost=$12.345", "friends.0.share=101")
 	if !reflect.DeepEqual(draft, want) {
 		t.Errorf("redisplayed as %v\nwant %v", draft, want)
@@ -209,7 +216,8 @@ func TestInputsOfStoredAnswers(t *testing.T) {
 	if errs := s.Validate(); len(errs) > 0 {
 		t.Errorf("stored answers are complained of: %v", errs)
 	}
-	want := values("name=Tom", "born.day=7", "born.month=3", "born.year=1985", "kind=cat", "cost=1,250.50", "cost.period=year", "share=0", "agreed=true",
+	want := values("name=Tom", "born.day=7", "born.month=3", "born.year=1985", "kind=cat", "cost=1,250.50", "cost.period=year",
+		"share=0", "agreed=true",
 		"friends.0.name=Rex", "friends.0.cost=", "friends.0.share=40")
 	if got := s.Inputs(); !reflect.DeepEqual(got, want) {
 		t.Errorf("stored answers are put into the inputs as %v\nwant %v", got, want)
@@ -218,8 +226,10 @@ func TestInputsOfStoredAnswers(t *testing.T) {
 
 func TestListGapsAndBlanks(t *testing.T) {
 	t.Parallel()
-	typed := values("friends.2.name=", "friends.2.cost=", "friends.4.name=Ann", "friends.4.species=owl", "friends.11.name=Bea", "friends.11.species=cow",
-		"friends.011.name=x", "friends.+4.name=x", "friends.-1.name=x", "friends.x.name=x", "friends.5=x", "friends=x", "friendship.1.name=x",
+	typed := values("friends.2.name=", "friends.2.cost=", "friends.4.name=Ann", "friends.4.species=owl", "friends.11.name=Bea",
+		"friends.11.species=cow",
+		"friends.011.name=x", "friends.+4.name=x", "friends.-1.name=x", "friends.x.name=x", "friends.5=x", "friends=x",
+		"friendship.1.name=x",
 		"friends.99999999999999999999.name=x")
 	names := func(p *pets) string {
 		var out []string
@@ -283,7 +293,8 @@ func TestListAddRemove(t *testing.T) {
 	t.Parallel()
 	p := pets{}
 	s := p.section()
-	s.Read(values("friends.0.name=Ann", "friends.0.cost=1,5", "friends.1.name=Bea", "friends.1.cost=2,5", "friends.2.name=Cid", "friends.2.share=x"))
+	s.Read(values("friends.0.name=Ann", "friends.0.cost=1,5", "friends.1.name=Bea", "friends.1.cost=2,5", "friends.2.name=Cid",
+		"friends.2.share=x"))
 	l := s.List("friends")
 	if i, ok := l.Add(); i != 3 || !ok || l.Len() != 4 {
 		t.Fatalf("Add gives %d, %t and %d items", i, ok, l.Len())
@@ -330,7 +341,8 @@ func TestDraftsAreSmall(t *testing.T) {
 		form.Text(&name, "name", "Name"), form.LongText(&bank, "bank", "Bank"), form.Money(&paid, "paid", "Paid", form.Once),
 	}}}}
 	long := strings.Repeat("ü", 1_000_000)
-	errs := section.Decode(url.Values{"name": {long}, "bank": {"  " + long}, "paid": {strings.Repeat("7", 1_000_000)}, "other": {long}})
+	errs := section.Decode(url.Values{"name": {long}, "bank": {"  " + long}, "paid": {strings.Repeat("7", 1_000_000)},
+		"other": {long}})
 	if len(errs) != 3 {
 		t.Errorf("%d errors, want 3: %v", len(errs), errs)
 	}

@@ -86,12 +86,13 @@ const maxPostcode = 20
 // Abroad it is any text, or none (D82).
 func Postcode(p *string, name, label string, abroad func() bool) Field {
 	return Field{Name: name, Label: label, Kind: KindPostcode, FreeWhen: abroad,
-		Value: &text{p: p, max: maxPostcode, about: "Four digits in Australia; any text or none abroad.", tidy: norm.NFKC.String, check: func(s string) string {
-			if !abroad() && (len(s) != 4 || strings.Map(onlyDigits, s) != s) {
-				return "must be 4 digits. If you live abroad, choose your country"
-			}
-			return ""
-		}}}
+		Value: &text{p: p, max: maxPostcode, about: "Four digits in Australia; any text or none abroad.", tidy: norm.NFKC.String,
+			check: func(s string) string {
+				if !abroad() && (len(s) != 4 || strings.Map(onlyDigits, s) != s) {
+					return "must be 4 digits. If you live abroad, choose your country"
+				}
+				return ""
+			}}}
 }
 
 func onlyDigits(r rune) rune {

@@ -100,11 +100,13 @@ func (o *Outbox) BillingEvent(ctx context.Context, tx *db.Tx, account domain.Acc
 
 // SimulatedBillingEvent records a billing event of test mode, where nothing is
 // billed, and returns its number. It goes to the test default URL (D60).
-func (o *Outbox) SimulatedBillingEvent(ctx context.Context, tx *db.Tx, account domain.AccountID, p domain.Payload, now time.Time) (sequence int64, err error) {
+func (o *Outbox) SimulatedBillingEvent(ctx context.Context, tx *db.Tx, account domain.AccountID, p domain.Payload,
+	now time.Time) (sequence int64, err error) {
 	return o.billingEvent(ctx, tx, domain.Scope{AccountID: account}, p, now)
 }
 
-func (o *Outbox) billingEvent(ctx context.Context, tx *db.Tx, scope domain.Scope, p domain.Payload, now time.Time) (sequence int64, err error) {
+func (o *Outbox) billingEvent(ctx context.Context, tx *db.Tx, scope domain.Scope, p domain.Payload,
+	now time.Time) (sequence int64, err error) {
 	url, err := defaultURL(ctx, tx, scope)
 	if err != nil {
 		return 0, err
@@ -127,7 +129,8 @@ func defaultURL(ctx context.Context, tx *db.Tx, scope domain.Scope) (*string, er
 // number. It takes the event's
 // number as late as it can: the number's row is locked until the commit, and the
 // scope's other events wait for it.
-func (o *Outbox) record(ctx context.Context, tx *db.Tx, scope domain.Scope, session *domain.SessionID, p domain.Payload, url *string, now time.Time) (sequence int64, err error) {
+func (o *Outbox) record(ctx context.Context, tx *db.Tx, scope domain.Scope, session *domain.SessionID, p domain.Payload,
+	url *string, now time.Time) (sequence int64, err error) {
 	var endpoint *domain.EndpointID
 	id := domain.NewDeliveryID()
 	if url != nil {
@@ -166,7 +169,8 @@ func (o *Outbox) record(ctx context.Context, tx *db.Tx, scope domain.Scope, sess
 // delivery. The delivery keeps the event's time, by which lists are ordered.
 func (o *Outbox) MissingDelivery(ctx context.Context, tx *db.Tx, event *domain.Event, now time.Time) error {
 	id := domain.NewDeliveryID()
-	endpoint, err := o.endpoint(tracing.About(ctx, id.String()), tx, domain.Scope{AccountID: event.AccountID, Livemode: event.Livemode}, *event.URL, now)
+	endpoint, err := o.endpoint(tracing.About(ctx, id.String()), tx, domain.Scope{AccountID: event.AccountID,
+		Livemode: event.Livemode}, *event.URL, now)
 	if err != nil {
 		return err
 	}
@@ -177,7 +181,8 @@ func (o *Outbox) MissingDelivery(ctx context.Context, tx *db.Tx, event *domain.E
 }
 
 // endpoint returns the url's endpoint, which the commit wakes.
-func (o *Outbox) endpoint(ctx context.Context, tx *db.Tx, scope domain.Scope, url string, now time.Time) (domain.EndpointID, error) {
+func (o *Outbox) endpoint(ctx context.Context, tx *db.Tx, scope domain.Scope, url string, now time.Time) (domain.EndpointID,
+	error) {
 	id, err := tx.EndpointFor(ctx, scope, domain.Origin(url), now)
 	if err != nil {
 		return id, err

@@ -23,18 +23,26 @@ func Pick[T any](r *rand.Rand, of []T) T { return of[r.IntN(len(of))] }
 // Made-up names that are common in Australia, at domains that can't exist.
 var (
 	firstNames = []string{
-		"Olivia", "Noah", "Charlotte", "Jack", "Amelia", "William", "Isla", "Thomas", "Mia", "Lucas", "Grace", "Henry", "Chloe", "Ethan", "Ruby",
-		"Liam", "Zoë", "Daniel", "Hannah", "Samuel", "Priya", "Arjun", "Linh", "Minh", "Wei", "Jing", "Fatima", "Omar", "Layla", "Yusuf", "Sofia",
-		"Mateo", "Elena", "Nikolai", "Katarina", "Marco", "Giulia", "Dimitri", "Aroha", "Tane", "Siobhan", "Declan", "Ingrid", "Lars", "Renée", "José",
+		"Olivia", "Noah", "Charlotte", "Jack", "Amelia", "William", "Isla", "Thomas", "Mia", "Lucas", "Grace", "Henry", "Chloe",
+		"Ethan", "Ruby",
+		"Liam", "Zoë", "Daniel", "Hannah", "Samuel", "Priya", "Arjun", "Linh", "Minh", "Wei", "Jing", "Fatima", "Omar", "Layla",
+		"Yusuf", "Sofia",
+		"Mateo", "Elena", "Nikolai", "Katarina", "Marco", "Giulia", "Dimitri", "Aroha", "Tane", "Siobhan", "Declan", "Ingrid", "Lars",
+		"Renée", "José",
 		"Michelle", "Peter", "Karen", "Steven", "Julie", "Gary", "Debra", "Craig", "Tracey", "Wayne",
 	}
 	lastNames = []string{
-		"Smith", "Jones", "Williams", "Brown", "Wilson", "Taylor", "Johnson", "White", "Martin", "Anderson", "Thompson", "Walker", "Harris", "Kelly",
-		"Nguyen", "Tran", "Pham", "Chen", "Wang", "Li", "Singh", "Patel", "Sharma", "Khan", "Hussain", "Ali", "Haddad", "Rossi", "Russo", "Papadopoulos",
-		"Georgiou", "Kowalski", "Novak", "Petrov", "Müller", "Schmidt", "O'Brien", "Murphy", "Ryan", "McDonald", "Campbell", "Stewart", "Robertson",
-		"Fraser", "Te Rangi", "Silva", "García", "Fernández", "Kim", "Park", "Tanaka", "Okafor", "Abebe", "Mensah", "Van Dijk", "Lindqvist",
+		"Smith", "Jones", "Williams", "Brown", "Wilson", "Taylor", "Johnson", "White", "Martin", "Anderson", "Thompson", "Walker",
+		"Harris", "Kelly",
+		"Nguyen", "Tran", "Pham", "Chen", "Wang", "Li", "Singh", "Patel", "Sharma", "Khan", "Hussain", "Ali", "Haddad", "Rossi",
+		"Russo", "Papadopoulos",
+		"Georgiou", "Kowalski", "Novak", "Petrov", "Müller", "Schmidt", "O'Brien", "Murphy", "Ryan", "McDonald", "Campbell", "Stewart",
+		"Robertson",
+		"Fraser", "Te Rangi", "Silva", "García", "Fernández", "Kim", "Park", "Tanaka", "Okafor", "Abebe", "Mensah", "Van Dijk",
+		"Lindqvist",
 	}
-	mailHosts = []string{"mailbox.example", "mailbox.example", "inbox.example", "postbox.example", "bayside.example", "fastpost.example"}
+	mailHosts = []string{"mailbox.example", "mailbox.example", "inbox.example", "postbox.example", "bayside.example",
+		"fastpost.example"}
 
 	// phones are numbers that the ACMA reserves for fiction, listed one by one:
 	// their neighbours belong to people.
@@ -45,23 +53,36 @@ var (
 
 	trades = []job{
 		{"Registered nurse", "Royal Prince Alfred Hospital", 92}, {"Primary school teacher", "Department of Education", 88},
-		{"Electrician", "Brightline Electrical", 96}, {"Software engineer", "Tidewater Systems", 138}, {"Carpenter", "Self-employed", 81},
-		{"Accountant", "Marsh & Cole", 104}, {"Chef", "The Boathouse", 68}, {"Truck driver", "Southern Freight", 84}, {"Aged care worker", "Banksia Homes", 62},
-		{"Sales manager", "Northside Toyota", 112}, {"Project manager", "Harcourt Construction", 131}, {"Retail assistant", "Woolworths", 54},
-		{"Police officer", "NSW Police Force", 99}, {"Graphic designer", "Studio Lark", 79}, {"Physiotherapist", "Move Well Clinics", 94},
-		{"Mechanic", "Kev’s Auto", 76}, {"Civil engineer", "Arden Partners", 118}, {"Barista", "Little Collins", 48}, {"Dentist", "Smile on Pitt", 164},
-		{"Warehouse supervisor", "Metcash", 73}, {"Bus driver", "Transit Systems", 71}, {"Pharmacist", "Priceline", 97}, {"Farmer", "Self-employed", 69},
-		{"Solicitor", "Hale Whitford", 126}, {"Hairdresser", "Self-employed", 52}, {"Mining technician", "Pilbara Resources", 152}, {"", "", 0},
+		{"Electrician", "Brightline Electrical", 96}, {"Software engineer", "Tidewater Systems", 138},
+		{"Carpenter", "Self-employed", 81},
+		{"Accountant", "Marsh & Cole", 104}, {"Chef", "The Boathouse", 68}, {"Truck driver", "Southern Freight", 84},
+		{"Aged care worker", "Banksia Homes", 62},
+		{"Sales manager", "Northside Toyota", 112}, {"Project manager", "Harcourt Construction", 131},
+		{"Retail assistant", "Woolworths", 54},
+		{"Police officer", "NSW Police Force", 99}, {"Graphic designer", "Studio Lark", 79},
+		{"Physiotherapist", "Move Well Clinics", 94},
+		{"Mechanic", "Kev’s Auto", 76}, {"Civil engineer", "Arden Partners", 118}, {"Barista", "Little Collins", 48},
+		{"Dentist", "Smile on Pitt", 164},
+		{"Warehouse supervisor", "Metcash", 73}, {"Bus driver", "Transit Systems", 71}, {"Pharmacist", "Priceline", 97},
+		{"Farmer", "Self-employed", 69},
+		{"Solicitor", "Hale Whitford", 126}, {"Hairdresser", "Self-employed", 52}, {"Mining technician", "Pilbara Resources", 152},
+		{"", "", 0},
 	}
 	places = []place{
-		{"Marrickville", "NSW", "2204", 1.5}, {"Parramatta", "NSW", "2150", 1.1}, {"Newcastle", "NSW", "2300", 0.9}, {"Wollongong", "NSW", "2500", 0.95},
-		{"Brunswick", "VIC", "3056", 1.2}, {"Footscray", "VIC", "3011", 0.95}, {"Geelong", "VIC", "3220", 0.75}, {"Ballarat", "VIC", "3350", 0.6},
-		{"West End", "QLD", "4101", 1.05}, {"Southport", "QLD", "4215", 0.95}, {"Toowoomba", "QLD", "4350", 0.6}, {"Cairns", "QLD", "4870", 0.6},
-		{"Fremantle", "WA", "6160", 1}, {"Joondalup", "WA", "6027", 0.8}, {"Norwood", "SA", "5067", 0.95}, {"Glenelg", "SA", "5045", 0.9},
-		{"Sandy Bay", "TAS", "7005", 0.85}, {"Launceston", "TAS", "7250", 0.6}, {"Dickson", "ACT", "2602", 1.05}, {"Nightcliff", "NT", "0810", 0.65},
+		{"Marrickville", "NSW", "2204", 1.5}, {"Parramatta", "NSW", "2150", 1.1}, {"Newcastle", "NSW", "2300", 0.9},
+		{"Wollongong", "NSW", "2500", 0.95},
+		{"Brunswick", "VIC", "3056", 1.2}, {"Footscray", "VIC", "3011", 0.95}, {"Geelong", "VIC", "3220", 0.75},
+		{"Ballarat", "VIC", "3350", 0.6},
+		{"West End", "QLD", "4101", 1.05}, {"Southport", "QLD", "4215", 0.95}, {"Toowoomba", "QLD", "4350", 0.6},
+		{"Cairns", "QLD", "4870", 0.6},
+		{"Fremantle", "WA", "6160", 1}, {"Joondalup", "WA", "6027", 0.8}, {"Norwood", "SA", "5067", 0.95},
+		{"Glenelg", "SA", "5045", 0.9},
+		{"Sandy Bay", "TAS", "7005", 0.85}, {"Launceston", "TAS", "7250", 0.6}, {"Dickson", "ACT", "2602", 1.05},
+		{"Nightcliff", "NT", "0810", 0.65},
 	}
 	streets = []string{
-		"Wattle Street", "Railway Parade", "Victoria Road", "George Street", "Banksia Avenue", "Church Street", "Bay Road", "Hill Crescent", "Station Street",
+		"Wattle Street", "Railway Parade", "Victoria Road", "George Street", "Banksia Avenue", "Church Street", "Bay Road",
+		"Hill Crescent", "Station Street",
 		"Park Lane", "Ocean Drive", "Boundary Road", "Elizabeth Street", "Kurrajong Place", "Mill Lane",
 	}
 )

@@ -10,17 +10,22 @@ import (
 )
 
 var (
-	banks    = []string{"Commonwealth Bank", "Westpac", "NAB", "ANZ", "ING", "Macquarie", "Bendigo Bank", "Bank of Queensland", "Suncorp", "Great Southern Bank"}
-	funds    = []string{"AustralianSuper", "Australian Retirement Trust", "Aware Super", "UniSuper", "Hostplus", "Rest", "Cbus", "HESTA"}
+	banks = []string{"Commonwealth Bank", "Westpac", "NAB", "ANZ", "ING", "Macquarie", "Bendigo Bank", "Bank of Queensland",
+		"Suncorp", "Great Southern Bank"}
+	funds = []string{"AustralianSuper", "Australian Retirement Trust", "Aware Super", "UniSuper", "Hostplus", "Rest",
+		"Cbus", "HESTA"}
 	cards    = []string{"Commonwealth Bank", "American Express", "Westpac", "Latitude", "NAB", "Coles Mastercard"}
 	lenders  = []string{"Plenti", "SocietyOne", "Latitude", "Wisr", "Harmoney", "MoneyMe"}
-	purposes = []string{"Bathroom renovation", "Wedding", "Consolidation of card debts", "Solar panels", "Dental work", "Moving interstate", "Holiday"}
+	purposes = []string{"Bathroom renovation", "Wedding", "Consolidation of card debts", "Solar panels", "Dental work",
+		"Moving interstate", "Holiday"}
 	vehicles = []vehicle{
-		{"Toyota Corolla", 22}, {"Mazda CX-5", 29}, {"Toyota HiLux", 42}, {"Ford Ranger", 45}, {"Hyundai i30", 19}, {"Tesla Model 3", 48}, {"Kia Sportage", 31},
+		{"Toyota Corolla", 22}, {"Mazda CX-5", 29}, {"Toyota HiLux", 42}, {"Ford Ranger", 45}, {"Hyundai i30", 19},
+		{"Tesla Model 3", 48}, {"Kia Sportage", 31},
 		{"Subaru Forester", 27}, {"Volkswagen Golf", 24}, {"Honda Jazz", 12}, {"Isuzu D-Max", 40}, {"Mitsubishi Triton", 28},
 	}
 	holdings = []string{
-		"Vanguard Australian Shares ETF", "BHP shares", "iShares S&P 500 ETF", "Commonwealth Bank shares", "CSL shares", "Bitcoin", "Betashares A200", "Managed fund, balanced",
+		"Vanguard Australian Shares ETF", "BHP shares", "iShares S&P 500 ETF", "Commonwealth Bank shares", "CSL shares", "Bitcoin",
+		"Betashares A200", "Managed fund, balanced",
 	}
 )
 
@@ -54,8 +59,9 @@ func NewStatement(r *rand.Rand, p Person, now time.Time) *statement.Statement {
 	s.Personal = statement.PersonalDetails{
 		FullName: p.Name, DateOfBirth: time.Date(now.Year()-p.age, time.Month(1+r.IntN(12)), 1+r.IntN(28), 0, 0, 0, 0, time.UTC),
 		Occupation: p.job.title, Employer: p.job.employer, Email: p.Email,
-		Address: statement.Address{Street: p.street, Suburb: p.place.suburb, State: p.place.state, Postcode: p.place.postcode, Country: statement.Australia},
-		Phone:   Pick(r, phones),
+		Address: statement.Address{Street: p.street, Suburb: p.place.suburb, State: p.place.state, Postcode: p.place.postcode,
+			Country: statement.Australia},
+		Phone: Pick(r, phones),
 		// Alone: the amounts of made-up expenses are the customer's.
 		Household: statement.Household{Type: "single", Dependants: new(int)},
 	}
@@ -108,7 +114,8 @@ func addHomes(r *rand.Rand, p Person, s *statement.Statement) {
 		s.Assets.RealProperty = append(s.Assets.RealProperty, &statement.Property{
 			Description: Pick(r, []string{"Rental flat", "Rental house", "Investment unit", "Holiday house"}),
 			Address:     fmt.Sprintf("%d %s, %s %s %s", 1+r.IntN(90), Pick(r, streets), at.suburb, at.state, at.postcode),
-			Ownership:   "tenants_in_common", OwnershipPercentage: 50, CurrentValue: dollars(r, 560*at.prices, 0.2), MortgageOwing: dollars(r, 380*at.prices, 0.15),
+			Ownership:   "tenants_in_common", OwnershipPercentage: 50, CurrentValue: dollars(r, 560*at.prices, 0.2),
+			MortgageOwing: dollars(r, 380*at.prices, 0.15),
 		})
 		s.Income.Other.Rental = dollars(r, 24, 0.25)
 	}
@@ -130,11 +137,13 @@ func addSavings(r *rand.Rand, p Person, s *statement.Statement, salary float64) 
 	s.Assets.BankAccounts = []*statement.BankAccount{{Institution: bank, AccountType: "transaction", Balance: dollars(r, 3.2, 0.9)}}
 	if Chance(r, 0.75) {
 		s.Assets.BankAccounts = append(s.Assets.BankAccounts, &statement.BankAccount{
-			Institution: Pick(r, append([]string{bank, bank}, banks...)), AccountType: Pick(r, []string{"savings", "savings", "offset", "term_deposit"}),
+			Institution: Pick(r, append([]string{bank, bank}, banks...)), AccountType: Pick(r, []string{"savings", "savings", "offset",
+				"term_deposit"}),
 			Balance: dollars(r, 18*float64(p.age)/38, 0.9),
 		})
 	}
-	s.Assets.Superannuation = []*statement.SuperFund{{FundName: Pick(r, funds), Balance: dollars(r, 2+salary*float64(p.age-20)*0.055, 0.35)}}
+	s.Assets.Superannuation = []*statement.SuperFund{{FundName: Pick(r, funds),
+		Balance: dollars(r, 2+salary*float64(p.age-20)*0.055, 0.35)}}
 	if Chance(r, 0.33) {
 		s.Assets.Investments = []*statement.Investment{{Description: Pick(r, holdings), Value: dollars(r, 14, 0.9)}}
 		s.Income.Other.Dividends = dollars(r, 0.6, 0.8)
@@ -151,7 +160,8 @@ func AddDebts(r *rand.Rand, s *statement.Statement) {
 		m.Lender, m.MonthlyRepayment = Pick(r, banks), m.Balance*6/1000/100*100
 	}
 	for _, o := range s.Liabilities.PersonalLoans {
-		o.Lender, o.MonthlyRepayment = Pick(r, []string{"Toyota Finance", "Macquarie Leasing", "Pepper Money", "Angle Finance"}), o.Balance*22/1000/100*100
+		o.Lender, o.MonthlyRepayment = Pick(r, []string{"Toyota Finance", "Macquarie Leasing", "Pepper Money", "Angle Finance"}),
+			o.Balance*22/1000/100*100
 	}
 	for range r.IntN(3) {
 		limit := form.Cents(2+r.IntN(12)) * 1000 * 100
@@ -167,7 +177,8 @@ func AddDebts(r *rand.Rand, s *statement.Statement) {
 	}
 	if Chance(r, 0.3) {
 		s.Liabilities.Other = append(s.Liabilities.Other, &statement.OtherLiability{
-			Description: "HELP study loan", Lender: "Australian Taxation Office", Balance: dollars(r, 19, 0.6), MonthlyRepayment: dollars(r, 0.3, 0.4),
+			Description: "HELP study loan", Lender: "Australian Taxation Office", Balance: dollars(r, 19, 0.6),
+			MonthlyRepayment: dollars(r, 0.3, 0.4),
 		})
 	}
 }
@@ -185,6 +196,7 @@ func AddExpenses(r *rand.Rand, s *statement.Statement) {
 	e.Housing.Utilities, e.Housing.Insurance = dollars(r, 0.34, 0.4), dollars(r, 0.14, 0.5)
 	e.Transport.Fuel, e.Transport.RegistrationInsurance = dollars(r, 0.24, 0.5), dollars(r, 0.16, 0.3)
 	e.Living = statement.Living{
-		Groceries: dollars(r, 0.95, 0.4), Clothing: dollars(r, 0.12, 0.7), Medical: dollars(r, 0.17, 0.8), Entertainment: dollars(r, 0.33, 0.7),
+		Groceries: dollars(r, 0.95, 0.4), Clothing: dollars(r, 0.12, 0.7), Medical: dollars(r, 0.17, 0.8),
+		Entertainment: dollars(r, 0.33, 0.7),
 	}
 }

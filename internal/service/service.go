@@ -90,14 +90,18 @@ func New(c Config) Services {
 	s.Keys = keys.New(keys.Config{DB: c.DB, Clock: c.Clock, Logger: c.Logger, Audit: s.Audit})
 	s.RequestLog = requestlog.New(requestlog.Config{DB: c.DB, Clock: c.Clock})
 	s.Webhooks = webhooks.New(webhooks.Config{
-		DB: c.DB, Clock: c.Clock, Logger: c.Logger, Ring: c.Ring, Outbox: c.Outbox, Policy: c.Policy, Audit: s.Audit, SecretsLease: delivery.SecretsLease,
-		TestClient: c.TestClient, TestLimiter: c.TestLimiter,
+		DB: c.DB, Clock: c.Clock, Logger: c.Logger, Ring: c.Ring, Outbox: c.Outbox, Policy: c.Policy, Audit: s.Audit,
+		SecretsLease: delivery.SecretsLease,
+		TestClient:   c.TestClient, TestLimiter: c.TestLimiter,
 	})
-	s.Billing = billing.New(billing.Config{DB: c.DB, Clock: c.Clock, Logger: c.Logger, Ledger: accounting, Cards: c.Cards, Audit: s.Audit})
+	s.Billing = billing.New(billing.Config{DB: c.DB, Clock: c.Clock, Logger: c.Logger, Ledger: accounting, Cards: c.Cards,
+		Audit: s.Audit})
 	s.Accounts = accounts.New(accounts.Config{
-		DB: c.DB, Clock: c.Clock, Outbox: c.Outbox, Ledger: accounting, Audit: s.Audit, Keys: s.Keys, Webhooks: s.Webhooks, Passwords: hasher,
+		DB: c.DB, Clock: c.Clock, Outbox: c.Outbox, Ledger: accounting, Audit: s.Audit, Keys: s.Keys, Webhooks: s.Webhooks,
+		Passwords: hasher,
 	})
-	s.Attempts = attempts.New(attempts.Config{DB: c.DB, Clock: c.Clock, Logger: c.Logger, Outbox: c.Outbox, Audit: s.Audit, Observer: c.Observer})
+	s.Attempts = attempts.New(attempts.Config{DB: c.DB, Clock: c.Clock, Logger: c.Logger, Outbox: c.Outbox, Audit: s.Audit,
+		Observer: c.Observer})
 	s.StaffAuth = auth.New(auth.Config{
 		DB: c.DB, Clock: c.Clock, Logger: c.Logger, Ring: c.Ring, Outbox: c.Outbox, BaseURL: c.BaseURL,
 		Audit: s.Audit, Attempts: s.Attempts, Accounts: s.Accounts, Passwords: hasher,
@@ -108,10 +112,12 @@ func New(c Config) Services {
 		Outbox: c.Outbox, Audit: s.Audit, Idempotency: s.Idempotency,
 	})
 	s.Forms = forms.New(forms.Config{
-		DB: c.DB, Clock: c.Clock, Logger: c.Logger, Ring: c.Ring, Vault: safe, Blobs: c.Blobs, Outbox: c.Outbox, Idempotency: s.Idempotency,
+		DB: c.DB, Clock: c.Clock, Logger: c.Logger, Ring: c.Ring, Vault: safe, Blobs: c.Blobs, Outbox: c.Outbox,
+		Idempotency: s.Idempotency,
 	})
 	s.Simulator = simulator.New(simulator.Config{
-		DB: c.DB, Clock: c.Clock, Outbox: c.Outbox, Sessions: s.Sessions, Forms: s.Forms, Webhooks: s.Webhooks, Idempotency: s.Idempotency,
+		DB: c.DB, Clock: c.Clock, Outbox: c.Outbox, Sessions: s.Sessions, Forms: s.Forms, Webhooks: s.Webhooks,
+		Idempotency: s.Idempotency,
 	})
 	s.Home = home.New(home.Config{DB: c.DB, Clock: c.Clock, Billing: s.Billing})
 	s.Live = live.New(live.Config{DB: c.DB, Clock: c.Clock})

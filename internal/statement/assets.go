@@ -125,15 +125,20 @@ func (a *Assets) section() *form.Section {
 		Intro:           "Tick what you own. A careful estimate is fine.",
 		Groups: []form.Group{
 			{Title: "Property", Hint: "Enter the whole value and mortgage, then your share.",
-				List: form.ListOf(&a.RealProperty, "real_property", "Property", "property", (*Property).fields), Subtotal: form.Subtotal(a.propertyShare, "Value of your share")},
+				List:     form.ListOf(&a.RealProperty, "real_property", "Property", "property", (*Property).fields),
+				Subtotal: form.Subtotal(a.propertyShare, "Value of your share")},
 			{Title: "Vehicles",
-				List: form.ListOf(&a.Vehicles, "vehicles", "Vehicles", "vehicle", (*Vehicle).fields), Subtotal: form.Subtotal(a.vehicleValue, "Total value")},
+				List:     form.ListOf(&a.Vehicles, "vehicles", "Vehicles", "vehicle", (*Vehicle).fields),
+				Subtotal: form.Subtotal(a.vehicleValue, "Total value")},
 			{Title: "Bank accounts",
-				List: form.ListOf(&a.BankAccounts, "bank_accounts", "Bank accounts", "bank account", (*BankAccount).fields), Subtotal: form.Subtotal(a.bankBalance, "Total value")},
+				List:     form.ListOf(&a.BankAccounts, "bank_accounts", "Bank accounts", "bank account", (*BankAccount).fields),
+				Subtotal: form.Subtotal(a.bankBalance, "Total value")},
 			{Title: "Superannuation",
-				List: form.ListOf(&a.Superannuation, "superannuation", "Superannuation", "super fund", (*SuperFund).fields), Subtotal: form.Subtotal(a.superBalance, "Total value")},
+				List:     form.ListOf(&a.Superannuation, "superannuation", "Superannuation", "super fund", (*SuperFund).fields),
+				Subtotal: form.Subtotal(a.superBalance, "Total value")},
 			{Title: "Investments", Hint: "Shares, managed funds, crypto.",
-				List: form.ListOf(&a.Investments, "investments", "Investments", "investment", (*Investment).fields), Subtotal: form.Subtotal(a.investmentValue, "Total value")},
+				List:     form.ListOf(&a.Investments, "investments", "Investments", "investment", (*Investment).fields),
+				Subtotal: form.Subtotal(a.investmentValue, "Total value")},
 			{Fields: []form.Field{form.Total(a.Total, "total_assets", "Total assets", form.Once)}},
 		},
 	}
@@ -173,8 +178,10 @@ func (v *Vehicle) fields() []form.Field {
 
 func (b *BankAccount) fields() []form.Field {
 	return []form.Field{
-		form.Text(&b.Institution, "institution", "Bank or institution").Asks("Enter the bank or institution").Suggests(bankList).Names(),
-		form.Choice(&b.AccountType, "account_type", "Account type", accountTypes).Asks("Select the type of account").Presets("transaction"),
+		form.Text(&b.Institution, "institution", "Bank or institution").Asks("Enter the bank or institution").
+			Suggests(bankList).Names(),
+		form.Choice(&b.AccountType, "account_type", "Account type", accountTypes).Asks("Select the type of account").
+			Presets("transaction"),
 		form.Money(&b.Balance, "balance", "Balance", form.Once),
 	}
 }

@@ -77,7 +77,8 @@ var doubts = []struct {
 		a := s.Personal.Address
 		state := stateOf(a.Postcode)
 		return when(state != "" && a.State != "" && state != a.State, Doubt{
-			Path: "personal_details.address.state", Text: "You chose {state}, but postcode {postcode} is in {other}.", Args: []string{a.State, a.Postcode, state},
+			Path: "personal_details.address.state", Text: "You chose {state}, but postcode {postcode} is in {other}.",
+			Args: []string{a.State, a.Postcode, state},
 		})
 	}},
 	{"no_income", func(s *Statement, _ time.Time) []Doubt {
@@ -87,25 +88,29 @@ var doubts = []struct {
 	{"bonus_above_salary", func(s *Statement, _ time.Time) []Doubt {
 		bonuses, salary := s.Income.Employment.Bonuses, s.Income.Employment.GrossSalary
 		return when(bonuses > salary, Doubt{
-			Path: "income.employment_income.bonuses", Text: "Your bonuses are {bonuses} a year. Your salary is {salary} a year.", Args: []string{bonuses.String(), salary.String()},
+			Path: "income.employment_income.bonuses", Text: "Your bonuses are {bonuses} a year. Your salary is {salary} a year.",
+			Args: []string{bonuses.String(), salary.String()},
 		})
 	}},
 	{"business_above_salary", func(s *Statement, _ time.Time) []Doubt {
 		business, salary := s.Income.Other.Business, s.Income.Employment.GrossSalary
 		byPeriod := slices.ContainsFunc(incomeByPeriod(s, time.Time{}), func(d Doubt) bool { return d.Path == businessIncome })
 		return when(salary > 0 && business/10 > salary && !byPeriod, Doubt{
-			Path: businessIncome, Text: "Your business income is {business} a year. Your salary is {salary} a year.", Args: []string{business.String(), salary.String()},
+			Path: businessIncome, Text: "Your business income is {business} a year. Your salary is {salary} a year.",
+			Args: []string{business.String(), salary.String()},
 		})
 	}},
 	{"rent_above_income", func(s *Statement, _ time.Time) []Doubt {
 		rent, income := s.Expenses.Housing.MortgageRent, s.Income.Monthly()
 		return when(income > 0 && rent > income, Doubt{
-			Path: "expenses.housing.mortgage_rent", Text: "Your mortgage or rent is {rent} a month. Your income is {income} a month.", Args: []string{rent.String(), income.String()},
+			Path: "expenses.housing.mortgage_rent", Text: "Your mortgage or rent is {rent} a month. Your income is {income} a month.",
+			Args: []string{rent.String(), income.String()},
 		})
 	}},
 	{"expense_above_income", expensesAboveIncome},
 	{"no_rent", func(s *Statement, now time.Time) []Doubt {
-		return when(s.paysNoRent() && len(lowExpenses(s, now)) == 0, Doubt{Path: "expenses.housing.mortgage_rent", Text: "You pay no rent and own no home."})
+		return when(s.paysNoRent() && len(lowExpenses(s, now)) == 0, Doubt{Path: "expenses.housing.mortgage_rent",
+			Text: "You pay no rent and own no home."})
 	}},
 	{"low_expenses", lowExpenses},
 	{"mortgage_above_value", func(s *Statement, _ time.Time) (out []Doubt) {
@@ -119,7 +124,8 @@ var doubts = []struct {
 	}},
 	{DebtNotListed, func(s *Statement, _ time.Time) (out []Doubt) {
 		for _, debt := range unlisted(&s.Assets, &s.Liabilities) {
-			out = append(out, Doubt{Path: debt.path, Text: "You owe {amount} on {thing}. It isn’t in your liabilities.", Args: []string{debt.balance.String(), debt.thing}})
+			out = append(out, Doubt{Path: debt.path, Text: "You owe {amount} on {thing}. It isn’t in your liabilities.",
+				Args: []string{debt.balance.String(), debt.thing}})
 		}
 		return out
 	}},
@@ -134,7 +140,8 @@ var doubts = []struct {
 	{"repayment_above_balance", func(s *Statement, _ time.Time) (out []Doubt) {
 		for _, debt := range s.Liabilities.debts() {
 			out = append(out, when(debt.repayment > debt.balance, Doubt{
-				Path: debt.path, Text: "You owe {amount} ({debt}) and repay {repayment} a month.", Args: []string{debt.balance.String(), debt.name, debt.repayment.String()},
+				Path: debt.path, Text: "You owe {amount} ({debt}) and repay {repayment} a month.", Args: []string{debt.balance.String(),
+					debt.name, debt.repayment.String()},
 			})...)
 		}
 		return out
@@ -142,7 +149,8 @@ var doubts = []struct {
 	{"card_above_limit", func(s *Statement, _ time.Time) (out []Doubt) {
 		for i, c := range s.Liabilities.CreditCards {
 			out = append(out, when(c.Balance > c.Limit, Doubt{
-				Path: item("liabilities.credit_cards", i, "balance"), Text: "You owe {amount} on {card}. Its limit is {limit}.", Args: []string{c.Balance.String(), c.Issuer, c.Limit.String()},
+				Path: item("liabilities.credit_cards", i, "balance"), Text: "You owe {amount} on {card}. Its limit is {limit}.",
+				Args: []string{c.Balance.String(), c.Issuer, c.Limit.String()},
 			})...)
 		}
 		return out
@@ -155,9 +163,12 @@ var doubts = []struct {
 			owed, paid Cents
 			asked      bool
 		}{
-			{"housing.mortgage_rent", "You repay {owed} a month on mortgages. In your expenses it is {paid}.", owed.Housing.MortgageRent, paid.Housing.MortgageRent, true},
-			{"transport.car_loan", "You repay {owed} a month on vehicles. In your expenses it is {paid}.", owed.Transport.CarLoan, paid.Transport.CarLoan, left},
-			{"commitments.debt_repayments", "You repay {owed} a month on other debts. In your expenses it is {paid}.", owed.Commitments.DebtRepayments, paid.Commitments.DebtRepayments, left},
+			{"housing.mortgage_rent", "You repay {owed} a month on mortgages. In your expenses it is {paid}.", owed.Housing.MortgageRent,
+				paid.Housing.MortgageRent, true},
+			{"transport.car_loan", "You repay {owed} a month on vehicles. In your expenses it is {paid}.", owed.Transport.CarLoan,
+				paid.Transport.CarLoan, left},
+			{"commitments.debt_repayments", "You repay {owed} a month on other debts. In your expenses it is {paid}.",
+				owed.Commitments.DebtRepayments, paid.Commitments.DebtRepayments, left},
 		} {
 			out = append(out, when(line.asked && s.missing(line.owed, line.paid) > 0, Doubt{
 				Path: "expenses." + line.path, Text: line.text, Args: []string{line.owed.String(), line.paid.String()},
@@ -195,7 +206,9 @@ func (s *Statement) Doubts(now time.Time) []Doubt {
 // Confirmed are the doubts that the customer confirmed, as at the signature.
 func (s *Statement) Confirmed() []Doubt {
 	return slices.DeleteFunc(s.Doubts(s.Declaration.SignedAt), func(d Doubt) bool {
-		return !slices.ContainsFunc(s.Declaration.Confirmations, func(c Confirmation) bool { return c.Code == d.Code && c.Path == d.Path })
+		return !slices.ContainsFunc(s.Declaration.Confirmations, func(c Confirmation) bool {
+			return c.Code == d.Code && c.Path == d.Path
+		})
 	})
 }
 
@@ -215,7 +228,8 @@ func (l *Liabilities) debts() []debt {
 		out = append(out, debt{item("liabilities."+personalLoanList, i, "monthly_repayment"), p.Lender, p.Balance, p.MonthlyRepayment})
 	}
 	for i, o := range l.Other {
-		out = append(out, debt{item("liabilities."+otherDebtList, i, "monthly_repayment"), o.Description, o.Balance, o.MonthlyRepayment})
+		out = append(out, debt{item("liabilities."+otherDebtList, i, "monthly_repayment"), o.Description, o.Balance,
+			o.MonthlyRepayment})
 	}
 	return out
 }

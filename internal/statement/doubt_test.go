@@ -14,7 +14,8 @@ import (
 // that name them otherwise.
 func TestDebtsAreFound(t *testing.T) {
 	t.Parallel()
-	const home, flat, car = "assets.real_property.0.mortgage_owing", "assets.real_property.1.mortgage_owing", "assets.vehicles.0.amount_owing"
+	const home, flat, car = "assets.real_property.0.mortgage_owing", "assets.real_property.1.mortgage_owing",
+		"assets.vehicles.0.amount_owing"
 	assets := statement.Assets{
 		RealProperty: []*statement.Property{
 			{Address: "12 Smith St, Perth WA 6000", OwnershipPercentage: 50, CurrentValue: 90_000_00, MortgageOwing: 70_000_00},
@@ -30,19 +31,24 @@ func TestDebtsAreFound(t *testing.T) {
 		l
 		missing []string
 	}{
-		"none":                    {l{}, []string{home, flat, car}},
-		"as suggested":            {statement.SuggestLiabilities(&assets), nil},
-		"shorter names":           {mortgages(&statement.Mortgage{Property: "12 smith st"}, &statement.Mortgage{Property: "112 Smith St."}), []string{car}},
-		"by the share's amount":   {mortgages(&statement.Mortgage{Property: "home", Balance: 35_000_00}), []string{flat, car}},
-		"by the whole amount":     {mortgages(&statement.Mortgage{Lender: "ANZ", Balance: 70_000_00}), []string{flat, car}},
-		"by another name":         {mortgages(&statement.Mortgage{Property: "our home", Balance: 1}), []string{flat, car}},
-		"two loans for one":       {mortgages(&statement.Mortgage{Property: "112 Smith St"}, &statement.Mortgage{Property: "112 Smith St"}), []string{home, car}},
-		"not filled in":           {mortgages(&statement.Mortgage{}), []string{home, flat, car}},
-		"a car loan":              {l{PersonalLoans: []*statement.PersonalLoan{{Purpose: "Buy the Mazda"}}}, []string{home, flat}},
-		"a loan of that amount":   {l{PersonalLoans: []*statement.PersonalLoan{{Lender: "Wisr", Balance: 9_000_00}}}, []string{home, flat}},
-		"another loan":            {l{PersonalLoans: []*statement.PersonalLoan{{Purpose: "Holiday", Balance: 9_000_01}}}, []string{home, flat, car}},
-		"finance, car renamed":    {l{Other: []*statement.OtherLiability{{Description: "Finance for Mazda 3"}}}, []string{home, flat}},
-		"a mortgage isn't for it": {l{Mortgages: []*statement.Mortgage{{Property: "Farm"}, {Property: "Farm"}}}, []string{home, flat, car}},
+		"none":         {l{}, []string{home, flat, car}},
+		"as suggested": {statement.SuggestLiabilities(&assets), nil},
+		"shorter names": {mortgages(&statement.Mortgage{Property: "12 smith st"},
+			&statement.Mortgage{Property: "112 Smith St."}), []string{car}},
+		"by the share's amount": {mortgages(&statement.Mortgage{Property: "home", Balance: 35_000_00}), []string{flat, car}},
+		"by the whole amount":   {mortgages(&statement.Mortgage{Lender: "ANZ", Balance: 70_000_00}), []string{flat, car}},
+		"by another name":       {mortgages(&statement.Mortgage{Property: "our home", Balance: 1}), []string{flat, car}},
+		"two loans for one": {mortgages(&statement.Mortgage{Property: "112 Smith St"},
+			&statement.Mortgage{Property: "112 Smith St"}), []string{home, car}},
+		"not filled in": {mortgages(&statement.Mortgage{}), []string{home, flat, car}},
+		"a car loan":    {l{PersonalLoans: []*statement.PersonalLoan{{Purpose: "Buy the Mazda"}}}, []string{home, flat}},
+		"a loan of that amount": {l{PersonalLoans: []*statement.PersonalLoan{{Lender: "Wisr", Balance: 9_000_00}}},
+			[]string{home, flat}},
+		"another loan": {l{PersonalLoans: []*statement.PersonalLoan{{Purpose: "Holiday", Balance: 9_000_01}}},
+			[]string{home, flat, car}},
+		"finance, car renamed": {l{Other: []*statement.OtherLiability{{Description: "Finance for Mazda 3"}}}, []string{home, flat}},
+		"a mortgage isn't for it": {l{Mortgages: []*statement.Mortgage{{Property: "Farm"}, {Property: "Farm"}}},
+			[]string{home, flat, car}},
 	} {
 		s := statement.Statement{Assets: assets, Liabilities: tt.l}
 		var missing []string
@@ -77,11 +83,14 @@ func TestFormDocumentHasEachDoubt(t *testing.T) {
 func ordinary() *statement.Statement {
 	s := &statement.Statement{
 		Personal: statement.PersonalDetails{
-			FullName: "Mia Chen", DateOfBirth: time.Date(1990, 3, 27, 0, 0, 0, 0, time.UTC), Address: statement.Address{State: "NSW", Postcode: "2204"},
+			FullName: "Mia Chen", DateOfBirth: time.Date(1990, 3, 27, 0, 0, 0, 0, time.UTC), Address: statement.Address{State: "NSW",
+				Postcode: "2204"},
 		},
-		Assets: statement.Assets{RealProperty: []*statement.Property{{Address: "12 Smith St", Ownership: "sole", OwnershipPercentage: 100, CurrentValue: 500_000_00, MortgageOwing: 300_000_00}}},
+		Assets: statement.Assets{RealProperty: []*statement.Property{{Address: "12 Smith St", Ownership: "sole",
+			OwnershipPercentage: 100, CurrentValue: 500_000_00, MortgageOwing: 300_000_00}}},
 		Liabilities: statement.Liabilities{
-			Mortgages:     []*statement.Mortgage{{Lender: "ANZ", Property: "12 Smith St", Balance: 300_000_00, MonthlyRepayment: 1_800_00}},
+			Mortgages: []*statement.Mortgage{{Lender: "ANZ", Property: "12 Smith St", Balance: 300_000_00,
+				MonthlyRepayment: 1_800_00}},
 			PersonalLoans: []*statement.PersonalLoan{{Lender: "Wisr", Balance: 200_00, MonthlyRepayment: 200_00}},
 			CreditCards:   []*statement.CreditCard{{Issuer: "Amex", Limit: 5_000_00, Balance: 5_000_00}},
 		},
@@ -117,7 +126,8 @@ func TestOddAmounts(t *testing.T) {
 		s.Assets.RealProperty, s.Liabilities.Mortgages, s.Expenses.Housing.MortgageRent = nil, nil, 0
 	}
 	only := func(s *s, total statement.Cents) {
-		s.Expenses, s.Liabilities.PersonalLoans, s.Liabilities.Mortgages = statement.Expenses{Living: statement.Living{Groceries: total}}, nil, nil
+		s.Expenses, s.Liabilities.PersonalLoans, s.Liabilities.Mortgages = statement.Expenses{
+			Living: statement.Living{Groceries: total}}, nil, nil
 		s.Assets.RealProperty[0].MortgageOwing = 0
 	}
 	for name, tt := range map[string]struct {
@@ -126,14 +136,21 @@ func TestOddAmounts(t *testing.T) {
 	}{
 		"ordinary": {func(*s) {}, nil},
 		"bonus": {func(s *s) { s.Income.Employment.Bonuses = 104_000_00; s.Income.Employment.GrossSalary = 60_000_00 },
-			[]string{"bonus_above_salary income.employment_income.bonuses Your bonuses are $104,000.00 a year. Your salary is $60,000.00 a year."}},
+			[]string{
+				"bonus_above_salary income.employment_income.bonuses Your bonuses are $104,000.00 a year. Your salary is $60,000.00 a year."}},
 		"bonus by a cent": {func(s *s) { s.Income.Employment.Bonuses++ },
-			[]string{"bonus_above_salary income.employment_income.bonuses Your bonuses are $60,000.01 a year. Your salary is $60,000.00 a year."}},
+			[]string{
+				"bonus_above_salary income.employment_income.bonuses Your bonuses are $60,000.01 a year. Your salary is $60,000.00 a year."}},
 		"business above ten salaries": {func(s *s) { s.Income.Other.Business += 10 },
-			[]string{"business_above_salary income.other_income.business_income Your business income is $600,000.10 a year. Your salary is $60,000.00 a year."}},
-		"business without a salary": {func(s *s) { s.Income.Employment = statement.EmploymentIncome{}; s.Income.Other.Business = 900_000_00 }, nil},
+			[]string{
+				"business_above_salary income.other_income.business_income Your business income is $600,000.10 a year. Your salary is $60,000.00 a year."}},
+		"business without a salary": {func(s *s) {
+			s.Income.Employment = statement.EmploymentIncome{}
+			s.Income.Other.Business = 900_000_00
+		}, nil},
 		"a year's profit a fortnight": {func(s *s) { give(t, s, business, "41,250", "fortnight") },
-			[]string{"income_period income.other_income.business_income Business income: $41,250.00 a fortnight makes $1,072,500.00 a year."}},
+			[]string{
+				"income_period income.other_income.business_income Business income: $41,250.00 a fortnight makes $1,072,500.00 a year."}},
 		"a year's salary a week": {func(s *s) { give(t, s, salary, "85,000", "week") },
 			[]string{"income_period income.employment_income.gross_salary Gross salary: $85,000.00 a week makes $4,420,000.00 a year."}},
 		"a month's of a rich one": {func(s *s) { give(t, s, salary, "41,666.66", "month") }, nil},
@@ -143,9 +160,11 @@ func TestOddAmounts(t *testing.T) {
 			[]string{"income_period income.employment_income.gross_salary Gross salary: $125,000.01 a quarter makes $500,000.04 a year."}},
 		"a year's salary a year": {func(s *s) { give(t, s, salary, "2,000,000", "year") }, nil},
 		"a year's pension a fortnight": {func(s *s) { give(t, s, pension, "12,000", "fortnight") },
-			[]string{"income_period income.other_income.government_payments Pensions and benefits: $12,000.00 a fortnight makes $312,000.00 a year."}},
+			[]string{
+				"income_period income.other_income.government_payments Pensions and benefits: $12,000.00 a fortnight makes $312,000.00 a year."}},
 		"a year's child support a month": {func(s *s) { give(t, s, child, "4,166.67", "month") },
-			[]string{"income_period income.other_income.child_support Child support received: $4,166.67 a month makes $50,000.04 a year."}},
+			[]string{
+				"income_period income.other_income.child_support Child support received: $4,166.67 a month makes $50,000.04 a year."}},
 		"a year's rent a week": {func(s *s) { give(t, s, rental, "9,000", "week") },
 			[]string{"income_period income.other_income.rental_income Rental income: $9,000.00 a week makes $468,000.00 a year."}},
 		"much rent a week, pension a fortnight": {func(s *s) {
@@ -156,7 +175,9 @@ func TestOddAmounts(t *testing.T) {
 			[]string{"expense_above_income expenses.housing.utilities Utilities: $60,000.01 a month. Your income is $60,000.00 a month."}},
 		"rent is asked about once": {func(s *s) { s.Expenses.Housing.MortgageRent = 60_000_01 },
 			[]string{"rent_above_income " + rent + " Your mortgage or rent is $60,000.01 a month. Your income is $60,000.00 a month."}},
-		"no income":         {func(s *s) { s.Income = statement.Income{} }, []string{"no_income income.total_gross_income You have no income."}},
+		"no income": {func(s *s) {
+			s.Income = statement.Income{}
+		}, []string{"no_income income.total_gross_income You have no income."}},
 		"a renter":          {renter, []string{"no_rent " + rent + " You pay no rent and own no home."}},
 		"a renter who pays": {func(s *s) { renter(s); s.Expenses.Housing.MortgageRent = 1 }, nil},
 		"an owner": {func(s *s) {
@@ -169,7 +190,8 @@ func TestOddAmounts(t *testing.T) {
 		"rent is missing in too little": {func(s *s) { only(s, 1_000_00); s.Assets.RealProperty = nil },
 			[]string{"low_expenses expenses.total_monthly_expenses You spend $1,000.00 a month in total. You pay no rent."}},
 		"a last repayment": {func(s *s) { s.Liabilities.PersonalLoans[0].Balance-- },
-			[]string{"repayment_above_balance liabilities.personal_loans.0.monthly_repayment You owe $199.99 (Wisr) and repay $200.00 a month."}},
+			[]string{
+				"repayment_above_balance liabilities.personal_loans.0.monthly_repayment You owe $199.99 (Wisr) and repay $200.00 a month."}},
 		"a card": {func(s *s) { s.Liabilities.CreditCards[0].Balance++ },
 			[]string{"card_above_limit liabilities.credit_cards.0.balance You owe $5,000.01 on Amex. Its limit is $5,000.00."}},
 		"more debts than assets": {func(s *s) {

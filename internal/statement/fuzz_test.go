@@ -20,8 +20,10 @@ func FuzzDecode(f *testing.F) {
 		f.Add(byte(i), statementtest.Values(name).Encode())
 		f.Add(byte(i), "")
 	}
-	f.Add(byte(2), "real_property.3.address=x&real_property.3.ownership_percentage=101&vehicles.0.value=1,5&vehicles.0.description=%00%ff&investments.9.=1")
-	f.Add(byte(0), "full_name=e%00%CC%81&date_of_birth.day=29&date_of_birth.month=feb&date_of_birth.year=1985&address.state=%00&phone=%E2%80%AA0412%C2%A0345")
+	f.Add(byte(2),
+		"real_property.3.address=x&real_property.3.ownership_percentage=101&vehicles.0.value=1,5&vehicles.0.description=%00%ff&investments.9.=1")
+	f.Add(byte(0),
+		"full_name=e%00%CC%81&date_of_birth.day=29&date_of_birth.month=feb&date_of_birth.year=1985&address.state=%00&phone=%E2%80%AA0412%C2%A0345")
 	f.Fuzz(func(t *testing.T, section byte, body string) {
 		values, err := url.ParseQuery(body)
 		if err != nil {

@@ -12,21 +12,28 @@ import (
 // guessWords are words of a file's name that say what the document is, in English,
 // Vietnamese without its marks, and Chinese.
 var guessWords = map[DocumentCategory][]string{
-	"identification": {"passport", "driver licence", "drivers licence", "driver license", "drivers license", "licence", "license", "medicare", "birth certificate",
-		"citizenship", "photo id", "id card", "ho chieu", "bang lai", "giay phep lai xe", "can cuoc", "cccd", "cmnd", "护照", "護照", "驾照", "駕照", "驾驶证", "身份证", "身份證"},
-	"income_evidence": {"payslip", "payslips", "pay slip", "pay slips", "paystub", "pay advice", "payroll", "salary", "wage", "wages", "payment summary", "income statement",
+	"identification": {"passport", "driver licence", "drivers licence", "driver license", "drivers license", "licence", "license",
+		"medicare", "birth certificate",
+		"citizenship", "photo id", "id card", "ho chieu", "bang lai", "giay phep lai xe", "can cuoc", "cccd", "cmnd", "护照", "護照",
+		"驾照", "駕照", "驾驶证", "身份证", "身份證"},
+	"income_evidence": {"payslip", "payslips", "pay slip", "pay slips", "paystub", "pay advice", "payroll", "salary", "wage",
+		"wages", "payment summary", "income statement",
 		"group certificate", "centrelink", "phieu luong", "bang luong", "工资", "工資", "薪资", "薪資", "收入证明"},
-	"bank_statement": {"bank statement", "bank statements", "bankstatement", "account statement", "transactions", "sao ke ngan hang", "银行流水", "银行对账单", "銀行對賬單"},
-	"tax_return": {"tax return", "tax returns", "taxreturn", "tax assessment", "notice of assessment", "noa", "to khai thue", "khai thue", "thong bao thue",
+	"bank_statement": {"bank statement", "bank statements", "bankstatement", "account statement", "transactions", "sao ke ngan hang",
+		"银行流水", "银行对账单", "銀行對賬單"},
+	"tax_return": {"tax return", "tax returns", "taxreturn", "tax assessment", "notice of assessment", "noa", "to khai thue",
+		"khai thue", "thong bao thue",
 		"报税", "報稅", "税单", "稅單", "评税", "纳税"},
-	"loan_statement": {"loan", "loans", "mortgage", "credit card", "creditcard", "card statement", "mastercard", "amex", "khoan vay", "the tin dung",
+	"loan_statement": {"loan", "loans", "mortgage", "credit card", "creditcard", "card statement", "mastercard", "amex", "khoan vay",
+		"the tin dung",
 		"贷款", "貸款", "信用卡", "房贷", "房貸", "按揭"},
 }
 
 // A statement alone is a bank's, unless a word says whose else it is.
 var (
 	statementWords = []string{"statement", "statements", "estatement", "sao ke", "对账单", "對賬單", "流水"}
-	otherWords     = []string{"super", "superannuation", "rates", "water", "gas", "electricity", "insurance", "rental", "council", "dividend", "tax"}
+	otherWords     = []string{"super", "superannuation", "rates", "water", "gas", "electricity", "insurance", "rental", "council",
+		"dividend", "tax"}
 )
 
 var (

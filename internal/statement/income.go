@@ -40,7 +40,8 @@ func (i *Income) section() *form.Section {
 		Intro:           "Tick what you get, before tax. Leave out your partner’s income.",
 		Groups: []form.Group{
 			{Name: "employment_income", Title: "Pay from a job", Fields: []form.Field{
-				income(&e.GrossSalary, "employment_income.gross_salary", "Gross salary").Hints("See your payslip, or your income statement in myGov.").Sums(),
+				income(&e.GrossSalary, "employment_income.gross_salary", "Gross salary").
+					Hints("See your payslip, or your income statement in myGov.").Sums(),
 				income(&e.Bonuses, "employment_income.bonuses", "Bonuses").Hints("Overtime and commission, too."),
 				income(&e.Allowances, "employment_income.allowances", "Allowances"),
 			}},
@@ -48,7 +49,8 @@ func (i *Income) section() *form.Section {
 				income(&o.Business, "other_income.business_income", "Business income").Hints("Your share of the profit.").Sums(),
 			}},
 			{Name: "government_payments", Title: "Pensions and benefits", Fields: []form.Field{
-				income(&o.GovernmentPayments, "other_income.government_payments", "Pensions and benefits").Hints("From Centrelink or Veterans’ Affairs.").Sums(),
+				income(&o.GovernmentPayments, "other_income.government_payments", "Pensions and benefits").
+					Hints("From Centrelink or Veterans’ Affairs.").Sums(),
 			}},
 			{Name: "rental_income", Title: "Rent from a property", Fields: []form.Field{
 				income(&o.Rental, "other_income.rental_income", "Rental income").Hints("Your share of the rent, before costs.").Sums(),

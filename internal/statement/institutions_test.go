@@ -12,7 +12,8 @@ import (
 func TestStateFollowsFromThePostcode(t *testing.T) {
 	t.Parallel()
 	for postcode, want := range map[string]string{
-		"2204": "NSW", "2600": "ACT", "2618": "ACT", "2619": "NSW", "2913": "ACT", "0200": "ACT", "0800": "NT", "3000": "VIC", "8001": "VIC",
+		"2204": "NSW", "2600": "ACT", "2618": "ACT", "2619": "NSW", "2913": "ACT", "0200": "ACT", "0800": "NT", "3000": "VIC",
+		"8001": "VIC",
 		"4101": "QLD", "9726": "QLD", "5000": "SA", "6000": "WA", "7000": "TAS", "0100": "", "": "", "220": "", "22040": "",
 	} {
 		for chosen, want := range map[string]string{"": want, "VIC": "VIC"} {
@@ -40,7 +41,8 @@ func TestSuggestions(t *testing.T) {
 	t.Parallel()
 	s := statementtest.Full()
 	s.Assets.BankAccounts[0].Institution = "Hume Bank"
-	if got, want := s.Suggestions(statement.AssetsSection)["home"], []string{"Unit 4, 18 Wattle Street, Marrickville NSW 2204"}; !slices.Equal(got, want) {
+	if got, want := s.Suggestions(statement.AssetsSection)["home"],
+		[]string{"Unit 4, 18 Wattle Street, Marrickville NSW 2204"}; !slices.Equal(got, want) {
 		t.Errorf("home address %q, want %q", got, want)
 	}
 	lenders := s.Suggestions(statement.LiabilitiesSection)["lenders"]

@@ -43,7 +43,8 @@ func incomeByPeriod(s *Statement, _ time.Time) (out []Doubt) {
 		limit := cmp.Or(hugeIncomes[path], hugeIncome)
 		for _, e := range f.Entries() {
 			out = append(out, when(e.Period != form.Yearly && e.Yearly() > limit, Doubt{
-				Path: IncomeSection + "." + path, Text: yearlyOf[e.Period], Label: f.Label, Args: []string{e.Amount.String(), e.Yearly().String()},
+				Path: IncomeSection + "." + path, Text: yearlyOf[e.Period], Label: f.Label, Args: []string{e.Amount.String(),
+					e.Yearly().String()},
 			})...)
 		}
 	})
@@ -56,7 +57,8 @@ func expensesAboveIncome(s *Statement, _ time.Time) (out []Doubt) {
 	income := s.Income.Monthly()
 	s.Section(ExpensesSection, time.Time{}).Walk(func(path string, f form.Field) {
 		out = append(out, when(f.Asked() && path != "housing.mortgage_rent" && income > 0 && f.Amount() > income, Doubt{
-			Path: ExpensesSection + "." + path, Text: "{label}: {expense} a month. Your income is {income} a month.", Label: f.Label, Args: []string{f.Amount().String(), income.String()},
+			Path: ExpensesSection + "." + path, Text: "{label}: {expense} a month. Your income is {income} a month.", Label: f.Label,
+			Args: []string{f.Amount().String(), income.String()},
 		})...)
 	})
 	return out

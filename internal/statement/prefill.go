@@ -54,7 +54,8 @@ func PrefillSchema() *form.Schema {
 	for _, section := range prefilled(time.Time{}) {
 		root.Properties[section.Name], root.Order = section.GivenSchema(), append(root.Order, section.Name)
 	}
-	delete(root.Properties[ExpensesSection].Properties, ShareInput) // the customer's to say: amounts are given as the share of them (D78)
+	// the customer's to say: amounts are given as the share of them (D78)
+	delete(root.Properties[ExpensesSection].Properties, ShareInput)
 	return root
 }
 

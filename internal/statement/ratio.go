@@ -51,7 +51,8 @@ func (l *Liabilities) CardUse() Ratio {
 // are one: a customer can have given a debt in either line.
 func (s *Statement) RepaymentsLeft() Cents {
 	owed := SuggestExpenses(&s.Assets, &s.Liabilities)
-	return s.missing(owed.Housing.MortgageRent, s.Expenses.Housing.MortgageRent) + s.missing(owed.otherRepayments(), s.Expenses.otherRepayments())
+	return s.missing(owed.Housing.MortgageRent, s.Expenses.Housing.MortgageRent) + s.missing(owed.otherRepayments(),
+		s.Expenses.otherRepayments())
 }
 
 // otherRepayments are those that aren't of mortgages.

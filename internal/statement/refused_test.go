@@ -58,7 +58,8 @@ func checkPaths(t *testing.T, blank func() *form.Section, what, input string, ty
 	again := form.Merge(blank, form.Edit{Ours: typed, Bases: []url.Values{stored, typed}}, stored)
 	waited := blank()
 	waited.Read(merged.Store)
-	for path, values := range map[string]url.Values{"page": merged.Store, "page that lost a response": again.Store, "draft": waited.Inputs()} {
+	for path, values := range map[string]url.Values{"page": merged.Store, "page that lost a response": again.Store,
+		"draft": waited.Inputs()} {
 		if path == "draft" && len(typed.Get(input)) > 100 {
 			continue // may be too long to keep
 		}
@@ -67,7 +68,8 @@ func checkPaths(t *testing.T, blank func() *form.Section, what, input string, ty
 			t.Errorf("%s: %s has the errors %v, want %v", what, path, got, want)
 		}
 	}
-	if refused := strings.TrimSpace(typed.Get(input)); len(want) > 0 && merged.Store.Get(input) != script.Inputs().Get(input) && merged.Store.Get(input) != refused {
+	if refused := strings.TrimSpace(typed.Get(input)); len(want) > 0 && merged.Store.Get(input) != script.Inputs().Get(input) &&
+		merged.Store.Get(input) != refused {
 		t.Errorf("%s: the page has %.20q", what, merged.Store.Get(input))
 	}
 }

@@ -16,7 +16,8 @@ import (
 
 func dataSchema() *form.Schema {
 	amounts := &form.Schema{Type: "object", Properties: map[string]*form.Schema{}}
-	for _, name := range []string{"total_assets", "total_liabilities", "net_worth", "total_monthly_income", "total_monthly_expenses", "monthly_surplus", "total_monthly_repayments"} {
+	for _, name := range []string{"total_assets", "total_liabilities", "net_worth", "total_monthly_income", "total_monthly_expenses",
+		"monthly_surplus", "total_monthly_repayments"} {
 		amounts.Properties[name] = &form.Schema{Type: "number"}
 		amounts.Required = append(amounts.Required, name)
 	}
@@ -92,7 +93,8 @@ func compare(t *testing.T, path string, schema *form.Schema, data any) {
 			compare(t, path+"."+key, schema.Properties[key], value)
 		}
 		if len(schema.Properties) != len(data) || len(schema.Required) != len(data) {
-			t.Errorf("%s has %d members, %d in the schema, %d of them required", path, len(data), len(schema.Properties), len(schema.Required))
+			t.Errorf("%s has %d members, %d in the schema, %d of them required", path, len(data), len(schema.Properties),
+				len(schema.Required))
 		}
 	case []any:
 		if schema.Type != "array" {

@@ -21,7 +21,8 @@ func (s *Statement) SignedByAnother() bool {
 
 func otherSignature(s *Statement, _ time.Time) []Doubt {
 	return when(s.SignedByAnother(), Doubt{
-		Path: "declaration.full_name", Text: "You are signing as {name}. The statement is for {customer}.", Args: []string{s.Declaration.FullName, s.Personal.FullName},
+		Path: "declaration.full_name", Text: "You are signing as {name}. The statement is for {customer}.",
+		Args: []string{s.Declaration.FullName, s.Personal.FullName},
 	})
 }
 
@@ -38,7 +39,8 @@ type Names struct {
 func (s *Statement) Names(expected *string) Names {
 	given := s.Personal.FullName
 	return Names{
-		Given: given, Signed: s.Declaration.FullName, Unexpected: expected != nil && !SameName(*expected, given), Another: s.SignedByAnother(),
+		Given: given, Signed: s.Declaration.FullName, Unexpected: expected != nil && !SameName(*expected, given),
+		Another:   s.SignedByAnother(),
 		Confirmed: slices.ContainsFunc(s.Declaration.Confirmations, func(c Confirmation) bool { return c.Code == SignatureName }),
 	}
 }
@@ -110,7 +112,8 @@ func joinedAs(other, name []string) []string {
 }
 
 // foldedLetters are letters that NFKD leaves, as people write them without their marks.
-var foldedLetters = strings.NewReplacer("đ", "d", "ð", "d", "ł", "l", "ø", "o", "ß", "ss", "æ", "ae", "œ", "oe", "þ", "th", "ħ", "h", "ı", "i", "ŋ", "n", "ŧ", "t")
+var foldedLetters = strings.NewReplacer("đ", "d", "ð", "d", "ł", "l", "ø", "o", "ß", "ss", "æ", "ae", "œ", "oe", "þ", "th",
+	"ħ", "h", "ı", "i", "ŋ", "n", "ŧ", "t")
 
 // titles stand before or after a name and are no part of it.
 var titles = []string{"mr", "mrs", "ms", "miss", "mx", "dr", "prof", "jr", "sr"}

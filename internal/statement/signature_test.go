@@ -101,7 +101,8 @@ func TestSameNameOfMadeUpPeople(t *testing.T) {
 		slices.Reverse(words)
 		first, last, _ := strings.Cut(name, " ")
 		for _, written := range []string{
-			strings.ToUpper(name), strings.ToLower(name), " " + name + "\u00a0", strings.Join(words, " "), first + " Q " + last, first[:1] + ". " + last + ".",
+			strings.ToUpper(name), strings.ToLower(name), " " + name + "\u00a0", strings.Join(words, " "), first + " Q " + last,
+			first[:1] + ". " + last + ".",
 			strings.ReplaceAll(name, "'", "’"), strings.ReplaceAll(name, "'", ""), last + ", " + first, "Dr " + name,
 		} {
 			if first[:1] > "Z" && written[:1] == first[:1] {

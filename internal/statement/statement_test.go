@@ -198,19 +198,22 @@ func TestPresetAccount(t *testing.T) {
 		s := new(statement.Statement)
 		section := s.Section(statement.AssetsSection, statementtest.Now())
 		return s, section, section.Decode(url.Values{
-			"has": {"bank_accounts"}, "bank_accounts.0.institution": {"ING"}, "bank_accounts.0.balance": {"1"}, "bank_accounts.0.account_type": kind,
+			"has": {"bank_accounts"}, "bank_accounts.0.institution": {"ING"}, "bank_accounts.0.balance": {"1"},
+			"bank_accounts.0.account_type": kind,
 			"bank_accounts.1.account_type": {form.PresetInput},
 		})
 	}
 	s, section, errs := decode(form.PresetInput)
-	if len(errs) > 0 || len(s.Assets.BankAccounts) != 1 || s.Assets.BankAccounts[0].AccountType != "transaction" || len(section.Gaps()) > 0 {
+	if len(errs) > 0 || len(s.Assets.BankAccounts) != 1 || s.Assets.BankAccounts[0].AccountType != "transaction" ||
+		len(section.Gaps()) > 0 {
 		t.Errorf("as the page started it: %v, %d accounts, gaps %v", errs, len(s.Assets.BankAccounts), section.Gaps())
 	}
 	if _, _, errs := decode(); errs.For("bank_accounts.0.account_type") == "" {
 		t.Errorf("without a kind: %v", errs)
 	}
 	draft := new(statement.Statement).Section(statement.AssetsSection, statementtest.Now())
-	draft.Read(url.Values{"has": {"bank_accounts"}, "bank_accounts.0.institution": {"ING"}, "bank_accounts.0.balance": {"1"}, "bank_accounts.0.account_type": {form.PresetInput}})
+	draft.Read(url.Values{"has": {"bank_accounts"}, "bank_accounts.0.institution": {"ING"}, "bank_accounts.0.balance": {"1"},
+		"bank_accounts.0.account_type": {form.PresetInput}})
 	if gaps := draft.Gaps(); len(gaps) > 0 {
 		t.Errorf("a draft's gaps: %v", gaps)
 	}

@@ -104,10 +104,12 @@ func DataSchema(summary, documents, confirmations *form.Schema) *form.Schema {
 	confirmations.Description = "The odd answers that the customer was asked about before signing, and confirmed."
 	root := &form.Schema{Type: "object", Title: "Form data", Properties: map[string]*form.Schema{
 		"summary": summary, DocumentsSection: documents, confirmationsMember: confirmations,
-		enteredMember: {Type: "object", Description: "The amounts that the customer gave in another period than the field’s, by their paths in this object.",
-			Additional: form.EntriesSchema()},
-		prefilledMember: {Type: "object", Description: "The answers that were given as prefill, by their paths in this object: confirmed if the customer submitted the same value there, else changed.",
-			Additional: &form.Schema{Type: "string", Enum: PrefillResult("").Enum()}},
+		enteredMember: {Type: "object",
+			Description: "The amounts that the customer gave in another period than the field’s, by their paths in this object.",
+			Additional:  form.EntriesSchema()},
+		prefilledMember: {Type: "object",
+			Description: "The answers that were given as prefill, by their paths in this object: confirmed if the customer submitted the same value there, else changed.",
+			Additional:  &form.Schema{Type: "string", Enum: PrefillResult("").Enum()}},
 	}, Required: []string{"summary", DocumentsSection, enteredMember, prefilledMember, confirmationsMember}}
 	for _, section := range new(Statement).Sections(time.Time{}) {
 		root.Properties[section.Name] = section.Schema()

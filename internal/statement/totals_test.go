@@ -53,9 +53,11 @@ func random(r *rand.Rand) *statement.Statement {
 			Investments:    items(r, func() *statement.Investment { return &statement.Investment{Value: a()} }),
 		},
 		Liabilities: statement.Liabilities{
-			Mortgages:     items(r, func() *statement.Mortgage { return &statement.Mortgage{Balance: a(), MonthlyRepayment: a()} }),
-			PersonalLoans: items(r, func() *statement.PersonalLoan { return &statement.PersonalLoan{Balance: a(), MonthlyRepayment: a()} }),
-			CreditCards:   items(r, func() *statement.CreditCard { return &statement.CreditCard{Balance: a(), Limit: a()} }),
+			Mortgages: items(r, func() *statement.Mortgage { return &statement.Mortgage{Balance: a(), MonthlyRepayment: a()} }),
+			PersonalLoans: items(r, func() *statement.PersonalLoan {
+				return &statement.PersonalLoan{Balance: a(), MonthlyRepayment: a()}
+			}),
+			CreditCards: items(r, func() *statement.CreditCard { return &statement.CreditCard{Balance: a(), Limit: a()} }),
 			Other: items(r, func() *statement.OtherLiability {
 				return &statement.OtherLiability{Balance: a(), MonthlyRepayment: a()}
 			}),
@@ -103,7 +105,8 @@ func TestTotals(t *testing.T) {
 			var net exact
 			net.add(p.CurrentValue-p.MortgageOwing, int64(p.OwnershipPercentage), 100)
 			if want := net.rounded(t); p.Net() != want {
-				t.Fatalf("seed %d: property %d of %s less %s at %d %% nets %s, want %s", seed, i, p.CurrentValue, p.MortgageOwing, p.OwnershipPercentage, p.Net(), want)
+				t.Fatalf("seed %d: property %d of %s less %s at %d %% nets %s, want %s", seed, i, p.CurrentValue, p.MortgageOwing,
+					p.OwnershipPercentage, p.Net(), want)
 			}
 			assets.add(p.CurrentValue, int64(p.OwnershipPercentage), 100)
 		}
@@ -135,7 +138,8 @@ func TestTotals(t *testing.T) {
 			repayments.addAll(o.MonthlyRepayment)
 		}
 		e, o := s.Income.Employment, s.Income.Other
-		for _, c := range []form.Cents{e.GrossSalary, e.Bonuses, e.Allowances, o.Rental, o.Dividends, o.Interest, o.GovernmentPayments, o.Business, o.ChildSupport, o.Other} {
+		for _, c := range []form.Cents{e.GrossSalary, e.Bonuses, e.Allowances, o.Rental, o.Dividends, o.Interest, o.GovernmentPayments,
+			o.Business, o.ChildSupport, o.Other} {
 			gross.addAll(c)
 			monthly.add(c, 1, 12)
 		}

@@ -77,7 +77,9 @@ func unlisted(a *Assets, l *Liabilities) []owing {
 		func(o owing, d listed) bool { return sameName(o.thing, d.name) },
 		func(o owing, d listed) bool { return d.balance == o.balance || d.balance == o.whole },
 		func(o owing, d listed) bool {
-			return o.list == mortgageList && d.list == mortgageList && !slices.ContainsFunc(a.RealProperty, func(p *Property) bool { return sameName(p.Address, d.name) })
+			return o.list == mortgageList && d.list == mortgageList && !slices.ContainsFunc(a.RealProperty, func(p *Property) bool {
+				return sameName(p.Address, d.name)
+			})
 		},
 	} {
 		left = slices.DeleteFunc(left, func(o owing) bool {

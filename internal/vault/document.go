@@ -55,7 +55,8 @@ func (v *Vault) InsertDocument(ctx context.Context, tx *db.Tx, document *domain.
 // closes. db.ErrNotFound or blob.ErrNotFound if there is none. keyring.ErrSealed
 // if its row or the beginning of its bytes can't be opened. The reader returns an
 // error for what can't be opened later.
-func (v *Vault) Document(ctx context.Context, d *db.DB, session domain.SessionID, id domain.DocumentID) (*domain.Document, io.ReadCloser, error) {
+func (v *Vault) Document(ctx context.Context, d *db.DB, session domain.SessionID, id domain.DocumentID) (*domain.Document,
+	io.ReadCloser, error) {
 	row, err := d.Document(ctx, session, id)
 	if err != nil {
 		return nil, nil, err

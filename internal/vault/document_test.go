@@ -143,7 +143,8 @@ func TestClearDocumentsAreSealed(t *testing.T) {
 	h := newHarness(t)
 	session := h.session().ID
 	content := someBytes(200_000)
-	clear, half, gone, sealed := h.upload(session, content), h.upload(session, content), h.upload(session, content), h.upload(session, content)
+	clear, half, gone, sealed := h.upload(session, content), h.upload(session, content), h.upload(session,
+		content), h.upload(session, content)
 	h.exec(`UPDATE document SET file_name = $2 WHERE id <> $1`, sealed.ID, []byte(clear.FileName))
 	h.put(clear, content)
 	h.ok(h.blobs.Delete(h.ctx, gone.ID.String()))

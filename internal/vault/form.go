@@ -134,7 +134,8 @@ func (v *Vault) InsertPrefill(ctx context.Context, tx *db.Tx, session *domain.Se
 // SaveDraft seals and stores what a customer typed into a section and isn't
 // valid yet, and what the form refused of it. The session must be locked. read is
 // its form, if that was read since.
-func (v *Vault) SaveDraft(ctx context.Context, tx *db.Tx, session domain.SessionID, read *Form, section string, typed []byte, refused []domain.FailedRule, now time.Time) error {
+func (v *Vault) SaveDraft(ctx context.Context, tx *db.Tx, session domain.SessionID, read *Form, section string, typed []byte,
+	refused []domain.FailedRule, now time.Time) error {
 	key, err := v.keyOf(ctx, tx, session, read)
 	if err != nil {
 		return err
@@ -145,7 +146,8 @@ func (v *Vault) SaveDraft(ctx context.Context, tx *db.Tx, session domain.Session
 // SaveSection seals and stores a section's valid answers, and reports whether
 // this completed it for the first time. The session must be locked. read is its
 // form, if that was read since.
-func (v *Vault) SaveSection(ctx context.Context, tx *db.Tx, session domain.SessionID, read *Form, section string, valid []byte, now time.Time) (first bool, err error) {
+func (v *Vault) SaveSection(ctx context.Context, tx *db.Tx, session domain.SessionID, read *Form, section string, valid []byte,
+	now time.Time) (first bool, err error) {
 	key, err := v.keyOf(ctx, tx, session, read)
 	if err != nil {
 		return false, err

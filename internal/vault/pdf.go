@@ -12,7 +12,8 @@ import (
 
 // InsertPDF seals and stores a session's PDF, and reports whether it is the
 // first. It stores nothing if the session's data are erased.
-func (v *Vault) InsertPDF(ctx context.Context, tx *db.Tx, session domain.SessionID, made domain.PDF, now time.Time) (first bool, err error) {
+func (v *Vault) InsertPDF(ctx context.Context, tx *db.Tx, session domain.SessionID, made domain.PDF, now time.Time) (first bool,
+	err error) {
 	key, err := v.key(ctx, tx, session)
 	if errors.Is(err, db.ErrNotFound) {
 		return false, nil

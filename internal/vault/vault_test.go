@@ -76,7 +76,10 @@ func (h *harness) count(query string) (n int) {
 
 func (h *harness) session() *domain.Session {
 	h.Helper()
-	session, err := domain.NewSession{FormType: domain.FinancialStatement, CustomerEmail: "jo@customer.example"}.Session(h.scope, start, func(string) error { return nil }, nil)
+	session, err := domain.NewSession{FormType: domain.FinancialStatement, CustomerEmail: "jo@customer.example"}.Session(h.scope,
+		start, func(string) error {
+			return nil
+		}, nil)
 	h.ok(err)
 	session.Status, session.CompletedAt = domain.Completed, &start
 	h.tx(func(tx *db.Tx) error { return tx.InsertSession(h.ctx, session) })
@@ -142,7 +145,8 @@ func TestFormComesBack(t *testing.T) {
 	h.save(id, statement.IncomeSection)
 	h.tx(func(tx *db.Tx) error {
 		for _, want := range []bool{true, false} {
-			if first, err := h.InsertPDF(h.ctx, tx, id, domain.PDF{Content: []byte("%PDF-1.7 all of it"), Pages: 1}, start); err != nil || first != want {
+			if first, err := h.InsertPDF(h.ctx, tx, id, domain.PDF{Content: []byte("%PDF-1.7 all of it"), Pages: 1}, start); err != nil ||
+				first != want {
 				t.Errorf("PDF is the first: %v, %v; want %v", first, err, want)
 			}
 		}
@@ -241,9 +245,13 @@ func TestClearRowsAreSealed(t *testing.T) {
 	for range 3 {
 		id := h.session().ID
 		ids = append(ids, id)
-		h.exec(`INSERT INTO section (session_id, name, answers, completed_at, updated_at) VALUES ($1, 'income', $2, $3, $3)`, id, h.answersOf(statement.IncomeSection), start)
-		h.exec(`INSERT INTO section (session_id, name, draft, updated_at) VALUES ($1, 'personal_details', $2, $3), ($1, 'assets', NULL, $3)`, id, []byte(typed), start)
-		h.exec(`INSERT INTO statement_pdf (session_id, content, size_bytes, page_count, created_at) VALUES ($1, '%PDF-1.7', 8, 1, $2)`, id, start)
+		h.exec(`INSERT INTO section (session_id, name, answers, completed_at, updated_at) VALUES ($1, 'income', $2, $3, $3)`, id,
+			h.answersOf(statement.IncomeSection), start)
+		h.exec(
+			`INSERT INTO section (session_id, name, draft, updated_at) VALUES ($1, 'personal_details', $2, $3), ($1, 'assets', NULL, $3)`,
+			id, []byte(typed), start)
+		h.exec(`INSERT INTO statement_pdf (session_id, content, size_bytes, page_count, created_at) VALUES ($1, '%PDF-1.7', 8, 1, $2)`,
+			id, start)
 		h.exec(`INSERT INTO unsealed_session VALUES ($1)`, id)
 	}
 	check := func(when string) {

@@ -51,14 +51,22 @@ var invariants = []struct {
 	of                 db.Invariant
 	name, unit, remedy string
 }{
-	{db.CountersMatch, "session counters", "days of accounts", "The dashboard and GET /v1/billing/usage show wrong totals; the sessions themselves are right. Report it with the account's id."},
-	{db.SearchMatches, "search", "sessions", "Staff don't find these sessions. In psql, as the owner of the tables, run UPDATE session SET customer_email = customer_email, which writes every session again."},
-	{db.SequencesComplete, "event numbers", "events", "Events are lost. If this is a restored database, restore it from another base backup or to a later time. Else tell the account which numbers GET /v1/events lacks."},
-	{db.DeliveriesOfEvent, "deliveries have their event", "deliveries", "Workers can't send them. If this is a restored database, restore it again. Else delete them."},
-	{db.EventsDelivered, "events have their delivery", "events with a URL", "Their webhooks are never sent. A worker repairs the last event of a session; the account finds the others by GET /v1/events."},
-	{db.EndsRecorded, "finished sessions have their event", "finished sessions", "Start a worker: it records what is missing and logs each session. If the check still fails after ten minutes, report it."},
-	{db.InvoicesAddUp, "invoices", "invoices", "An invoice or its number is not what was issued. Restore it from another backup; don't send it before."},
-	{db.PDFsStored, "PDFs are stored", "completed sessions", "The answers are there, the PDF isn't. Restore the table statement_pdf from another backup."},
+	{db.CountersMatch, "session counters", "days of accounts",
+		"The dashboard and GET /v1/billing/usage show wrong totals; the sessions themselves are right. Report it with the account's id."},
+	{db.SearchMatches, "search", "sessions",
+		"Staff don't find these sessions. In psql, as the owner of the tables, run UPDATE session SET customer_email = customer_email, which writes every session again."},
+	{db.SequencesComplete, "event numbers", "events",
+		"Events are lost. If this is a restored database, restore it from another base backup or to a later time. Else tell the account which numbers GET /v1/events lacks."},
+	{db.DeliveriesOfEvent, "deliveries have their event", "deliveries",
+		"Workers can't send them. If this is a restored database, restore it again. Else delete them."},
+	{db.EventsDelivered, "events have their delivery", "events with a URL",
+		"Their webhooks are never sent. A worker repairs the last event of a session; the account finds the others by GET /v1/events."},
+	{db.EndsRecorded, "finished sessions have their event", "finished sessions",
+		"Start a worker: it records what is missing and logs each session. If the check still fails after ten minutes, report it."},
+	{db.InvoicesAddUp, "invoices", "invoices",
+		"An invoice or its number is not what was issued. Restore it from another backup; don't send it before."},
+	{db.PDFsStored, "PDFs are stored", "completed sessions",
+		"The answers are there, the PDF isn't. Restore the table statement_pdf from another backup."},
 }
 
 // Run makes all checks and passes each on when it is done.
@@ -97,7 +105,8 @@ func finished(c Check) Check {
 }
 
 func (s *Stored) usage(ctx context.Context) (Check, error) {
-	c := Check{Name: "used sessions", Unit: "open periods", Remedy: "Invoices would be wrong. candor billing recount lists the accounts; find out the cause before you correct a count."}
+	c := Check{Name: "used sessions", Unit: "open periods",
+		Remedy: "Invoices would be wrong. candor billing recount lists the accounts; find out the cause before you correct a count."}
 	n, err := s.DB.CountOpenPeriods(ctx)
 	if err != nil {
 		return c, err
@@ -155,7 +164,8 @@ func (f *faults) String() string {
 
 // documents reads every document and compares it with its size and SHA-256.
 func (s *Stored) documents(ctx context.Context) (Check, error) {
-	c := Check{Name: "documents", Unit: "files", Remedy: "Restore them from a copy of the documents that was made after the database's backup, with the CANDOR_SECRET_KEYS of that time."}
+	c := Check{Name: "documents", Unit: "files",
+		Remedy: "Restore them from a copy of the documents that was made after the database's backup, with the CANDOR_SECRET_KEYS of that time."}
 	var f faults
 	var after domain.DocumentID
 	for {
@@ -199,7 +209,8 @@ func (s *Stored) document(ctx context.Context, d *domain.Document) error {
 
 // pdfs opens every PDF and compares it with its size and the SHA-256 that was issued.
 func (s *Stored) pdfs(ctx context.Context) (Check, error) {
-	c := Check{Name: "PDFs", Unit: "PDFs", Remedy: "They aren't what was issued. Restore the table statement_pdf from another backup, with the CANDOR_SECRET_KEYS of that time."}
+	c := Check{Name: "PDFs", Unit: "PDFs",
+		Remedy: "They aren't what was issued. Restore the table statement_pdf from another backup, with the CANDOR_SECRET_KEYS of that time."}
 	var f faults
 	var after domain.SessionID
 	for {

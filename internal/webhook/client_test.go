@@ -98,7 +98,8 @@ func TestDoStatuses(t *testing.T) {
 	var status atomic.Int32
 	server := startPlain(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(int(status.Load())) })
 	client := newTestClient(t, development)
-	for code, class := range map[int]string{200: "", 201: "", 204: "", 299: "", 300: ClassStatus, 304: ClassStatus, 400: ClassStatus, 410: ClassStatus, 500: ClassStatus, 503: ClassStatus} {
+	for code, class := range map[int]string{200: "", 201: "", 204: "", 299: "", 300: ClassStatus, 304: ClassStatus, 400: ClassStatus,
+		410: ClassStatus, 500: ClassStatus, 503: ClassStatus} {
 		status.Store(int32(code))
 		result := do(t, client, server.URL)
 		wantClass(t, result, class)
@@ -219,7 +220,8 @@ func TestDoVoidAttempts(t *testing.T) {
 	client := newTestClient(t, development)
 	unsigned := testRequest("https://example.com")
 	unsigned.Secrets = nil
-	if result := client.Do(t.Context(), unsigned, time.Now()); !errors.Is(result.Err, ErrRequest) || result.Delivered() || result.ErrorClass != "" {
+	if result := client.Do(t.Context(), unsigned, time.Now()); !errors.Is(result.Err, ErrRequest) || result.Delivered() ||
+		result.ErrorClass != "" {
 		t.Errorf("no secret: %+v, want ErrRequest", result)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -238,8 +240,10 @@ func TestRetryAfter(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for value, want := range map[string]time.Duration{
-		"": 0, "120": 2 * time.Minute, " 5 ": 5 * time.Second, "-1": 0, "1.5": 0, "soon": 0, "99999999": 24 * time.Hour, "99999999999999999999": 0,
-		"Fri, 02 Jan 2026 03:05:05 GMT": time.Minute, "Fri, 02 Jan 2026 03:04:00 GMT": 0, "Fri, 02 Jan 2099 03:04:00 GMT": 24 * time.Hour,
+		"": 0, "120": 2 * time.Minute, " 5 ": 5 * time.Second, "-1": 0, "1.5": 0, "soon": 0, "99999999": 24 * time.Hour,
+		"99999999999999999999":          0,
+		"Fri, 02 Jan 2026 03:05:05 GMT": time.Minute, "Fri, 02 Jan 2026 03:04:00 GMT": 0,
+		"Fri, 02 Jan 2099 03:04:00 GMT": 24 * time.Hour,
 	} {
 		if got := retryAfter(value, now); got != want {
 			t.Errorf("retryAfter(%q) = %s, want %s", value, got, want)

@@ -75,7 +75,8 @@ func TestDoBoundsConnecting(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { silent.Close() })
-	client := newTestClient(t, development, WithResolver(resolverAt(silent.LocalAddr())), WithTimeouts(200*time.Millisecond, 30*time.Second))
+	client := newTestClient(t, development, WithResolver(resolverAt(silent.LocalAddr())), WithTimeouts(200*time.Millisecond,
+		30*time.Second))
 	url, _ := startRaw(t, func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) })
 	for hook, class := range map[string]string{
 		"https://silent.example/":                  ClassDNS,
@@ -110,7 +111,8 @@ func TestDoBoundsTheResponse(t *testing.T) {
 	if size := len(result.Response); size > keptResponse || size < keptResponse-3 {
 		t.Errorf("kept %d bytes, want about %d", size, keptResponse)
 	}
-	if !utf8.Valid(result.Response) || bytes.ContainsRune(result.Response, 0) || !bytes.HasPrefix(result.Response, []byte("a\uFFFD\uFFFDäb")) {
+	if !utf8.Valid(result.Response) || bytes.ContainsRune(result.Response, 0) || !bytes.HasPrefix(result.Response,
+		[]byte("a\uFFFD\uFFFDäb")) {
 		t.Errorf("response can't be stored: %q", result.Response[:20])
 	}
 	if written := <-sent; written >= total {

@@ -71,7 +71,8 @@ func handshakeText(err error) string {
 }
 
 func protocolText(err error) string {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) ||
+		errors.Is(err, syscall.EPIPE) {
 		return "The receiver closed the connection without an answer."
 	}
 	return "The receiver's answer was not valid HTTP or its headers exceeded 16 KiB."

@@ -26,8 +26,10 @@ var specialPurpose = []string{
 var publicNeighbours = []string{
 	"1.0.0.0", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0", "126.255.255.255", "128.0.0.0", "168.63.129.15",
 	"168.63.129.17", "169.253.255.255", "169.255.0.0", "172.15.255.255", "172.32.0.0", "191.255.255.255", "192.0.1.0", "192.0.3.0",
-	"192.167.255.255", "192.169.0.0", "198.17.255.255", "198.20.0.0", "198.51.99.255", "198.51.101.0", "203.0.112.255", "203.0.114.0",
-	"223.255.255.255", "2001:200::", "2001:db7:ffff:ffff:ffff:ffff:ffff:ffff", "2001:db9::", "2001:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
+	"192.167.255.255", "192.169.0.0", "198.17.255.255", "198.20.0.0", "198.51.99.255", "198.51.101.0", "203.0.112.255",
+	"203.0.114.0",
+	"223.255.255.255", "2001:200::", "2001:db7:ffff:ffff:ffff:ffff:ffff:ffff", "2001:db9::",
+	"2001:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
 	"2003::", "2620:4f:7fff:ffff:ffff:ffff:ffff:ffff", "2620:4f:8001::", "3ffe:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
 }
 
@@ -85,8 +87,10 @@ func checkControl(t *testing.T, address netip.Addr, production, development bool
 // wanted are IPv4 addresses that an attacker may want to reach, each for another
 // reason.
 var wanted = []string{
-	"0.0.0.0", "10.0.0.1", "100.64.0.1", "100.100.100.200", "127.0.0.1", "127.255.255.254", "168.63.129.16", "169.254.169.254", "169.254.170.2",
-	"172.16.0.1", "192.0.0.192", "192.0.2.1", "192.168.1.1", "198.18.0.1", "198.51.100.7", "203.0.113.7", "224.0.0.1", "240.0.0.1", "255.255.255.255",
+	"0.0.0.0", "10.0.0.1", "100.64.0.1", "100.100.100.200", "127.0.0.1", "127.255.255.254", "168.63.129.16", "169.254.169.254",
+	"169.254.170.2",
+	"172.16.0.1", "192.0.0.192", "192.0.2.1", "192.168.1.1", "198.18.0.1", "198.51.100.7", "203.0.113.7", "224.0.0.1", "240.0.0.1",
+	"255.255.255.255",
 }
 
 // Every way to write an IPv4 address into an IPv6 one is refused.
@@ -149,7 +153,8 @@ func TestOddlyWrittenAddresses(t *testing.T) {
 			if slices.Contains(spellings[:i], host) {
 				continue
 			}
-			for _, target := range []string{"https://" + host + "/", "https://" + host + ":8443/", "http://" + host + "/", "https://" + host} {
+			for _, target := range []string{"https://" + host + "/", "https://" + host + ":8443/", "http://" + host + "/",
+				"https://" + host} {
 				checkBoth(t, target, false, false)
 			}
 		}
@@ -161,14 +166,17 @@ func oddSpellings(v4 netip.Addr) []string {
 	number := uint32(b[0])<<24 | uint32(b[1])<<16 | uint32(b[2])<<8 | uint32(b[3])
 	plain := v4.String()
 	out := []string{
-		fmt.Sprintf("%d", number), fmt.Sprintf("0%o", number), fmt.Sprintf("0x%x", number), fmt.Sprintf("0X%X", number), fmt.Sprintf("0x%08x", number),
+		fmt.Sprintf("%d", number), fmt.Sprintf("0%o", number), fmt.Sprintf("0x%x", number), fmt.Sprintf("0X%X", number),
+		fmt.Sprintf("0x%08x", number),
 		fmt.Sprintf("%d.%d", b[0], number&0xffffff), fmt.Sprintf("%d.%d.%d", b[0], b[1], number&0xffff),
 		fmt.Sprintf("0x%x.%d", b[0], number&0xffffff), fmt.Sprintf("0%o.0x%x", b[0], number&0xffffff),
 		fmt.Sprintf("0%o.0%o.0%o.0%o", b[0], b[1], b[2], b[3]), fmt.Sprintf("0x%x.0x%x.0x%x.0x%x", b[0], b[1], b[2], b[3]),
 		fmt.Sprintf("%04d.%04d.%04d.%04d", b[0], b[1], b[2], b[3]), fmt.Sprintf("%d.%d.%d.0x%x", b[0], b[1], b[2], b[3]),
 		fmt.Sprintf("%d.%d.%d.0%d", b[0], b[1], b[2], b[3]), fmt.Sprintf("%d.%d.%d.%d", int(b[0])+256, b[1], b[2], b[3]),
-		plain + ".", plain + "..", "." + plain, plain + "%00", plain + "%20", plain + "%2e", plain + ".0", "0." + plain, "-" + plain, "+" + plain,
-		"[" + plain + "]", "[::" + plain + "]x", "user@" + plain, "user:pass@" + plain, "example.com@" + plain, "example.com:443@" + plain,
+		plain + ".", plain + "..", "." + plain, plain + "%00", plain + "%20", plain + "%2e", plain + ".0", "0." + plain, "-" + plain,
+		"+" + plain,
+		"[" + plain + "]", "[::" + plain + "]x", "user@" + plain, "user:pass@" + plain, "example.com@" + plain,
+		"example.com:443@" + plain,
 		strings.ReplaceAll(plain, ".", "%2E"), strings.ReplaceAll(plain, ".", ".."), strings.ReplaceAll(plain, ".", ","),
 		strings.ReplaceAll(plain, ".", "\u3002"), strings.ReplaceAll(plain, ".", "\uff0e"), strings.ReplaceAll(plain, ".", "\uff61"),
 		strings.ReplaceAll(plain, ".", "\u00ad."), strings.ReplaceAll(plain, ".", ".\u200b"),
@@ -197,14 +205,22 @@ func percentEncoded(host string) string {
 func TestOddHosts(t *testing.T) {
 	t.Parallel()
 	for _, host := range []string{
-		"", ":443", "@", ".", "..", "-", "_", "%", "%00", "*", "[", "]", "[]", "[]:443", "[:]", "[::", "::]", "[::1", "::1", "[::1]]", "[[::1]]", "[::1]x",
-		"[::1].", "[::1].example.com", "[::1]@example.com", "x[::1]", "[::1]:", "[::1]:0", "[::1]:99999", "[:::1]", "[1::2::3]", "[::g]", "[::1%]", "[::1%25]",
-		"[::1%2525lo]", "[::1 ]", "[v1.fe80::a]", "[::ffff:127.0.0.1.]", "[::ffff:0177.0.0.1]", "[::ffff:256.0.0.1]", "[0:0:0:0:0:0:0:0:1]", "[12345::]",
-		"localhost.", "localhost..", "LocalHost.", "sub.localhost.", "localhost%00.example.com", "localhost%2eexample.com", "localhost\u3002",
-		"\uff4c\uff4f\uff43\uff41\uff4c\uff48\uff4f\uff53\uff54", "\u24db\u24de\u24d2\u24d0\u24db\u24d7\u24de\u24e2\u24e3", percentEncoded("localhost"),
-		"loc\u00adalhost", "l\u043ecalhost", "\u202elocalhost", "localhost\u200b", "example\u3002com", "ex\u00e4mple.com", "example.com\u2024", "example.\u2488com",
-		"example.com.", "example.com..", "example.com%2f@127.0.0.1", "example.com\\.127.0.0.1", "example.com;127.0.0.1", "example.com,127.0.0.1",
-		"example.com&127.0.0.1", "example.com:443:80", "example.com:443@127.0.0.1", "127.0.0.1#@example.com", "127.0.0.1?@example.com", "a@b@example.com",
+		"", ":443", "@", ".", "..", "-", "_", "%", "%00", "*", "[", "]", "[]", "[]:443", "[:]", "[::", "::]", "[::1", "::1", "[::1]]",
+		"[[::1]]", "[::1]x",
+		"[::1].", "[::1].example.com", "[::1]@example.com", "x[::1]", "[::1]:", "[::1]:0", "[::1]:99999", "[:::1]", "[1::2::3]",
+		"[::g]", "[::1%]", "[::1%25]",
+		"[::1%2525lo]", "[::1 ]", "[v1.fe80::a]", "[::ffff:127.0.0.1.]", "[::ffff:0177.0.0.1]", "[::ffff:256.0.0.1]",
+		"[0:0:0:0:0:0:0:0:1]", "[12345::]",
+		"localhost.", "localhost..", "LocalHost.", "sub.localhost.", "localhost%00.example.com", "localhost%2eexample.com",
+		"localhost\u3002",
+		"\uff4c\uff4f\uff43\uff41\uff4c\uff48\uff4f\uff53\uff54", "\u24db\u24de\u24d2\u24d0\u24db\u24d7\u24de\u24e2\u24e3",
+		percentEncoded("localhost"),
+		"loc\u00adalhost", "l\u043ecalhost", "\u202elocalhost", "localhost\u200b", "example\u3002com", "ex\u00e4mple.com",
+		"example.com\u2024", "example.\u2488com",
+		"example.com.", "example.com..", "example.com%2f@127.0.0.1", "example.com\\.127.0.0.1", "example.com;127.0.0.1",
+		"example.com,127.0.0.1",
+		"example.com&127.0.0.1", "example.com:443:80", "example.com:443@127.0.0.1", "127.0.0.1#@example.com", "127.0.0.1?@example.com",
+		"a@b@example.com",
 		"intranet", "metadata", "postgres", "printer.localdomain", "0x.example.0x", "example.123", "example.0x1f",
 	} {
 		if host == "127.0.0.1?@example.com" {
@@ -224,7 +240,8 @@ func TestPorts(t *testing.T) {
 		checkBoth(t, "https://[2606:4700::1]"+port+"/", true, true)
 		checkBoth(t, "https://127.0.0.1"+port+"/", false, true)
 	}
-	for _, port := range []string{":", ":0", ":00", ":65536", ":99999999999999999999", ":-1", ":+443", ":0x1bb", ":4 43", ":443.", ":https", ":%34", ":\uff14\uff14\uff13", ":443:443"} {
+	for _, port := range []string{":", ":0", ":00", ":65536", ":99999999999999999999", ":-1", ":+443", ":0x1bb", ":4 43", ":443.",
+		":https", ":%34", ":\uff14\uff14\uff13", ":443:443"} {
 		checkBoth(t, "https://example.com"+port+"/", false, false)
 		checkBoth(t, "https://[2606:4700::1]"+port+"/", false, false)
 		checkBoth(t, "https://127.0.0.1"+port+"/", false, false)

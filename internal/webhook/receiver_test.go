@@ -66,7 +66,8 @@ func (a *testAuthority) pool() *x509.CertPool {
 func (a *testAuthority) issue(t *testing.T, notAfter time.Time, names ...string) tls.Certificate {
 	t.Helper()
 	return a.issueFrom(t, &x509.Certificate{
-		NotBefore: time.Now().Add(-24 * time.Hour), NotAfter: notAfter, DNSNames: names, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		NotBefore: time.Now().Add(-24 * time.Hour), NotAfter: notAfter, DNSNames: names,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	})
 }
 
@@ -109,7 +110,8 @@ func startTLS(t *testing.T, certificate tls.Certificate, handler http.HandlerFun
 // startOldTLS speaks TLS of versions that are no longer safe.
 func startOldTLS(t *testing.T, certificate tls.Certificate, handler http.HandlerFunc) *httptest.Server {
 	t.Helper()
-	return startTLSWith(t, &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}, handler)
+	return startTLSWith(t, &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS10,
+		MaxVersion: tls.VersionTLS11}, handler)
 }
 
 func startTLSWith(t *testing.T, config *tls.Config, handler http.HandlerFunc) *httptest.Server {

@@ -68,7 +68,8 @@ func TestNextAfter(t *testing.T) {
 	}
 	for _, test := range tests {
 		if got, more := schedule.NextAfter(test.failed, test.retryAfter); got != test.want || more != test.more {
-			t.Errorf("after %d failures and Retry-After %s: %s, %v; want %s, %v", test.failed, test.retryAfter, got, more, test.want, test.more)
+			t.Errorf("after %d failures and Retry-After %s: %s, %v; want %s, %v", test.failed, test.retryAfter, got, more,
+				test.want, test.more)
 		}
 	}
 }

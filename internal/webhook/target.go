@@ -82,7 +82,8 @@ func checkCharacters(raw string) error {
 		case c == '#':
 			return refuse("The URL must not contain a fragment. Remove the # and what follows it.")
 		case c > 0x7f:
-			return refuse("The URL contains a character that is not ASCII. Give an international host name in its xn-- form and percent-encode the rest.")
+			return refuse(
+				"The URL contains a character that is not ASCII. Give an international host name in its xn-- form and percent-encode the rest.")
 		}
 	}
 	return nil
@@ -147,7 +148,8 @@ func (p Policy) checkIPv6(host string) error {
 func (p Policy) checkIPv4(host string) error {
 	address, err := netip.ParseAddr(host)
 	if err != nil || !address.Is4() {
-		return refuse("The address in the URL is not in the usual form. Use a domain name, or four decimal numbers without leading zeros.")
+		return refuse(
+			"The address in the URL is not in the usual form. Use a domain name, or four decimal numbers without leading zeros.")
 	}
 	return p.checkAddress(address)
 }
@@ -171,7 +173,8 @@ func (p Policy) checkName(host string, labels []string) error {
 	case host == p.OwnHost:
 		return refuse("The URL points to Candor itself. Use the address of your own server.")
 	case !p.Development && local != "example" && !hasPublicSuffix(host):
-		return refuse("The host in the URL ends in a name that doesn’t exist on the public internet. Use a domain name such as example.com.")
+		return refuse(
+			"The host in the URL ends in a name that doesn’t exist on the public internet. Use a domain name such as example.com.")
 	}
 	return nil
 }
@@ -222,7 +225,8 @@ func (p Policy) Control(_ context.Context, network, address string, _ syscall.Ra
 	}
 	target, err := netip.ParseAddrPort(address)
 	if err != nil || !p.permits(target.Addr()) {
-		return refuse("The host of the URL resolves to a private or reserved address. Let it resolve to an address on the public internet.")
+		return refuse(
+			"The host of the URL resolves to a private or reserved address. Let it resolve to an address on the public internet.")
 	}
 	return nil
 }
@@ -248,7 +252,8 @@ var globalIPv6 = netip.MustParsePrefix("2000::/3")
 // within globalIPv6, including the prefixes that carry an IPv4 address (Teredo,
 // 6to4).
 var reserved = prefixes(
-	"0.0.0.0/8", "10.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.168.0.0/16", // private, loopback, link-local, metadata
+	// private, loopback, link-local, metadata
+	"0.0.0.0/8", "10.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.168.0.0/16",
 	"100.64.0.0/10",    // carrier-grade NAT
 	"168.63.129.16/32", // Azure's host agent, on a public address
 	"192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24", "192.175.48.0/24",

@@ -56,7 +56,8 @@ func TestCheckURLRefusesTheServiceItself(t *testing.T) {
 	t.Parallel()
 	policy := Policy{OwnHost: "candor.example.com"}
 	for url, accepted := range map[string]bool{
-		"https://candor.example.com/v1/sessions": false, "https://CANDOR.example.com:8443/": false, "https://hooks.candor.example.com/": true,
+		"https://candor.example.com/v1/sessions": false, "https://CANDOR.example.com:8443/": false,
+		"https://hooks.candor.example.com/": true,
 	} {
 		if err := policy.CheckURL(url); (err == nil) != accepted {
 			t.Errorf("%s: %v, want accepted: %t", url, err, accepted)
@@ -71,9 +72,11 @@ func TestCheckURLRefusesForms(t *testing.T) {
 		"https://:443/", "ftp://example.com/", "javascript:alert(1)", "file:///etc/passwd", "unix:///run/x.sock",
 		"https://user@example.com/", "https://user:secret@example.com/", "https://@example.com/", "https://example.com@127.0.0.1/",
 		"https://example.com/#top", "https://example.com/#", "https://example.com#@127.0.0.1/",
-		"https://exa mple.com/", " https://example.com/", "https://example.com/ ", "https://example.com/\r\nX: 1", "https://example.com/\x00",
+		"https://exa mple.com/", " https://example.com/", "https://example.com/ ", "https://example.com/\r\nX: 1",
+		"https://example.com/\x00",
 		"https://example.com/\x7f", "https://example.com/\ta", "https://example.com\\@127.0.0.1/", "https:\\\\example.com",
-		"https://exämple.com/", "https://example.com/ä", "https://127。0。0。1/", "https://\uff11\uff12\uff17.0.0.1/", "https://\u2460.example/",
+		"https://exämple.com/", "https://example.com/ä", "https://127。0。0。1/", "https://\uff11\uff12\uff17.0.0.1/",
+		"https://\u2460.example/",
 		"https://example.com:0/", "https://example.com:65536/", "https://example.com:/", "https://example.com:-1/",
 		"https://example.com:443:443/", "https://example.com:https/", "https://example.com:+443/",
 		"https://example.com./", "https://example..com/", "https://.example.com/", "https://-example.com/", "https://example-.com/",
@@ -91,15 +94,19 @@ func TestCheckURLRefusesForms(t *testing.T) {
 func TestCheckURLRefusesLiterals(t *testing.T) {
 	t.Parallel()
 	for _, host := range []string{
-		"2130706433", "017700000001", "0x7f000001", "0X7F000001", "0x7f.1", "127.1", "127.0.1", "0177.0.0.1", "0x7f.0.0.1", "127.0.0.0x1",
+		"2130706433", "017700000001", "0x7f000001", "0X7F000001", "0x7f.1", "127.1", "127.0.1", "0177.0.0.1", "0x7f.0.0.1",
+		"127.0.0.0x1",
 		"127.0.0.01", "127.00.0.1", "0x7f.0x0.0x0.0x1", "127.0.0.1.", "0", "0.0.0.0", "0x", "4294967295", "99999999999999999999",
 		"1.2.3.4.5", "256.1.1.1", "8.8.8.8.", "134744072", "example.0x7f", "example.1",
 		"0.1.2.3", "10.0.0.1", "10.255.255.255", "100.64.0.1", "100.100.100.200", "169.254.0.1", "169.254.169.254", "169.254.170.2",
-		"168.63.129.16", "172.16.0.1", "172.31.255.255", "192.0.0.192", "192.0.2.1", "192.88.99.1", "192.168.1.1", "198.18.0.1", "198.19.255.255",
+		"168.63.129.16", "172.16.0.1", "172.31.255.255", "192.0.0.192", "192.0.2.1", "192.88.99.1", "192.168.1.1", "198.18.0.1",
+		"198.19.255.255",
 		"198.51.100.1", "203.0.113.1", "224.0.0.1", "239.255.255.255", "240.0.0.1", "255.255.255.255",
 		"[::]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[::ffff:10.0.0.1]", "[::ffff:169.254.169.254]", "[::127.0.0.1]",
-		"[64:ff9b::7f00:1]", "[64:ff9b::a9fe:a9fe]", "[64:ff9b:1::1]", "[100::1]", "[2001::1]", "[2001:db8::1]", "[2002:7f00:1::]", "[2002:a00:1::]",
-		"[3fff::1]", "[5f00::1]", "[fc00::1]", "[fd00:ec2::254]", "[fe80::1]", "[fe80::1%25eth0]", "[::1%25lo]", "[::1%25]", "[2606:4700::1%25eth0]",
+		"[64:ff9b::7f00:1]", "[64:ff9b::a9fe:a9fe]", "[64:ff9b:1::1]", "[100::1]", "[2001::1]", "[2001:db8::1]", "[2002:7f00:1::]",
+		"[2002:a00:1::]",
+		"[3fff::1]", "[5f00::1]", "[fc00::1]", "[fd00:ec2::254]", "[fe80::1]", "[fe80::1%25eth0]", "[::1%25lo]", "[::1%25]",
+		"[2606:4700::1%25eth0]",
 		"[fec0::1]", "[ff02::1]", "[127.0.0.1]", "[localhost]", "[]", "[::1", "::1", "[::1]x",
 	} {
 		checkBoth(t, "https://"+host+"/", false, false)
@@ -159,11 +166,16 @@ func TestControl(t *testing.T) {
 func TestControlRefusesReserved(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{
-		"0.0.0.0", "0.1.2.3", "10.0.0.1", "10.255.255.255", "100.64.0.1", "100.127.255.255", "100.100.100.200", "169.254.0.1", "169.254.169.254",
-		"168.63.129.16", "172.16.0.1", "172.31.255.255", "192.0.0.192", "192.0.2.1", "192.31.196.1", "192.52.193.1", "192.88.99.1", "192.168.255.255",
-		"192.175.48.1", "198.18.0.1", "198.19.255.255", "198.51.100.1", "203.0.113.1", "224.0.0.1", "239.1.1.1", "240.0.0.1", "255.255.255.255",
-		"::", "::127.0.0.1", "::8.8.8.8", "::ffff:10.0.0.1", "::ffff:169.254.169.254", "::ffff:0.0.0.0", "64:ff9b::808:808", "64:ff9b:1::1", "100::1", "100:0:0:1::1",
-		"2001::1", "2001:20::1", "2001:db8::1", "2002:808:808::1", "2620:4f:8000::1", "3fff::1", "4000::1", "5f00::1", "fc00::1", "fd00:ec2::254", "fe80::1",
+		"0.0.0.0", "0.1.2.3", "10.0.0.1", "10.255.255.255", "100.64.0.1", "100.127.255.255", "100.100.100.200", "169.254.0.1",
+		"169.254.169.254",
+		"168.63.129.16", "172.16.0.1", "172.31.255.255", "192.0.0.192", "192.0.2.1", "192.31.196.1", "192.52.193.1", "192.88.99.1",
+		"192.168.255.255",
+		"192.175.48.1", "198.18.0.1", "198.19.255.255", "198.51.100.1", "203.0.113.1", "224.0.0.1", "239.1.1.1", "240.0.0.1",
+		"255.255.255.255",
+		"::", "::127.0.0.1", "::8.8.8.8", "::ffff:10.0.0.1", "::ffff:169.254.169.254", "::ffff:0.0.0.0", "64:ff9b::808:808",
+		"64:ff9b:1::1", "100::1", "100:0:0:1::1",
+		"2001::1", "2001:20::1", "2001:db8::1", "2002:808:808::1", "2620:4f:8000::1", "3fff::1", "4000::1", "5f00::1", "fc00::1",
+		"fd00:ec2::254", "fe80::1",
 		"febf::1", "fec0::1", "ff00::1", "ff02::1", "ff0e::1",
 	} {
 		network := "tcp4"
@@ -183,8 +195,10 @@ func TestControlRefusesReserved(t *testing.T) {
 // resolver could read its host as an address, Control lets that address pass.
 func FuzzCheckURL(f *testing.F) {
 	for _, seed := range []string{
-		"https://example.com/", "https://2130706433/", "https://0x7f.1/", "https://0177.0.0.1/", "https://127.0.0.1./", "https://[::1]/",
-		"https://[::ffff:127.0.0.1]/", "https://[fe80::1%25eth0]/", "https://a@b/", "https://localhost./", "https://0X7f000001:443/", "https://1.2.3.0xff/",
+		"https://example.com/", "https://2130706433/", "https://0x7f.1/", "https://0177.0.0.1/", "https://127.0.0.1./",
+		"https://[::1]/",
+		"https://[::ffff:127.0.0.1]/", "https://[fe80::1%25eth0]/", "https://a@b/", "https://localhost./", "https://0X7f000001:443/",
+		"https://1.2.3.0xff/",
 		"https://example.com\\@127.0.0.1/", "https://127。0.0.1/", "https://8.8.8.8:443/",
 	} {
 		f.Add(seed)

@@ -42,13 +42,15 @@ func (b *browser) attach(ctx context.Context, path, category, name, head string,
 	field := func(disposition, value string) string {
 		return "--" + boundary + "\r\nContent-Disposition: form-data; " + disposition + "\r\n\r\n" + value
 	}
-	before := field(`name="category"`, category+"\r\n") + field(`name="action"`, "upload\r\n") + field(fmt.Sprintf(`name="file"; filename=%q`, name), head)
+	before := field(`name="category"`, category+"\r\n") + field(`name="action"`, "upload\r\n") +
+		field(fmt.Sprintf(`name="file"; filename=%q`, name), head)
 	after := "\r\n--" + boundary + "--\r\n"
 	zeros := io.LimitReader(zeroReader{ctx, b.rate}, size-int64(len(head)))
-	return b.Send(ctx, http.MethodPost, path, io.MultiReader(strings.NewReader(before), zeros, strings.NewReader(after)), map[string]string{
-		"Content-Type":   "multipart/form-data; boundary=" + boundary,
-		"Content-Length": fmt.Sprint(int64(len(before)) + size - int64(len(head)) + int64(len(after))),
-	})
+	return b.Send(ctx, http.MethodPost, path, io.MultiReader(strings.NewReader(before), zeros, strings.NewReader(after)),
+		map[string]string{
+			"Content-Type":   "multipart/form-data; boundary=" + boundary,
+			"Content-Length": fmt.Sprint(int64(len(before)) + size - int64(len(head)) + int64(len(after))),
+		})
 }
 
 // zeroReader yields zeros, at most rate bytes a second if that isn't 0.
@@ -82,7 +84,8 @@ func (a *attack) newCustomer(ctx context.Context, network string) (*customer, er
 // customerOf is newCustomer for another account.
 func (a *attack) customerOf(ctx context.Context, account client.Account, network string) (*customer, error) {
 	partner := a.newBrowser(victimNetwork)
-	got, err := partner.call(ctx, account, http.MethodPost, "/v1/sessions", `{"form_type":"financial_statement","customer_email":"sam@example.com"}`)
+	got, err := partner.call(ctx, account, http.MethodPost, "/v1/sessions",
+		`{"form_type":"financial_statement","customer_email":"sam@example.com"}`)
 	if err != nil || got.Status != http.StatusCreated {
 		return nil, unexpected("creating a session", got, err)
 	}

@@ -41,7 +41,8 @@ func (a *attack) signedOutPosts() []post {
 		{"/sign-in/passkey", url.Values{"then": {"/"}}, ""},
 		{"/sign-in/passkey/answer", url.Values{"token": {"no such token"}, "response": {"{}"}}, ""},
 		{"/forgot", url.Values{"email": {"person#@example.com"}}, ""},
-		{"/sign-up", url.Values{"company": {"Company"}, "name": {"Name"}, "email": {"person#@example.com"}, "new_password": {"a long password # for it"}}, ""},
+		{"/sign-up", url.Values{"company": {"Company"}, "name": {"Name"}, "email": {"person#@example.com"},
+			"new_password": {"a long password # for it"}}, ""},
 		{"/reset", url.Values{"new_password": {"a long password # for it"}}, link},
 		{"/verify", url.Values{"password": {"a long password # for it"}}, link},
 		{"/invitation", url.Values{"name": {"Name"}, "new_password": {"a long password # for it"}}, link},
@@ -51,7 +52,8 @@ func (a *attack) signedOutPosts() []post {
 // request writes the form, sent from a network.
 func (p post) request(addr, network string) []byte {
 	body := numbered(p.values.Encode(), "%23")
-	header := []string{"Content-Type: application/x-www-form-urlencoded", "Sec-Fetch-Site: same-origin", "X-Forwarded-For: " + network}
+	header := []string{"Content-Type: application/x-www-form-urlencoded", "Sec-Fetch-Site: same-origin",
+		"X-Forwarded-For: " + network}
 	if p.cookie != "" {
 		header = append(header, "Cookie: "+p.cookie)
 	}
@@ -161,7 +163,8 @@ func (a *attack) manyNetworks(ctx context.Context) error {
 		}
 		o, seen := a.besideVictim(ctx, func() []byte { return p.request(a.Addr, madeUpNetwork()) })
 		text, _ := a.judge(seen)
-		a.add(seen.failed+seen.notReady == 0, fmt.Sprintf("%d connections, another network each time, flood POST /dashboard%s", floodConnections, p.path),
+		a.add(seen.failed+seen.notReady == 0, fmt.Sprintf("%d connections, another network each time, flood POST /dashboard%s",
+			floodConnections, p.path),
 			"no call of another account fails, always ready", "%s; %s", text, o)
 		pause(ctx, time.Second)
 	}
@@ -203,7 +206,8 @@ func (a *attack) refusedClients(ctx context.Context) error {
 	let := o.total - o.statuses[http.StatusTooManyRequests]
 	// A call that the limit lets through looks the key up. A new connection and a
 	// new statement may count as transactions, too.
-	a.add(with <= without+4*int64(let)+int64(o.total/100), "API calls with an unknown key, beyond the limit", "no query for a refused call",
+	a.add(with <= without+4*int64(let)+int64(o.total/100), "API calls with an unknown key, beyond the limit",
+		"no query for a refused call",
 		"%d transactions in %s without, %d with; %s", without, a.span, with, o)
 	return nil
 }
@@ -212,7 +216,8 @@ func (a *attack) refusedClients(ctx context.Context) error {
 // its own after ten idle seconds.
 func (a *attack) transactions(ctx context.Context) (n int64, err error) {
 	pause(ctx, 11*time.Second)
-	err = a.DB.Raw().GetContext(ctx, &n, `SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()`)
+	err = a.DB.Raw().GetContext(ctx, &n,
+		`SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()`)
 	return n, err
 }
 
@@ -220,9 +225,11 @@ func (a *attack) transactions(ctx context.Context) (n int64, err error) {
 // fill and the tables that River keeps for its processes.
 func (a *attack) rowsStored(ctx context.Context) (n int64, err error) {
 	err = a.DB.Raw().GetContext(ctx, &n, `
-		SELECT sum((xpath('//n/text()', query_to_xml(format('SELECT count(*) AS n FROM public.%I', relname), false, true, '')))[1]::text::bigint)
+		SELECT sum((xpath('//n/text()', query_to_xml(format('SELECT count(*) AS n FROM public.%I', relname), false, true,
+			'')))[1]::text::bigint)
 		FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace
 		WHERE relkind = 'r' AND nspname = 'public'
-		  AND relname NOT IN ('session', 'session_count', 'session_key', 'form_count', 'api_request', 'river_leader', 'river_queue', 'river_client', 'river_client_queue')`)
+		  AND relname NOT IN ('session', 'session_count', 'session_key', 'form_count', 'api_request', 'river_leader', 'river_queue',
+		  	'river_client', 'river_client_queue')`)
 	return n, err
 }

@@ -37,7 +37,8 @@ func (a *attack) forms(ctx context.Context) error {
 		return err
 	}
 	text, met := a.judge(seen)
-	a.add(met && after-before <= mostRows && o.statuses[http.StatusOK] == 0, fmt.Sprintf("%d connections flood a form without its cookie", floodConnections),
+	a.add(met && after-before <= mostRows && o.statuses[http.StatusOK] == 0,
+		fmt.Sprintf("%d connections flood a form without its cookie", floodConnections),
 		fmt.Sprintf("%s; at most %d rows", unharmed, mostRows), "%s; %d rows; %s", text, after-before, o)
 	pause(ctx, time.Second)
 
@@ -53,7 +54,8 @@ func (a *attack) forms(ctx context.Context) error {
 	o, seen = a.besideVictim(ctx, func() []byte { return saves[rand.IntN(len(saves))] })
 	text, met = a.judge(seen)
 	most := officeBurst + officeSaves*(int(a.span.Seconds())+1)
-	a.add(met && o.statuses[http.StatusOK] <= most, fmt.Sprintf("%d connections of one network save %d forms that it opened", floodConnections, officeForms),
+	a.add(met && o.statuses[http.StatusOK] <= most, fmt.Sprintf("%d connections of one network save %d forms that it opened",
+		floodConnections, officeForms),
 		fmt.Sprintf("%s; at most %d saves", unharmed, most), "%s; %s", text, o)
 	return nil
 }
@@ -62,7 +64,8 @@ func (a *attack) forms(ctx context.Context) error {
 func saveRequest(addr, path, network, cookies string) []byte {
 	values := url.Values{"action": {"autosave"}}
 	maps.Copy(values, statementtest.Values(statement.IncomeSection))
-	header := []string{"Content-Type: application/x-www-form-urlencoded", "Sec-Fetch-Site: same-origin", "X-Forwarded-For: " + network}
+	header := []string{"Content-Type: application/x-www-form-urlencoded", "Sec-Fetch-Site: same-origin",
+		"X-Forwarded-For: " + network}
 	if cookies != "" {
 		header = append(header, "Cookie: "+cookies)
 	}

@@ -86,7 +86,8 @@ type part struct {
 // little memory. Floods leave jobs behind, so transactions are counted before them.
 func (a *attack) parts(only string) ([]part, error) {
 	all := []part{
-		{"uploads", a.uploads}, {"refused", a.refusedUploads}, {"removed", a.removedUploads}, {"places", a.places}, {"drafts", a.drafts},
+		{"uploads", a.uploads}, {"refused", a.refusedUploads}, {"removed", a.removedUploads}, {"places", a.places},
+		{"drafts", a.drafts},
 		{"api", a.refusedClients}, {"floods", a.floods}, {"networks", a.manyNetworks}, {"owner", a.knownAddress},
 		{"forms", a.forms}, {"neighbour", a.neighbour}, {"connections", a.unfinished},
 		{"copy", a.secondBrowser}, {"rest", a.storedText}, {"links", a.guessedLinks}, {"sites", a.otherSites}, {"host", a.hostHeader},

@@ -136,7 +136,8 @@ func (a *attack) fillAccount(ctx context.Context) error {
 		return err
 	}
 	_, err = a.DB.Raw().ExecContext(ctx, `
-		INSERT INTO session SELECT (jsonb_populate_record(s, jsonb_build_object('id', gen_random_uuid(), 'customer_email', 'person' || n || '@example.com', 'customer_name', 'Person ' || n))).*
+		INSERT INTO session SELECT (jsonb_populate_record(s, jsonb_build_object('id', gen_random_uuid(), 'customer_email',
+			'person' || n || '@example.com', 'customer_name', 'Person ' || n))).*
 		FROM session s, generate_series(1, $1::int) n WHERE s.id = $2`, manyRows, id)
 	if err != nil {
 		return fmt.Errorf("sessions of the attacker: %w", err)
@@ -187,7 +188,8 @@ func posts(forms ...form) func(*attack, context.Context) (func(context.Context) 
 // calls floods an endpoint of the API.
 func calls(method, path, body string) func(*attack, context.Context) (func(context.Context) *outcome, error) {
 	return func(a *attack, _ context.Context) (func(context.Context) *outcome, error) {
-		request := client.Request(method, a.Addr, path, body, "X-Forwarded-For: "+attackerNetwork, "Authorization: Bearer "+a.Account.TestKey)
+		request := client.Request(method, a.Addr, path, body, "X-Forwarded-For: "+attackerNetwork,
+			"Authorization: Bearer "+a.Account.TestKey)
 		return func(ctx context.Context) *outcome {
 			return a.flood(ctx, floodConnections, func() []byte { return request })
 		}, nil

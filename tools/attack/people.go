@@ -52,8 +52,10 @@ func (a *attack) knownAddress(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.add(confirmed.Status == http.StatusSeeOther && again.Status == http.StatusSeeOther, "12 wrong passwords, and emails requested, at a known address from elsewhere",
-		"the owner's browser confirms and signs in", "confirm %d, sign in %d, ask for an email %d", confirmed.Status, again.Status, reset.Status)
+	a.add(confirmed.Status == http.StatusSeeOther && again.Status == http.StatusSeeOther,
+		"12 wrong passwords, and emails requested, at a known address from elsewhere",
+		"the owner's browser confirms and signs in", "confirm %d, sign in %d, ask for an email %d", confirmed.Status, again.Status,
+		reset.Status)
 	return nil
 }
 
@@ -144,17 +146,20 @@ func (a *attack) guessedLinks(ctx context.Context) error {
 		if string(guess) == token {
 			continue
 		}
-		status, _ := a.send(ctx, &conn, client.Request("GET", a.Addr, "/f/"+c.id+"/"+url.PathEscape(string(guess)), "", "X-Forwarded-For: 198.51.102.200"))
+		status, _ := a.send(ctx, &conn, client.Request("GET", a.Addr, "/f/"+c.id+"/"+url.PathEscape(string(guess)), "",
+			"X-Forwarded-For: 198.51.102.200"))
 		o.count(status)
 	}
 	opened := o.statuses[http.StatusOK] + o.statuses[http.StatusSeeOther]
 	again := &customer{a.newBrowser("198.51.101.208"), c.id, c.link}
 	rightErr := again.open(ctx)
-	foreign, err := a.newBrowser(victimNetwork).Send(ctx, http.MethodGet, "/v1/sessions/"+c.id, http.NoBody, map[string]string{"Authorization": "Bearer " + a.victim.TestKey})
+	foreign, err := a.newBrowser(victimNetwork).Send(ctx, http.MethodGet, "/v1/sessions/"+c.id, http.NoBody,
+		map[string]string{"Authorization": "Bearer " + a.victim.TestKey})
 	if err != nil {
 		return err
 	}
-	a.add(opened == 0 && rightErr == nil && foreign.Status == http.StatusNotFound, fmt.Sprintf("%d guesses of a link's secret; another account's session by API", o.total),
+	a.add(opened == 0 && rightErr == nil && foreign.Status == http.StatusNotFound,
+		fmt.Sprintf("%d guesses of a link's secret; another account's session by API", o.total),
 		"none opens, the right link still does; 404", "%s; the right link: %v; %d", o, orOpens(rightErr), foreign.Status)
 	return nil
 }
@@ -182,9 +187,11 @@ func (a *attack) otherSites(ctx context.Context) error {
 		by   *browser
 		path string
 	}{
-		{staff, "/dashboard/sign-in"}, {staff, "/dashboard/sign-out"}, {staff, "/dashboard/confirm"}, {staff, "/dashboard/me/name"}, {staff, "/dashboard/test/keys"},
+		{staff, "/dashboard/sign-in"}, {staff, "/dashboard/sign-out"}, {staff, "/dashboard/confirm"}, {staff, "/dashboard/me/name"},
+		{staff, "/dashboard/test/keys"},
 		{a.newBrowser("198.51.102.201"), "/dashboard/sign-up"}, {a.newBrowser("198.51.102.201"), "/dashboard/forgot"},
-		{c.browser, c.path(statement.IncomeSection)}, {c.browser, c.path(statement.DocumentsSection)}, {c.browser, c.path(statement.DeclarationSection)},
+		{c.browser, c.path(statement.IncomeSection)}, {c.browser, c.path(statement.DocumentsSection)},
+		{c.browser, c.path(statement.DeclarationSection)},
 	} {
 		for _, header := range []map[string]string{
 			{"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"},
@@ -202,7 +209,8 @@ func (a *attack) otherSites(ctx context.Context) error {
 			}
 		}
 	}
-	a.add(len(passed) == 0, fmt.Sprintf("%d posts from other sites' pages", tried), "all get 403", "%d got something else %s", len(passed), strings.Join(passed, ", "))
+	a.add(len(passed) == 0, fmt.Sprintf("%d posts from other sites' pages", tried), "all get 403", "%d got something else %s",
+		len(passed), strings.Join(passed, ", "))
 	return nil
 }
 
@@ -248,6 +256,7 @@ func (a *attack) hostHeader(ctx context.Context) error {
 	if strings.Contains(string(emails.Body), "//"+evil) {
 		found++
 	}
-	a.add(found == 0, "another host's name in the Host header", "no answer and no email leads there", "found %d times; answers %s", found, strings.Join(statuses, ", "))
+	a.add(found == 0, "another host's name in the Host header", "no answer and no email leads there", "found %d times; answers %s",
+		found, strings.Join(statuses, ", "))
 	return nil
 }

@@ -82,7 +82,8 @@ func (a *attack) holdPlaces(ctx context.Context, what string, accounts []client.
 	median, usual, refused := percentile(beside, 50), percentile(idle, 50), placeRounds*statement.MaxDocuments-len(beside)
 	p99, limit := percentile(beside, 99), 2*percentile(idle, 99)
 	a.add(p99 <= limit && refused == 0 && len(idle) == placeRounds*statement.MaxDocuments, what,
-		"another account's uploads: p99 within 2 × idle, none refused", "p99 %s, idle %s (%.1f ×); median %s, idle %s; %d of %d refused",
+		"another account's uploads: p99 within 2 × idle, none refused",
+		"p99 %s, idle %s (%.1f ×); median %s, idle %s; %d of %d refused",
 		round(p99), round(limit/2), 2*float64(p99)/float64(limit), round(median), round(usual), refused, refused+len(beside))
 	return nil
 }

@@ -48,7 +48,8 @@ func (a *attack) watch(ctx context.Context) *probe {
 }
 
 func (a *attack) callAPI(ctx context.Context, p *probe) {
-	request := client.Request("POST", a.Addr, "/v1/sessions", `{"form_type":"financial_statement","customer_email":"sam@example.com"}`,
+	request := client.Request("POST", a.Addr, "/v1/sessions",
+		`{"form_type":"financial_statement","customer_email":"sam@example.com"}`,
 		"Authorization: Bearer "+a.victim.TestKey, "X-Forwarded-For: "+victimNetwork)
 	var c *client.Conn
 	defer func() { c.Close() }()

@@ -57,7 +57,8 @@ func (a *attack) uploads(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.add(peak < mostMemory && o.statuses[0] == 0, fmt.Sprintf("%d uploads of 9 MB at the same time, each over another link", manyUploads),
+	a.add(peak < mostMemory && o.statuses[0] == 0, fmt.Sprintf("%d uploads of 9 MB at the same time, each over another link",
+		manyUploads),
 		"less than 300 MB of memory; each is answered", "%d MB at the most; %s", peak>>20, o)
 	return nil
 }
@@ -70,7 +71,8 @@ func (a *attack) refusedUploads(ctx context.Context) error {
 		return err
 	}
 	for range statement.MaxDocuments {
-		if got, err := c.attach(ctx, c.path(statement.DocumentsSection), "other", "small.pdf", pdfHead, 1000); err != nil || got.Status != http.StatusSeeOther {
+		if got, err := c.attach(ctx, c.path(statement.DocumentsSection), "other", "small.pdf", pdfHead, 1000); err != nil ||
+			got.Status != http.StatusSeeOther {
 			return unexpected("a small upload", got, err)
 		}
 	}
@@ -120,7 +122,8 @@ func (a *attack) removedUploads(ctx context.Context) error {
 		if err != nil || document == "" {
 			return unexpected("the page with the document", page, err)
 		}
-		if got, err := c.Post(ctx, c.path(statement.DocumentsSection), url.Values{"action": {document}}); err != nil || got.Status != http.StatusSeeOther {
+		if got, err := c.Post(ctx, c.path(statement.DocumentsSection), url.Values{"action": {document}}); err != nil ||
+			got.Status != http.StatusSeeOther {
 			return unexpected("the removal", got, err)
 		}
 		removals++
@@ -129,7 +132,8 @@ func (a *attack) removedUploads(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.add(removals > 40 && after-before < mostRemoved, fmt.Sprintf("a file of 9 MB added and removed %d times, by one link", removals),
+	a.add(removals > 40 && after-before < mostRemoved, fmt.Sprintf("a file of 9 MB added and removed %d times, by one link",
+		removals),
 		"at most 55 MB are left", "%d MB are left", (after-before)>>20)
 	return nil
 }
@@ -214,7 +218,8 @@ func (a *attack) unfinished(ctx context.Context) error {
 	const form = "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 100000\r\n\r\nemail="
 	heads := []string{
 		"POST /dashboard/sign-in HTTP/1.1\r\nHost: " + a.Addr + "\r\n" + form,
-		"POST /v1/sessions HTTP/1.1\r\nHost: " + a.Addr + "\r\nAuthorization: Bearer " + a.Account.TestKey + "\r\nContent-Type: application/json\r\nContent-Length: 5000\r\n\r\n{",
+		"POST /v1/sessions HTTP/1.1\r\nHost: " + a.Addr + "\r\nAuthorization: Bearer " + a.Account.TestKey +
+			"\r\nContent-Type: application/json\r\nContent-Length: 5000\r\n\r\n{",
 		"POST /v1/sessions HTTP/1.1\r\nHost: " + a.Addr + "\r\nContent-Type: application/json\r\nContent-Length: 5000\r\n\r\n{",
 		"POST /dashboard/sign-in HTTP/1.1\r\nHost: " + a.Addr + "\r\nX-Unfinished: ",
 	}
@@ -297,7 +302,9 @@ func (a *attack) secondBrowser(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.add(own.Status == http.StatusOK && stolen.Status != http.StatusOK, "another browser with the link posts the declaration within a minute",
-		"it gets no PDF, the browser that signed does", "its POST gets %d, its PDF %d; the signer's PDF %d", again.Status, stolen.Status, own.Status)
+	a.add(own.Status == http.StatusOK && stolen.Status != http.StatusOK,
+		"another browser with the link posts the declaration within a minute",
+		"it gets no PDF, the browser that signed does", "its POST gets %d, its PDF %d; the signer's PDF %d", again.Status,
+		stolen.Status, own.Status)
 	return nil
 }

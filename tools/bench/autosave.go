@@ -169,12 +169,15 @@ func (b *bench) addAutosaves(all []*typist, used, own time.Duration, alone, besi
 	slices.Sort(times)
 	p99 := quantile(times, 0.99)
 	b.add(row{
-		what:   fmt.Sprintf("Saves while %d customers type at once, %d a second, p99 (p50; longest)", typists, len(times)/typingSeconds),
-		figure: fmt.Sprintf("%.1f ms (%.1f ms; %.0f ms)", ms(p99), ms(quantile(times, 0.5)), ms(times[len(times)-1])), yardstick: "–", ratio: "–",
+		what: fmt.Sprintf("Saves while %d customers type at once, %d a second, p99 (p50; longest)", typists,
+			len(times)/typingSeconds),
+		figure: fmt.Sprintf("%.1f ms (%.1f ms; %.0f ms)", ms(p99), ms(quantile(times, 0.5)), ms(times[len(times)-1])), yardstick: "–",
+		ratio:  "–",
 		target: "< 100 ms", met: p99 < slowSave,
 	})
 	b.add(row{
-		what: "CPU of candor and PostgreSQL for such a save", figure: fmt.Sprintf("%.2f ms (candor %.2f ms)", ms(used)/float64(saves), ms(own)/float64(saves)),
+		what: "CPU of candor and PostgreSQL for such a save", figure: fmt.Sprintf("%.2f ms (candor %.2f ms)", ms(used)/float64(saves),
+			ms(own)/float64(saves)),
 		yardstick: "–", ratio: "–", target: "stated", met: true,
 	})
 	late, early := quantile(beside, 0.99), quantile(alone, 0.99)
@@ -221,7 +224,8 @@ func (b *bench) newTypist(ctx context.Context, e *environment, i int) (*typist, 
 }
 
 func (t *typist) request(addr string, values url.Values) []byte {
-	return client.Request("POST", addr, t.address, values.Encode(), "Content-Type: application/x-www-form-urlencoded", "Cookie: "+t.cookies)
+	return client.Request("POST", addr, t.address, values.Encode(), "Content-Type: application/x-www-form-urlencoded",
+		"Cookie: "+t.cookies)
 }
 
 // work saves until the time is over. The connection stays, as a browser's does.

@@ -193,9 +193,11 @@ func (e *environment) makeDue(ctx context.Context, url string, n int) error {
 		if err != nil {
 			return err
 		}
-		events = append(events, []any{event.ID.UUID, scope.AccountID.UUID, scope.Livemode, s.ID.UUID, event.Sequence, string(event.Type), event.Body, url, endpoint.UUID, now})
+		events = append(events, []any{event.ID.UUID, scope.AccountID.UUID, scope.Livemode, s.ID.UUID, event.Sequence,
+			string(event.Type), event.Body, url, endpoint.UUID, now})
 		d := domain.NewDelivery(event, endpoint, url, now)
-		deliveries = append(deliveries, []any{d.ID.UUID, scope.AccountID.UUID, scope.Livemode, string(event.Type), event.ID.UUID, endpoint.UUID, s.ID.UUID, d.Sequence, url, string(d.State), now, now})
+		deliveries = append(deliveries, []any{d.ID.UUID, scope.AccountID.UUID, scope.Livemode, string(event.Type), event.ID.UUID,
+			endpoint.UUID, s.ID.UUID, d.Sequence, url, string(d.State), now, now})
 	}
 	return e.copyRows(ctx, scope, last+int64(n), events, deliveries)
 }
@@ -209,15 +211,18 @@ func (e *environment) copyRows(ctx context.Context, scope domain.Scope, last int
 	}
 	defer func() { err = errors.Join(err, conn.Close(ctx)) }()
 	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-		columns := []string{"id", "account_id", "livemode", "session_id", "sequence", "type", "body", "url", "endpoint_id", "created_at"}
+		columns := []string{"id", "account_id", "livemode", "session_id", "sequence", "type", "body", "url", "endpoint_id",
+			"created_at"}
 		if _, err := tx.CopyFrom(ctx, pgx.Identifier{"event"}, columns, pgx.CopyFromRows(events)); err != nil {
 			return err
 		}
-		columns = []string{"id", "account_id", "livemode", "type", "event_id", "endpoint_id", "session_id", "sequence", "url", "state", "next_attempt_at", "created_at"}
+		columns = []string{"id", "account_id", "livemode", "type", "event_id", "endpoint_id", "session_id", "sequence", "url", "state",
+			"next_attempt_at", "created_at"}
 		if _, err := tx.CopyFrom(ctx, pgx.Identifier{"delivery"}, columns, pgx.CopyFromRows(deliveries)); err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, `UPDATE event_sequence SET last = $1 WHERE account_id = $2 AND livemode = $3`, last, scope.AccountID.UUID, scope.Livemode)
+		_, err := tx.Exec(ctx, `UPDATE event_sequence SET last = $1 WHERE account_id = $2 AND livemode = $3`, last,
+			scope.AccountID.UUID, scope.Livemode)
 		return err
 	})
 }
@@ -282,7 +287,8 @@ func (e *environment) runRiver(ctx context.Context, n int) (_ float64, err error
 		return 0, ctx.Err()
 	}
 	for left := 1; left > 0; {
-		if err := e.DB.Raw().GetContext(ctx, &left, `SELECT count(*) FROM river_job WHERE queue = $1 AND state <> 'completed'`, benchQueue); err != nil {
+		if err := e.DB.Raw().GetContext(ctx, &left, `SELECT count(*) FROM river_job WHERE queue = $1 AND state <> 'completed'`,
+			benchQueue); err != nil {
 			return 0, err
 		}
 	}
@@ -301,7 +307,8 @@ func (e *environment) runRiver(ctx context.Context, n int) (_ float64, err error
 
 // insertRate is how many rows a second pgbench inserts one by one.
 func (e *environment) insertRate(ctx context.Context) (float64, error) {
-	if _, err := e.DB.Raw().ExecContext(ctx, `CREATE TABLE IF NOT EXISTS bench_insert (id uuid PRIMARY KEY, body text NOT NULL, created_at timestamptz NOT NULL)`); err != nil {
+	if _, err := e.DB.Raw().ExecContext(ctx,
+		`CREATE TABLE IF NOT EXISTS bench_insert (id uuid PRIMARY KEY, body text NOT NULL, created_at timestamptz NOT NULL)`); err != nil {
 		return 0, err
 	}
 	return e.pgbench(ctx, `INSERT INTO bench_insert (id, body, created_at) VALUES (gen_random_uuid(), repeat('x', 400), now());

@@ -101,7 +101,8 @@ func (b *bench) statements(ctx context.Context, e *environment) error {
 	}
 	b.add(row{
 		what:   "Statements for a delivery: in a backlog / one by one, with its event",
-		figure: fmt.Sprintf("%.2f / %.1f", float64(backlog)/many, float64(one-idle)/single), yardstick: fmt.Sprintf("idle: %.0f/s", float64(idle)/4),
+		figure: fmt.Sprintf("%.2f / %.1f", float64(backlog)/many, float64(one-idle)/single), yardstick: fmt.Sprintf("idle: %.0f/s",
+			float64(idle)/4),
 		ratio: "–", target: "stated", met: true,
 	})
 	return nil
@@ -166,16 +167,19 @@ func (e *environment) fillDeliveries(ctx context.Context, n int) error {
 		FROM (SELECT i, s.last + i AS sequence, now() - interval '89 days' * (%d - i) / %d - interval '1 hour' AS at
 			FROM event_sequence s, generate_series(1, %d) i WHERE s.account_id = '%s' AND NOT s.livemode ORDER BY i) n) o`,
 		timeID("event"), timeID("delivery"), n, n, n, scope.AccountID.UUID)
-	endpoint := fmt.Sprintf(`(SELECT id FROM webhook_endpoint WHERE account_id = '%s' ORDER BY created_at LIMIT 1)`, scope.AccountID.UUID)
+	endpoint := fmt.Sprintf(`(SELECT id FROM webhook_endpoint WHERE account_id = '%s' ORDER BY created_at LIMIT 1)`,
+		scope.AccountID.UUID)
 	session := `(SELECT array_agg(id) AS ids FROM session) x`
 	for _, statement := range []string{
 		`SET session_replication_role = replica`, // the rows that foreign keys name exist
 		fmt.Sprintf(`INSERT INTO event (id, account_id, livemode, session_id, sequence, type, body, url, endpoint_id, created_at)
-			SELECT event, '%s', false, x.ids[1 + i %% cardinality(x.ids)], sequence, 'session.section_completed', convert_to(repeat('{"a":1},', 50), 'UTF8'), 'http://127.0.0.1:1/hook', %s, at
+			SELECT event, '%s', false, x.ids[1 + i %% cardinality(x.ids)], sequence, 'session.section_completed',
+				convert_to(repeat('{"a":1},', 50), 'UTF8'), 'http://127.0.0.1:1/hook', %s, at
 			FROM %s, %s`, scope.AccountID.UUID, endpoint, old, session),
 		fmt.Sprintf(`INSERT INTO delivery (id, account_id, livemode, type, event_id, endpoint_id, session_id, sequence, url, state, attempts, attempts_total,
 				first_attempt_at, finished_at, last_status_code, created_at)
-			SELECT delivery, '%s', false, 'session.section_completed', event, %s, x.ids[1 + i %% cardinality(x.ids)], sequence, 'http://127.0.0.1:1/hook', 'delivered', 1, 1, at, at, 200, at
+			SELECT delivery, '%s', false, 'session.section_completed', event, %s, x.ids[1 + i %% cardinality(x.ids)], sequence,
+				'http://127.0.0.1:1/hook', 'delivered', 1, 1, at, at, 200, at
 			FROM %s, %s`, scope.AccountID.UUID, endpoint, old, session),
 		fmt.Sprintf(`INSERT INTO delivery_attempt (delivery_id, number, started_at, duration_ms, status_code, request_headers, response)
 			SELECT delivery, 1, at, 12, 200, '{"Content-Type": ["application/json"], "User-Agent": ["Candor-Webhooks/1"], "X-Webhook-Id": ["dlv_00000000000000000000000000"]}', 'ok'

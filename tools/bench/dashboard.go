@@ -71,8 +71,10 @@ func (b *bench) dashboardPages(ctx context.Context, e *environment) error {
 			target = searchTarget
 		}
 		b.add(row{
-			what: "Dashboard: " + p.name, figure: fmt.Sprintf("p99 %.1f ms, p50 %.1f ms, least %.1f ms", ms(p99), ms(quantile(times, 0.5)), ms(times[0])),
-			yardstick: fmt.Sprintf("CPU %.1f ms", ms(after-used)/float64(n)), ratio: "–", target: fmt.Sprintf("p99 < %.0f ms", ms(target)), met: p99 < target,
+			what: "Dashboard: " + p.name, figure: fmt.Sprintf("p99 %.1f ms, p50 %.1f ms, least %.1f ms", ms(p99), ms(quantile(times, 0.5)),
+				ms(times[0])),
+			yardstick: fmt.Sprintf("CPU %.1f ms", ms(after-used)/float64(n)), ratio: "–", target: fmt.Sprintf("p99 < %.0f ms", ms(target)),
+			met: p99 < target,
 		})
 		if p99 >= target {
 			if err := e.showSlowest(ctx, p.name, get); err != nil {
@@ -118,13 +120,15 @@ func (e *environment) partnerObjects(ctx context.Context) (*partnerObjects, erro
 	var out partnerObjects
 	err = e.DB.Raw().GetContext(ctx, &out, `
 		SELECT d.id AS delivery, d.event_id AS event, d.session_id AS session, d.endpoint_id AS endpoint, d.sequence,
-			(SELECT id FROM session WHERE account_id = $1 AND NOT livemode ORDER BY created_at OFFSET (SELECT count(*) / 2 FROM session) LIMIT 1) AS middle,
+			(SELECT id FROM session WHERE account_id = $1 AND NOT livemode ORDER BY created_at OFFSET (SELECT count(*) / 2 FROM session)
+				LIMIT 1) AS middle,
 			(SELECT id FROM redelivery WHERE account_id = $1 ORDER BY created_at LIMIT 1) AS redelivery,
 			(SELECT id FROM api_request WHERE account_id = $1 AND NOT livemode ORDER BY id OFFSET $2 LIMIT 1) AS request,
 			(SELECT key_id FROM api_request WHERE account_id = $1 LIMIT 1) AS key,
 			(SELECT id FROM audit_log WHERE account_id = $1 ORDER BY at OFFSET $3 LIMIT 1) AS audit
 		FROM delivery d
-		WHERE d.account_id = $1 AND NOT d.livemode AND d.state = 'failed' AND EXISTS (SELECT 1 FROM delivery_attempt a WHERE a.delivery_id = d.id)
+		WHERE d.account_id = $1 AND NOT d.livemode AND d.state = 'failed' AND EXISTS (SELECT 1 FROM delivery_attempt a
+			WHERE a.delivery_id = d.id)
 			AND d.sequence > (SELECT max(sequence) / 2 FROM event)
 		ORDER BY d.sequence LIMIT 1`, scope.AccountID, loggedRequests/2, auditLines/2)
 	return &out, err
@@ -160,13 +164,18 @@ func (e *environment) staffPages(ctx context.Context) ([]page, error) {
 	}
 	pages = append(pages,
 		page{"webhooks", "/webhooks"}, page{"webhooks, from the middle on", "/webhooks?before=" + sequence},
-		page{"webhooks by type", "/webhooks?type=session.completed"}, page{"webhooks of a type that isn't there", "/webhooks?type=billing.invoice_paid"},
-		page{"webhooks by result 5xx", "/webhooks?status=5xx"}, page{"webhooks by result timeout", "/webhooks?status=timeout"}, page{"webhooks by result tls, none", "/webhooks?status=tls"},
-		page{"webhooks by result 2xx", "/webhooks?status=2xx"}, page{"webhooks of a session", "/webhooks?session=" + of.Session.String()},
+		page{"webhooks by type", "/webhooks?type=session.completed"}, page{"webhooks of a type that isn't there",
+			"/webhooks?type=billing.invoice_paid"},
+		page{"webhooks by result 5xx", "/webhooks?status=5xx"}, page{"webhooks by result timeout", "/webhooks?status=timeout"},
+		page{"webhooks by result tls, none", "/webhooks?status=tls"},
+		page{"webhooks by result 2xx", "/webhooks?status=2xx"}, page{"webhooks of a session",
+			"/webhooks?session=" + of.Session.String()},
 		page{"webhooks at an endpoint", "/webhooks?endpoint=" + of.Endpoint.String()},
-		page{"failed webhooks at an endpoint by type", "/webhooks?state=failed&type=session.section_completed&endpoint=" + of.Endpoint.String()},
+		page{"failed webhooks at an endpoint by type", "/webhooks?state=failed&type=session.section_completed&endpoint=" +
+			of.Endpoint.String()},
 		page{"failed webhooks of a type that never fails", "/webhooks?state=failed&type=session.completed"},
-		page{"delivered webhooks at an endpoint by type", "/webhooks?state=delivered&type=session.accessed&endpoint=" + of.Endpoint.String()},
+		page{"delivered webhooks at an endpoint by type", "/webhooks?state=delivered&type=session.accessed&endpoint=" +
+			of.Endpoint.String()},
 		page{"webhooks by days", "/webhooks?from=" + day(60) + "&to=" + day(50)},
 		page{"failed webhooks by days", "/webhooks?state=failed&from=" + day(60) + "&to=" + day(59)},
 	)
@@ -178,21 +187,28 @@ func (e *environment) staffPages(ctx context.Context) ([]page, error) {
 		page{"redeliveries", "/webhooks/redeliveries"}, page{"redelivery", "/webhooks/redeliveries/" + of.Redelivery.String()},
 		page{"preview of a redelivery, a day", "/webhooks/redeliveries?preview=1&rate=10&" + since(1)},
 		page{"preview of a redelivery, 90 days", "/webhooks/redeliveries?preview=1&rate=10&" + since(90)},
-		page{"preview of a redelivery, 90 days, none of its type", "/webhooks/redeliveries?preview=1&rate=10&type=session.completed&" + since(90)},
+		page{"preview of a redelivery, 90 days, none of its type", "/webhooks/redeliveries?preview=1&rate=10&type=session.completed&" +
+			since(90)},
 		page{"keys", "/keys"}, page{"new key", "/keys/new"},
-		page{"team", "/team"}, page{"billing", "/billing"}, page{"billing: plan", "/billing/plan"}, page{"billing: cancel", "/billing/cancel"},
+		page{"team", "/team"}, page{"billing", "/billing"}, page{"billing: plan", "/billing/plan"},
+		page{"billing: cancel", "/billing/cancel"},
 		page{"settings", "/settings"}, page{"settings: retention", "/settings/retention?retention_days=30"},
 		page{"audit log", "/audit"}, page{"audit log, from the middle on", "/audit?before=" + of.Audit.String()},
 		page{"audit log by action", "/audit?action=api_key.created"}, page{"audit log by who", "/audit?who=staff7%40lender.example"},
 		page{"audit log by who and action", "/audit?who=staff7%40lender.example&action=api_key.created"},
 		page{"audit log by who and action, none", "/audit?who=staff7%40lender.example&action=staff.signed_in"},
 		page{"audit log by days", "/audit?from=" + day(60) + "&to=" + day(50)},
-		page{"webhook settings", "/webhooks/settings"}, page{"key", "/keys/" + of.Key.String()}, page{"leaked key", "/keys/" + of.Key.String() + "/leaked"},
+		page{"webhook settings", "/webhooks/settings"}, page{"key", "/keys/" + of.Key.String()},
+		page{"leaked key", "/keys/" + of.Key.String() + "/leaked"},
 		page{"quickstart", "/quickstart"},
-		page{"events", "/events"}, page{"events, from the middle on", "/events?before=" + sequence}, page{"event", "/events/" + of.Event.String()},
-		page{"events by type", "/events?type=session.completed"}, page{"events of a type that isn't there", "/events?type=billing.invoice_paid"},
-		page{"events of a session", "/events?session=" + of.Session.String()}, page{"events by days", "/events?from=" + day(60) + "&to=" + day(50)},
-		page{"sessions not opened for 3 days", "/sessions?status=pending&to=" + day(3)}, page{"sessions that expire soon", "/sessions?status=expiring"},
+		page{"events", "/events"}, page{"events, from the middle on", "/events?before=" + sequence},
+		page{"event", "/events/" + of.Event.String()},
+		page{"events by type", "/events?type=session.completed"}, page{"events of a type that isn't there",
+			"/events?type=billing.invoice_paid"},
+		page{"events of a session", "/events?session=" + of.Session.String()}, page{"events by days",
+			"/events?from=" + day(60) + "&to=" + day(50)},
+		page{"sessions not opened for 3 days", "/sessions?status=pending&to=" + day(3)}, page{"sessions that expire soon",
+			"/sessions?status=expiring"},
 	), slices.Concat(requestPages(of, day), searchPages(of))...), nil
 }
 
@@ -200,11 +216,15 @@ func (e *environment) staffPages(ctx context.Context) ([]page, error) {
 // of a reference; an id; a few letters.
 func searchPages(of *partnerObjects) (pages []page) {
 	for what, text := range map[string]string{
-		"a first name of very many": "craig", "a whole name": "craig wowozni", "a last name": "znimorgan", "a part of a last name": "gansm",
-		"a name that isn't there": "zzyzzx", "an email": "customer777777@example.com", "a part of an email": "customer7777", "an email of very many": "qa@lender",
-		"a reference": "REF-777777", "a part of a reference": "f-77777", "two letters": "cr", "one letter": "a", "a part of every email": "example.com", "common parts": "mar son customer9",
-		"a session": of.Session.String(), "an event": of.Event.String(), "a delivery": of.Delivery.String(), "a request": of.Request.String(),
-		"a key": of.Key.String(), "the end of a key": "abcd", "an invoice": "CAN-000001",
+		"a first name of very many": "craig", "a whole name": "craig wowozni", "a last name": "znimorgan",
+		"a part of a last name":   "gansm",
+		"a name that isn't there": "zzyzzx", "an email": "customer777777@example.com", "a part of an email": "customer7777",
+		"an email of very many": "qa@lender",
+		"a reference":           "REF-777777", "a part of a reference": "f-77777", "two letters": "cr", "one letter": "a",
+		"a part of every email": "example.com", "common parts": "mar son customer9",
+		"a session": of.Session.String(), "an event": of.Event.String(), "a delivery": of.Delivery.String(),
+		"a request": of.Request.String(),
+		"a key":     of.Key.String(), "the end of a key": "abcd", "an invoice": "CAN-000001",
 	} {
 		pages = append(pages, page{"search for " + what, "/search?q=" + url.QueryEscape(text)})
 	}
@@ -215,11 +235,13 @@ func searchPages(of *partnerObjects) (pages []page) {
 func requestPages(of *partnerObjects, day func(ago int) string) []page {
 	key := "&key=" + of.Key.String()
 	return []page{
-		{"requests", "/requests"}, {"requests, from the middle on", "/requests?before=" + of.Request.String()}, {"request", "/requests/" + of.Request.String()},
+		{"requests", "/requests"}, {"requests, from the middle on", "/requests?before=" + of.Request.String()},
+		{"request", "/requests/" + of.Request.String()},
 		{"requests by id", "/requests?id=" + of.Request.String()}, {"requests by key", "/requests?" + key[1:]},
 		{"requests by method POST", "/requests?method=POST"}, {"requests by method DELETE", "/requests?method=DELETE"},
 		{"requests by method PUT, none", "/requests?method=PUT"},
-		{"requests by status 200", "/requests?status=200"}, {"requests by status 404", "/requests?status=404"}, {"requests by status 4xx", "/requests?status=4xx"},
+		{"requests by status 200", "/requests?status=200"}, {"requests by status 404", "/requests?status=404"},
+		{"requests by status 4xx", "/requests?status=4xx"},
 		{"requests by status 5xx", "/requests?status=5xx"}, {"requests by code", "/requests?code=validation_error"},
 		{"requests by days", "/requests?from=" + day(5) + "&to=" + day(4)},
 		{"requests by key and code", "/requests?code=validation_error" + key},

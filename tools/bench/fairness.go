@@ -44,12 +44,16 @@ func (b *bench) fairness(ctx context.Context, e *environment) error {
 	}
 	p99 := quantile(beside, 0.99)
 	b.add(row{
-		what:   fmt.Sprintf("Commit to first byte, %d endpoints at %d events/s beside a black hole and a slow one, p50 / p99", fairEndpoints, fairRate),
-		figure: fmt.Sprintf("%.1f / %.1f ms", ms(quantile(beside, 0.5)), ms(p99)), yardstick: fmt.Sprintf("without: %.1f / %.1f ms", ms(quantile(alone, 0.5)), ms(quantile(alone, 0.99))),
-		ratio: percent(float64(quantile(beside, 0.5))/float64(quantile(alone, 0.5))) + " (p50)", target: "p99 < 1 s", met: p99 < time.Second,
+		what: fmt.Sprintf("Commit to first byte, %d endpoints at %d events/s beside a black hole and a slow one, p50 / p99",
+			fairEndpoints, fairRate),
+		figure: fmt.Sprintf("%.1f / %.1f ms", ms(quantile(beside, 0.5)), ms(p99)), yardstick: fmt.Sprintf("without: %.1f / %.1f ms",
+			ms(quantile(alone, 0.5)), ms(quantile(alone, 0.99))),
+		ratio: percent(float64(quantile(beside, 0.5))/float64(quantile(alone, 0.5))) + " (p50)", target: "p99 < 1 s",
+		met: p99 < time.Second,
 	})
 	// The next measurement starts without a backlog.
-	_, err = e.DB.Raw().ExecContext(ctx, `UPDATE delivery SET state = 'cancelled', next_attempt_at = NULL, finished_at = now() WHERE state = 'pending'`)
+	_, err = e.DB.Raw().ExecContext(ctx,
+		`UPDATE delivery SET state = 'cancelled', next_attempt_at = NULL, finished_at = now() WHERE state = 'pending'`)
 	return err
 }
 

@@ -76,7 +76,8 @@ func (b *bench) openGrown(ctx context.Context) (_ *grown, err error) {
 	}
 	options := harness.Options{
 		Name: "small", Dir: folder("small"), MaxConnections: 100, Connections: 4, Errors: os.Stderr,
-		Environ: []string{"CANDOR_RATE_PER_MINUTE=1000000000", "CANDOR_RATE_BURST=1000000000", "CANDOR_FORM_RATE_PER_MINUTE=1000000", "CANDOR_STAFF_RATE_PER_MINUTE=1000000", "CANDOR_DB_CONNECTIONS=16", "CANDOR_SWEEP_INTERVAL=10m"},
+		Environ: []string{"CANDOR_RATE_PER_MINUTE=1000000000", "CANDOR_RATE_BURST=1000000000", "CANDOR_FORM_RATE_PER_MINUTE=1000000",
+			"CANDOR_STAFF_RATE_PER_MINUTE=1000000", "CANDOR_DB_CONNECTIONS=16", "CANDOR_SWEEP_INTERVAL=10m"},
 	}
 	small, err := harness.Start(ctx, b.binary, options)
 	if err != nil {
@@ -121,7 +122,8 @@ func (g *grown) fill(ctx context.Context, n int) error {
 		return err
 	}
 	for _, setting := range []string{
-		"fsync = off", "full_page_writes = off", "synchronous_commit = off", "wal_level = minimal", "max_wal_senders = 0", "autovacuum = off", "max_wal_size = '3GB'", "checkpoint_timeout = '30min'",
+		"fsync = off", "full_page_writes = off", "synchronous_commit = off", "wal_level = minimal", "max_wal_senders = 0",
+		"autovacuum = off", "max_wal_size = '3GB'", "checkpoint_timeout = '30min'",
 	} {
 		if _, err := g.small.DB.Raw().ExecContext(ctx, "ALTER SYSTEM SET "+setting); err != nil {
 			return err
@@ -210,15 +212,17 @@ func (b *bench) growthSizes(ctx context.Context, g *grown) error {
 	}
 	err := g.large.DB.Raw().SelectContext(ctx, &tables, `
 		SELECT relname AS name, reltuples AS rows, pg_table_size(oid) AS table_bytes, pg_indexes_size(oid) AS index_bytes
-		FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND pg_total_relation_size(oid) > 1000000 ORDER BY pg_total_relation_size(oid) DESC`)
+		FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND pg_total_relation_size(oid) > 1000000
+			ORDER BY pg_total_relation_size(oid) DESC`)
 	if err != nil {
 		return err
 	}
 	n := float64(g.n)
 	for _, t := range tables {
 		b.add(row{
-			what: "Table " + t.Name, figure: fmt.Sprintf("%.0f bytes, indexes %.0f bytes a session", t.Table/n, t.Indexes/n), yardstick: fmt.Sprintf("%.2f rows a session", t.Rows/n),
-			ratio: fmt.Sprintf("%.1f GB", (t.Table+t.Indexes)/1e9), target: "stated", met: true,
+			what: "Table " + t.Name, figure: fmt.Sprintf("%.0f bytes, indexes %.0f bytes a session", t.Table/n, t.Indexes/n),
+			yardstick: fmt.Sprintf("%.2f rows a session", t.Rows/n),
+			ratio:     fmt.Sprintf("%.1f GB", (t.Table+t.Indexes)/1e9), target: "stated", met: true,
 		})
 	}
 	var indexes []struct {
@@ -226,7 +230,8 @@ func (b *bench) growthSizes(ctx context.Context, g *grown) error {
 		Bytes float64 `db:"bytes"`
 	}
 	err = g.large.DB.Raw().SelectContext(ctx, &indexes, `
-		SELECT indexrelname AS name, pg_relation_size(indexrelid) AS bytes FROM pg_stat_user_indexes WHERE pg_relation_size(indexrelid) > 1000000 ORDER BY 2 DESC`)
+		SELECT indexrelname AS name, pg_relation_size(indexrelid) AS bytes FROM pg_stat_user_indexes
+			WHERE pg_relation_size(indexrelid) > 1000000 ORDER BY 2 DESC`)
 	for _, i := range indexes {
 		fmt.Fprintf(os.Stderr, "  index %s: %.1f bytes a session\n", i.Name, i.Bytes/n)
 	}

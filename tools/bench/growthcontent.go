@@ -30,7 +30,8 @@ func (b *bench) growthContents(ctx context.Context, e *environment) error {
 	receiver := &http.Server{ReadHeaderTimeout: time.Second, Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})}
 	go func() { _ = receiver.Serve(listener) }() // ends with Close
 	defer func() { _ = receiver.Close() }()
-	body := fmt.Sprintf(`{"form_type":"financial_statement","customer_email":"jessica@example.com","customer_name":"Jessica Example","reference_id":"LOAN-2026","webhook_url":"http://%s/hook"}`, listener.Addr())
+	body := fmt.Sprintf(
+		`{"form_type":"financial_statement","customer_email":"jessica@example.com","customer_name":"Jessica Example","reference_id":"LOAN-2026","webhook_url":"http://%s/hook"}`, listener.Addr())
 	before, err := e.cpu()
 	if err != nil {
 		return err
@@ -45,7 +46,8 @@ func (b *bench) growthContents(ctx context.Context, e *environment) error {
 	}
 	all := "{" + strings.Join(ids, ",") + "}" // as PostgreSQL writes an array
 	if err := e.until(ctx, time.Minute, `
-		SELECT count(*) = $2::int * 10 FROM delivery WHERE state = 'delivered' AND session_id = ANY ($1::uuid[])`, all, wholeSessions); err != nil {
+		SELECT count(*) = $2::int * 10 FROM delivery WHERE state = 'delivered'
+			AND session_id = ANY ($1::uuid[])`, all, wholeSessions); err != nil {
 		return err
 	}
 	after, err := e.cpu()
@@ -53,7 +55,8 @@ func (b *bench) growthContents(ctx context.Context, e *environment) error {
 		return err
 	}
 	b.add(row{
-		what: "A session from creation to PDF and 10 webhooks", figure: fmt.Sprintf("CPU of candor %.0f ms, of PostgreSQL %.0f ms", ms(after.candor-before.candor)/wholeSessions, ms(after.postgres-before.postgres)/wholeSessions),
+		what: "A session from creation to PDF and 10 webhooks", figure: fmt.Sprintf("CPU of candor %.0f ms, of PostgreSQL %.0f ms",
+			ms(after.candor-before.candor)/wholeSessions, ms(after.postgres-before.postgres)/wholeSessions),
 		yardstick: "–", ratio: "–", target: "stated", met: true,
 	})
 	var sizes []struct {
@@ -63,7 +66,8 @@ func (b *bench) growthContents(ctx context.Context, e *environment) error {
 	}
 	const of = ` WHERE session_id = ANY ($1::uuid[])`
 	err = e.DB.Raw().SelectContext(ctx, &sizes, `
-		SELECT 'session' AS name, count(*)::float8 AS rows, sum(pg_column_size(t.*))::float8 AS bytes FROM session t WHERE id = ANY ($1::uuid[])
+		SELECT 'session' AS name, count(*)::float8 AS rows, sum(pg_column_size(t.*))::float8 AS bytes FROM session t
+			WHERE id = ANY ($1::uuid[])
 		UNION ALL SELECT 'section', count(*), sum(pg_column_size(t.*)) FROM section t`+of+`
 		UNION ALL SELECT 'session_key', count(*), sum(pg_column_size(t.*)) FROM session_key t`+of+`
 		UNION ALL SELECT 'statement_pdf', count(*), sum(pg_column_size(t.*)) FROM statement_pdf t`+of+`
@@ -74,7 +78,8 @@ func (b *bench) growthContents(ctx context.Context, e *environment) error {
 		UNION ALL SELECT 'delivery_attempt', count(*), sum(pg_column_size(t.*)) FROM delivery_attempt t WHERE delivery_id IN (SELECT id FROM delivery`+of+`)
 		UNION ALL SELECT 'api_request', count(*), sum(pg_column_size(t.*)) FROM api_request t`+of, all)
 	for _, s := range sizes {
-		b.add(row{what: "Content in " + s.Name, figure: fmt.Sprintf("%.0f bytes a session", s.Bytes/wholeSessions), yardstick: fmt.Sprintf("%.1f rows", s.Rows/wholeSessions), ratio: "–", target: "stated", met: true})
+		b.add(row{what: "Content in " + s.Name, figure: fmt.Sprintf("%.0f bytes a session", s.Bytes/wholeSessions),
+			yardstick: fmt.Sprintf("%.1f rows", s.Rows/wholeSessions), ratio: "–", target: "stated", met: true})
 	}
 	return err
 }
@@ -92,7 +97,8 @@ func (e *environment) completeSession(ctx context.Context, body string) (string,
 		return "", err
 	}
 	upload, header := client.Document("tax_return", "return.pdf", append([]byte("%PDF-1.7\n"), make([]byte, documentBytes)...))
-	if a, err := browser.Send(ctx, http.MethodPost, form+"/"+statement.DocumentsSection, bytes.NewReader(upload), header); err != nil || a.Status != http.StatusSeeOther {
+	if a, err := browser.Send(ctx, http.MethodPost, form+"/"+statement.DocumentsSection, bytes.NewReader(upload),
+		header); err != nil || a.Status != http.StatusSeeOther {
 		return "", fmt.Errorf("upload: %d, %v", a.Status, err) //nolint:errorlint // there may be none
 	}
 	for _, section := range statement.SectionNames {

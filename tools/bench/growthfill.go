@@ -28,7 +28,8 @@ const (
 
 // growthTables are what fillGrowth fills, each after those that its foreign keys name.
 var growthTables = []string{
-	"session", "session_search", "event", "delivery", "delivery_attempt", "section", "statement_pdf", "document", "link_use", "api_request", "audit_log",
+	"session", "session_search", "event", "delivery", "delivery_attempt", "section", "statement_pdf", "document", "link_use",
+	"api_request", "audit_log",
 }
 
 // fillGrowth gives the database n sessions of a year: the account's own, six in ten, of
@@ -43,7 +44,8 @@ func (e *environment) fillGrowth(ctx context.Context, n int) error {
 	if err != nil {
 		return err
 	}
-	names := strings.NewReplacer("ACCOUNT", "'"+scope.AccountID.UUID.String()+"'::uuid", "NOW", "'"+time.Now().UTC().Format(time.RFC3339)+"'::timestamptz",
+	names := strings.NewReplacer("ACCOUNT", "'"+scope.AccountID.UUID.String()+"'::uuid", "NOW",
+		"'"+time.Now().UTC().Format(time.RFC3339)+"'::timestamptz",
 		"SESSIONS", strconv.Itoa(n), "GROWTH", growthFactor, "SLACK", growthSlack)
 	run := func(statements ...string) error {
 		for _, one := range statements {
@@ -63,18 +65,21 @@ func (e *environment) fillGrowth(ctx context.Context, n int) error {
 	}
 	err = conn.SelectContext(ctx, &indexes, `
 		SELECT indexname, indexdef FROM pg_indexes i
-		WHERE schemaname = 'public' AND tablename = ANY (string_to_array($1, ',')) AND NOT EXISTS (SELECT 1 FROM pg_constraint c WHERE c.conname = i.indexname)`,
+		WHERE schemaname = 'public' AND tablename = ANY (string_to_array($1, ',')) AND NOT EXISTS (SELECT 1 FROM pg_constraint c
+			WHERE c.conname = i.indexname)`,
 		strings.Join(growthTables, ","))
 	if err != nil {
 		return err
 	}
-	before, after := []string{`SET session_replication_role = replica`, `SET maintenance_work_mem = '1GB'`, `SET work_mem = '128MB'`}, []string{}
+	before, after := []string{`SET session_replication_role = replica`, `SET maintenance_work_mem = '1GB'`,
+		`SET work_mem = '128MB'`}, []string{}
 	for _, index := range indexes {
 		before = append(before, "DROP INDEX "+index.Name)
 		after = append(after, index.Definition)
 	}
 	after = append(after, `SET session_replication_role = DEFAULT`, `VACUUM ANALYZE`, `CHECKPOINT`)
-	for _, statements := range [][]string{before, growthAccounts(), growthSessions(), growthEvents(), growthDeliveries(), contentRows(), growthLogs(), growthCounters(), partnerCounters(), after} {
+	for _, statements := range [][]string{before, growthAccounts(), growthSessions(), growthEvents(), growthDeliveries(),
+		contentRows(), growthLogs(), growthCounters(), partnerCounters(), after} {
 		if err := run(statements...); err != nil {
 			return err
 		}
@@ -91,7 +96,8 @@ func growthAccounts() []string {
 		`ANALYZE owner`,
 		`INSERT INTO account (id, name, billing_email, created_at, approved_at) SELECT id, 'Lender ' || place, 'lender' || place || '@example.com', NOW, NOW FROM owner WHERE place > 0`,
 		`INSERT INTO subscription (id, account_id, plan_id, status, started_at, billed_to, closes_at)
-			SELECT gen_random_uuid(), id, 'enterprise', 'active', NOW - interval '12 months 15 days', NOW - interval '15 days', NOW - interval '15 days' + interval '1 month' FROM owner WHERE place > 0`,
+			SELECT gen_random_uuid(), id, 'enterprise', 'active', NOW - interval '12 months 15 days', NOW - interval '15 days',
+				NOW - interval '15 days' + interval '1 month' FROM owner WHERE place > 0`,
 		`INSERT INTO webhook_endpoint (id, account_id, livemode, origin, last_success_at, created_at) SELECT endpoint, id, livemode, 'https://hook.lender.example', NOW, NOW - interval '1 year' FROM owner`,
 		`INSERT INTO api_key (id, account_id, livemode, name, hash, last4, created_at) SELECT key, id, livemode, 'Key', decode(md5(key::text) || md5('b' || key), 'hex'), 'abcd', NOW - interval '1 year' FROM owner`,
 		// Reconciliation must not look at these sessions: their ends are made up.
@@ -112,8 +118,10 @@ func inOneTransaction(table string, statements ...string) []string {
 
 func growthSessions() []string {
 	return slices.Concat(inOneTransaction("session", `
-		INSERT INTO session (id, account_id, livemode, status, form_type, customer_name, customer_email, reference_id, metadata, sections_completed, created_at, expires_at,
-			accessed_at, last_activity_at, completed_at, pdf_ready_at, cancelled_at, erased_at, data_erased_at, created_by_kind, created_by)
+		INSERT INTO session (id, account_id, livemode, status, form_type, customer_name, customer_email, reference_id, metadata,
+			sections_completed, created_at, expires_at,
+			accessed_at, last_activity_at, completed_at, pdf_ready_at, cancelled_at, erased_at, data_erased_at, created_by_kind,
+				created_by)
 		SELECT `+timeID("session")+`, ids[1 + place], place > 0, status, 'financial_statement', `+customerName+`, 'customer' || i || '@example.com', 'REF-' || i, '{"branch":"12"}', sections, at,
 			at + interval '30 days' + CASE WHEN status IN ('pending', 'in_progress') THEN SLACK ELSE interval '0' END, accessed, accessed, completed, completed + interval '1 second', cancelled,
 			CASE WHEN completed <= NOW - interval '90 days' + SLACK THEN completed + interval '90 days' WHEN ended <= NOW - interval '30 days' + SLACK THEN ended + interval '30 days' END,
@@ -145,7 +153,9 @@ func growthEvents() []string {
 	statements := []string{`CREATE TEMPORARY SEQUENCE growth CACHE 1000`}
 	for day := range int(domain.EventRetention / (24 * time.Hour)) {
 		window := func(shift string) string {
-			return fmt.Sprintf("s.created_at >= NOW - interval '%d days' + SLACK - %s AND s.created_at < NOW - interval '%d days' + SLACK - %s", 90-day, shift, 89-day, shift)
+			return fmt.Sprintf(
+				"s.created_at >= NOW - interval '%d days' + SLACK - %s AND s.created_at < NOW - interval '%d days' + SLACK - %s", 90-day,
+				shift, 89-day, shift)
 		}
 		statements = append(statements, `
 			INSERT INTO event (id, account_id, livemode, session_id, sequence, type, body, url, endpoint_id, created_at)
@@ -172,7 +182,8 @@ func growthEvents() []string {
 func growthDeliveries() []string {
 	headers := `'{"Content-Type": ["application/json"]}'`
 	return slices.Concat(inOneTransaction("delivery", `
-		INSERT INTO delivery (id, account_id, livemode, type, event_id, endpoint_id, session_id, sequence, url, state, attempts, attempts_total,
+		INSERT INTO delivery (id, account_id, livemode, type, event_id, endpoint_id, session_id, sequence, url, state, attempts,
+			attempts_total,
 			first_attempt_at, finished_at, last_status_code, last_error_class, created_at)
 		SELECT `+timeID("delivery")+`, account_id, livemode, type, id, endpoint_id, session_id, i, url, state, tries, tries, at, at + interval '1 second',
 			CASE state WHEN 'delivered' THEN 200 WHEN 'failed' THEN 503 END, CASE state WHEN 'failed' THEN 'status' END, at
@@ -182,22 +193,27 @@ func growthDeliveries() []string {
 				SELECT e.*, sequence AS i, created_at AS at, CASE WHEN place < 15 THEN 'failed' WHEN place = 15 THEN 'cancelled' ELSE 'delivered' END AS state
 				FROM (SELECT e.*, `+hashed("sequence::int", 1000)+` AS place FROM event e) e) e) e`),
 		inOneTransaction("delivery_attempt", `
-			INSERT INTO delivery_attempt (delivery_id, number, started_at, duration_ms, status_code, error_class, request_headers, response)
-			SELECT id, number, created_at, 12, last_status_code, last_error_class, `+headers+`, 'ok' FROM delivery, generate_series(1, attempts_total) number`))
+			INSERT INTO delivery_attempt (delivery_id, number, started_at, duration_ms, status_code, error_class, request_headers,
+				response)
+			SELECT id, number, created_at, 12, last_status_code, last_error_class,
+				`+headers+`, 'ok' FROM delivery, generate_series(1, attempts_total) number`))
 }
 
 // contentRows are the rows of one session in ten, while they are kept.
 func contentRows() []string {
 	return []string{
 		fmt.Sprintf(`INSERT INTO section (session_id, name, answers, completed_at, updated_at, reached_at)
-			SELECT s.id, name, '\x01', s.accessed_at + interval '1 hour', s.accessed_at + interval '1 hour', s.accessed_at FROM session s, unnest('{%s}'::text[]) WITH ORDINALITY AS n (name, place)
-			WHERE s.data_erased_at IS NULL AND place <= sections_completed AND %s`, strings.Join(statement.SectionNames[:], ","), withContent),
+			SELECT s.id, name, '\x01', s.accessed_at + interval '1 hour', s.accessed_at + interval '1 hour', s.accessed_at
+				FROM session s, unnest('{%s}'::text[]) WITH ORDINALITY AS n (name, place)
+			WHERE s.data_erased_at IS NULL AND place <= sections_completed
+				AND %s`, strings.Join(statement.SectionNames[:], ","), withContent),
 		`INSERT INTO statement_pdf (session_id, content, size_bytes, page_count, created_at) SELECT s.id, '\x01', 60000, 4, s.completed_at FROM session s WHERE s.completed_at IS NOT NULL AND s.erased_at IS NULL AND ` + withContent,
 		`INSERT INTO document (id, session_id, category, file_name, content_type, size_bytes, sha256, uploaded_at)
 			SELECT ` + timeID("document") + `, session_id, 'tax_return', '\x01', 'application/pdf', 500000, decode(md5(i) || md5(i), 'hex'), at
 			FROM (SELECT s.id AS session_id, s.id::text || k AS i, s.completed_at AS at FROM session s, generate_series(1, 2) k WHERE s.completed_at IS NOT NULL AND s.erased_at IS NULL AND ` + withContent + `) d`,
 		`INSERT INTO link_use (session_id, kind, user_agent, address, first_at, last_at)
-			SELECT s.id, 'opened', 'Safari on iPhone', '203.0.113.0/24', s.accessed_at, s.accessed_at FROM session s WHERE s.accessed_at > NOW - interval '90 days' + SLACK AND ` + withContent,
+			SELECT s.id, 'opened', 'Safari on iPhone', '203.0.113.0/24', s.accessed_at, s.accessed_at FROM session s
+				WHERE s.accessed_at > NOW - interval '90 days' + SLACK AND ` + withContent,
 	}
 }
 
@@ -209,7 +225,8 @@ func growthLogs() []string {
 		actions = append(actions, string(action))
 	}
 	return append(inOneTransaction("api_request", `
-		INSERT INTO api_request (id, account_id, livemode, key_id, session_id, duration_us, status, replayed, method, route, error_code, address)
+		INSERT INTO api_request (id, account_id, livemode, key_id, session_id, duration_us, status, replayed, method, route,
+			error_code, address)
 		SELECT `+timeID("request")+`, account_id, livemode, key, session_id, 1000 + k, CASE WHEN k = 1 THEN 201 WHEN odd < 2 THEN 404 ELSE 200 END, false,
 			CASE k WHEN 1 THEN 'POST' ELSE 'GET' END, CASE k WHEN 1 THEN '/v1/sessions' ELSE '/v1/sessions/:id' END, CASE WHEN k > 1 AND odd < 2 THEN 'session_not_found' ELSE '' END, '203.0.113.' || odd
 		FROM (
@@ -218,23 +235,31 @@ func growthLogs() []string {
 			WHERE s.created_at > NOW - interval '7 days' + SLACK
 			ORDER BY at) r`),
 		fmt.Sprintf(`INSERT INTO audit_log (id, account_id, livemode, at, actor_kind, actor_id, actor_name, action, target_id, target_name, address, after)
-			SELECT %s, o.id, o.livemode, at, 'staff', 'stf_' || i %% 20, 'staff' || i %% 20 || '@lender.example', actions[1 + i %% cardinality(actions)], 'ses_' || i %% 5000, 'session', '203.0.113.9', '{"a": 1}'
-			FROM (SELECT i, NOW - interval '365 days' * (1 - i / (SESSIONS / 20)::float8) AS at, '{%s}'::text[] AS actions FROM generate_series(1, SESSIONS / 20) i) a
-				JOIN owner o ON o.place = CASE WHEN %s < 60 THEN 0 ELSE 1 + i %% 19 END`, timeID("audit"), strings.Join(actions, ","), hashed("i", 100)))
+			SELECT %s, o.id, o.livemode, at, 'staff', 'stf_' || i %% 20, 'staff' || i %% 20 || '@lender.example',
+				actions[1 + i %% cardinality(actions)], 'ses_' || i %% 5000, 'session', '203.0.113.9', '{"a": 1}'
+			FROM (SELECT i, NOW - interval '365 days' * (1 - i / (SESSIONS / 20)::float8) AS at, '{%s}'::text[] AS actions
+				FROM generate_series(1, SESSIONS / 20) i) a
+				JOIN owner o ON o.place = CASE WHEN %s < 60 THEN 0
+					ELSE 1 + i %% 19 END`, timeID("audit"), strings.Join(actions, ","), hashed("i", 100)))
 }
 
 func growthCounters() []string {
 	return []string{
 		`DROP INDEX growth_created`,
 		`INSERT INTO session_count (account_id, livemode, day, shard, created, pending, in_progress, completed, expired, cancelled, completion_seconds, completed_that_day)
-			SELECT account_id, livemode, day, 0, sum(created), sum(pending), sum(in_progress), sum(completed), sum(expired), sum(cancelled), sum(seconds), sum(that_day)
+			SELECT account_id, livemode, day, 0, sum(created), sum(pending), sum(in_progress), sum(completed), sum(expired),
+				sum(cancelled), sum(seconds), sum(that_day)
 			FROM (
-				SELECT account_id, livemode, (created_at AT TIME ZONE 'UTC')::date AS day, 1 AS created, (status = 'pending')::int AS pending, (status = 'in_progress')::int AS in_progress, (status = 'completed')::int AS completed,
-					(status = 'expired')::int AS expired, (status = 'cancelled')::int AS cancelled, coalesce(extract(epoch FROM completed_at - created_at), 0) AS seconds, 0 AS that_day FROM session
-				UNION ALL SELECT account_id, livemode, (completed_at AT TIME ZONE 'UTC')::date, 0, 0, 0, 0, 0, 0, 0, 1 FROM session WHERE completed_at IS NOT NULL) s
+				SELECT account_id, livemode, (created_at AT TIME ZONE 'UTC')::date AS day, 1 AS created,
+					(status = 'pending')::int AS pending, (status = 'in_progress')::int AS in_progress, (status = 'completed')::int AS completed,
+					(status = 'expired')::int AS expired, (status = 'cancelled')::int AS cancelled, coalesce(extract(epoch
+						FROM completed_at - created_at), 0) AS seconds, 0 AS that_day FROM session
+				UNION ALL SELECT account_id, livemode, (completed_at AT TIME ZONE 'UTC')::date, 0, 0, 0, 0, 0, 0, 0, 1 FROM session
+					WHERE completed_at IS NOT NULL) s
 			GROUP BY 1, 2, 3`,
 		`INSERT INTO subscription_usage (account_id, period_start, shard, sessions)
-			SELECT b.account_id, b.billed_to, 0, count(*) FROM subscription b JOIN session s ON s.account_id = b.account_id AND s.livemode AND s.created_at >= b.billed_to JOIN owner o ON o.id = b.account_id AND o.livemode GROUP BY 1, 2`,
+			SELECT b.account_id, b.billed_to, 0, count(*) FROM subscription b JOIN session s ON s.account_id = b.account_id AND s.livemode
+				AND s.created_at >= b.billed_to JOIN owner o ON o.id = b.account_id AND o.livemode GROUP BY 1, 2`,
 	}
 }
 
@@ -256,7 +281,8 @@ func (e *environment) sample(ctx context.Context, sessions int) (out []sampled, 
 	err = e.DB.Raw().SelectContext(ctx, &out, `
 		SELECT s.id, s.customer_email, s.reference_id, s.customer_name
 		FROM generate_series(1, 400) k CROSS JOIN LATERAL (
-			SELECT * FROM session s WHERE s.account_id = $1 AND NOT s.livemode AND s.reference_id = 'REF-' || (1 + `+hashed("k", 1<<30)+` % $2::int) LIMIT 1) s`, scope.AccountID, sessions)
+			SELECT * FROM session s WHERE s.account_id = $1 AND NOT s.livemode
+				AND s.reference_id = 'REF-' || (1 + `+hashed("k", 1<<30)+` % $2::int) LIMIT 1) s`, scope.AccountID, sessions)
 	if err == nil && len(out) < 100 {
 		err = sql.ErrNoRows
 	}

@@ -29,7 +29,8 @@ func (b *bench) month(ctx context.Context) error {
 	}
 	defer g.stop()
 	e := g.large
-	for name, value := range map[string]string{"autovacuum_naptime": "5s", "autovacuum_vacuum_cost_delay": "0", "synchronous_commit": "off"} {
+	for name, value := range map[string]string{"autovacuum_naptime": "5s", "autovacuum_vacuum_cost_delay": "0",
+		"synchronous_commit": "off"} {
 		if err := e.set(ctx, name, value); err != nil {
 			return err
 		}
@@ -63,7 +64,8 @@ func (b *bench) month(ctx context.Context) error {
 		}
 		b.add(row{
 			what: "Index " + index.Name, figure: fmt.Sprintf("%.0f MB, leaves %.0f %% full", index.MB, index.Density),
-			yardstick: fmt.Sprintf("before the month: %.0f MB, %.0f %%", before[i].MB, before[i].Density), ratio: fmt.Sprintf("%.2f ×", index.MB/before[i].MB), target: "stated", met: true,
+			yardstick: fmt.Sprintf("before the month: %.0f MB, %.0f %%", before[i].MB, before[i].Density),
+			ratio:     fmt.Sprintf("%.2f ×", index.MB/before[i].MB), target: "stated", met: true,
 		})
 	}
 	return nil
@@ -80,7 +82,8 @@ type indexDensity struct {
 func density(ctx context.Context, conn *sqlx.Conn) (out []indexDensity, err error) {
 	err = conn.SelectContext(ctx, &out, `
 		SELECT c.relname AS name, pg_relation_size(c.oid) / 1e6 AS mb, (pgstatindex(c.oid)).avg_leaf_density AS density
-		FROM pg_class c JOIN pg_am a ON a.oid = c.relam WHERE c.relkind = 'i' AND a.amname = 'btree' AND c.relnamespace = 'public'::regnamespace AND pg_relation_size(c.oid) > 1000000
+		FROM pg_class c JOIN pg_am a ON a.oid = c.relam WHERE c.relkind = 'i' AND a.amname = 'btree'
+			AND c.relnamespace = 'public'::regnamespace AND pg_relation_size(c.oid) > 1000000
 		ORDER BY 2 DESC`)
 	return out, err
 }
@@ -95,7 +98,8 @@ func (b *bench) vacuumed(ctx context.Context, conn *sqlx.Conn) error {
 		MB   float64 `db:"mb"`
 	}
 	err := conn.SelectContext(ctx, &tables, `
-		SELECT relname, n_live_tup, n_dead_tup, autovacuum_count, pg_total_relation_size(relid) / 1e6 AS mb FROM pg_stat_user_tables WHERE pg_total_relation_size(relid) > 10000000 ORDER BY mb DESC`)
+		SELECT relname, n_live_tup, n_dead_tup, autovacuum_count, pg_total_relation_size(relid) / 1e6 AS mb FROM pg_stat_user_tables
+			WHERE pg_total_relation_size(relid) > 10000000 ORDER BY mb DESC`)
 	if err != nil {
 		return err
 	}
@@ -105,8 +109,10 @@ func (b *bench) vacuumed(ctx context.Context, conn *sqlx.Conn) error {
 			return err
 		}
 		b.add(row{
-			what: "Table " + t.Name + " after a month", figure: fmt.Sprintf("%.0f dead of %.0f rows (%.1f %%)", t.Dead, t.Live, 100*t.Dead/max(1, t.Live)), yardstick: fmt.Sprintf("vacuumed %d times by itself", t.Runs),
-			ratio: fmt.Sprintf("a vacuum of %.0f MB takes %s", t.MB, time.Since(began).Round(100*time.Millisecond)), target: "stated", met: true,
+			what: "Table " + t.Name + " after a month", figure: fmt.Sprintf("%.0f dead of %.0f rows (%.1f %%)", t.Dead, t.Live,
+				100*t.Dead/max(1, t.Live)), yardstick: fmt.Sprintf("vacuumed %d times by itself", t.Runs),
+			ratio:  fmt.Sprintf("a vacuum of %.0f MB takes %s", t.MB, time.Since(began).Round(100*time.Millisecond)),
+			target: "stated", met: true,
 		})
 	}
 	return nil
@@ -118,7 +124,8 @@ func (b *bench) simulate(ctx context.Context, e *environment, conn *sqlx.Conn, s
 	if err != nil {
 		return err
 	}
-	if _, err := conn.ExecContext(ctx, `CREATE TEMPORARY TABLE part (id uuid, n int, account_id uuid, livemode boolean, created_at timestamptz, endpoint_id uuid)`); err != nil {
+	if _, err := conn.ExecContext(ctx,
+		`CREATE TEMPORARY TABLE part (id uuid, n int, account_id uuid, livemode boolean, created_at timestamptz, endpoint_id uuid)`); err != nil {
 		return err
 	}
 	type cost struct {
@@ -130,7 +137,8 @@ func (b *bench) simulate(ctx context.Context, e *environment, conn *sqlx.Conn, s
 	for day := range monthDays {
 		for part := range dayParts {
 			at := start.Add(time.Duration(day)*24*time.Hour + time.Duration(part)*2*time.Hour)
-			names := strings.NewReplacer("NOW", "'"+at.Format(time.RFC3339)+"'::timestamptz", "SESSIONS", strconv.Itoa(sessions), "PART", strconv.Itoa((day*dayParts+part)*sessions+2_000_000_000),
+			names := strings.NewReplacer("NOW", "'"+at.Format(time.RFC3339)+"'::timestamptz", "SESSIONS", strconv.Itoa(sessions), "PART",
+				strconv.Itoa((day*dayParts+part)*sessions+2_000_000_000),
 				"ACCOUNT", "'"+scope.AccountID.UUID.String()+"'::uuid")
 			for _, step := range monthSteps() {
 				began := time.Now()
@@ -151,7 +159,8 @@ func (b *bench) simulate(ctx context.Context, e *environment, conn *sqlx.Conn, s
 	}
 	for _, step := range monthSteps() {
 		if c := costs[step.what]; c != nil && step.what != "" && c.rows > 0 {
-			b.add(row{what: "In a month: " + step.what, figure: fmt.Sprintf("%d rows in %s", c.rows, c.took.Round(time.Second)), yardstick: "–", ratio: fmt.Sprintf("%.0f µs a row", micros(c.took)/float64(c.rows)), target: "stated", met: true})
+			b.add(row{what: "In a month: " + step.what, figure: fmt.Sprintf("%d rows in %s", c.rows, c.took.Round(time.Second)),
+				yardstick: "–", ratio: fmt.Sprintf("%.0f µs a row", micros(c.took)/float64(c.rows)), target: "stated", met: true})
 			delete(costs, step.what)
 		}
 	}
@@ -166,35 +175,52 @@ func monthSteps() []monthStep {
 		{"", `TRUNCATE part`},
 		{"", `INSERT INTO part SELECT (lpad(to_hex((extract(epoch FROM NOW) * 1000)::bigint + i), 12, '0') || '7' || substr(md5('s' || (PART + i)::bigint), 1, 3) || '8' || substr(md5('s' || (PART + i)::bigint), 4, 15))::uuid,
 			i, a.id, a.id <> ACCOUNT, NOW + i * interval '1 millisecond', a.endpoint
-			FROM generate_series(1, SESSIONS) i JOIN LATERAL (SELECT account_id AS id, id AS endpoint FROM webhook_endpoint WHERE origin = 'https://hook.lender.example' AND (i % 10 < 6) = (account_id = ACCOUNT) ORDER BY account_id OFFSET CASE WHEN i % 10 < 6 THEN 0 ELSE i % 19 END LIMIT 1) a ON true`},
+			FROM generate_series(1, SESSIONS) i JOIN LATERAL (SELECT account_id AS id, id AS endpoint FROM webhook_endpoint
+				WHERE origin = 'https://hook.lender.example' AND (i % 10 < 6) = (account_id = ACCOUNT) ORDER BY account_id OFFSET CASE
+					WHEN i % 10 < 6 THEN 0 ELSE i % 19 END LIMIT 1) a ON true`},
 		{"", `ANALYZE part`},
 		{"sessions created", `INSERT INTO session (id, account_id, livemode, status, form_type, customer_name, customer_email, reference_id, metadata, created_at, expires_at)
-			SELECT id, account_id, livemode, 'pending', 'financial_statement', 'Craig ' || n, 'customer' || n || '@example.com', 'REF-' || n, '{}', created_at, created_at + interval '30 days' FROM part`},
-		{"sessions opened", `UPDATE session s SET status = 'in_progress', accessed_at = NOW, last_activity_at = NOW FROM part p WHERE s.id = p.id AND n % 100 < 80`},
+			SELECT id, account_id, livemode, 'pending', 'financial_statement', 'Craig ' || n, 'customer' || n || '@example.com',
+				'REF-' || n, '{}', created_at, created_at + interval '30 days' FROM part`},
+		{"sessions opened",
+			`UPDATE session s SET status = 'in_progress', accessed_at = NOW, last_activity_at = NOW FROM part p WHERE s.id = p.id AND n % 100 < 80`},
 	}
 	for range 7 {
-		steps = append(steps, monthStep{"sections saved", `UPDATE session s SET last_activity_at = NOW, sections_completed = sections_completed + 1 FROM part p WHERE s.id = p.id AND n % 100 < 60`})
+		steps = append(steps, monthStep{"sections saved",
+			`UPDATE session s SET last_activity_at = NOW, sections_completed = sections_completed + 1 FROM part p WHERE s.id = p.id AND n % 100 < 60`})
 	}
 	return append(steps,
-		monthStep{"sessions completed", `UPDATE session s SET status = 'completed', completed_at = NOW + interval '1 hour' FROM part p WHERE s.id = p.id AND n % 100 < 60`},
-		monthStep{"PDFs ready", `UPDATE session s SET pdf_ready_at = NOW + interval '1 hour' FROM part p WHERE s.id = p.id AND n % 100 < 60`},
+		monthStep{"sessions completed",
+			`UPDATE session s SET status = 'completed', completed_at = NOW + interval '1 hour' FROM part p WHERE s.id = p.id AND n % 100 < 60`},
+		monthStep{"PDFs ready",
+			`UPDATE session s SET pdf_ready_at = NOW + interval '1 hour' FROM part p WHERE s.id = p.id AND n % 100 < 60`},
 		monthStep{"events", `INSERT INTO event (id, account_id, livemode, session_id, sequence, type, body, url, endpoint_id, created_at)
-			SELECT (substr(id::text, 1, 18) || '-9' || substr(md5(id::text || k), 1, 3) || '-' || substr(md5(id::text || k), 4, 12))::uuid, account_id, livemode, id, (PART + n)::bigint * 20 + 1000000000000 + k,
-				CASE k WHEN 1 THEN 'session.accessed' WHEN 9 THEN 'session.completed' WHEN 10 THEN 'session.pdf_ready' ELSE 'session.section_completed' END, '\x01', 'https://hook.lender.example/candor', endpoint_id, NOW
+			SELECT (substr(id::text, 1, 18) || '-9' || substr(md5(id::text || k), 1, 3) || '-' || substr(md5(id::text || k), 4,
+				12))::uuid, account_id, livemode, id, (PART + n)::bigint * 20 + 1000000000000 + k,
+				CASE k WHEN 1 THEN 'session.accessed' WHEN 9 THEN 'session.completed' WHEN 10 THEN 'session.pdf_ready'
+					ELSE 'session.section_completed' END, '\x01', 'https://hook.lender.example/candor', endpoint_id, NOW
 			FROM part, generate_series(1, 10) k WHERE n % 100 < 60 OR n % 100 < 80 AND k < 3`},
 		monthStep{"deliveries", `INSERT INTO delivery (id, account_id, livemode, type, event_id, endpoint_id, session_id, sequence, url, state, next_attempt_at, created_at)
-			SELECT e.id, e.account_id, e.livemode, type, e.id, e.endpoint_id, session_id, sequence, url, 'pending', NOW, e.created_at FROM event e JOIN part p ON p.id = e.session_id`},
-		monthStep{"deliveries claimed", `UPDATE delivery d SET lease_until = NOW FROM event e JOIN part p ON p.id = e.session_id WHERE d.event_id = e.id`},
+			SELECT e.id, e.account_id, e.livemode, type, e.id, e.endpoint_id, session_id, sequence, url, 'pending', NOW, e.created_at
+				FROM event e JOIN part p ON p.id = e.session_id`},
+		monthStep{"deliveries claimed",
+			`UPDATE delivery d SET lease_until = NOW FROM event e JOIN part p ON p.id = e.session_id WHERE d.event_id = e.id`},
 		monthStep{"deliveries recorded", `UPDATE delivery d SET lease_until = NULL, state = 'delivered', next_attempt_at = NULL, finished_at = NOW, attempts = 1, attempts_total = 1, first_attempt_at = NOW, last_status_code = 200
 			FROM event e JOIN part p ON p.id = e.session_id WHERE d.event_id = e.id`},
-		monthStep{"attempts", `INSERT INTO delivery_attempt (delivery_id, number, started_at, duration_ms, status_code, request_headers) SELECT e.id, 1, NOW, 12, 200, '{}' FROM event e JOIN part p ON p.id = e.session_id`},
+		monthStep{"attempts",
+			`INSERT INTO delivery_attempt (delivery_id, number, started_at, duration_ms, status_code, request_headers) SELECT e.id, 1, NOW, 12, 200, '{}' FROM event e JOIN part p ON p.id = e.session_id`},
 		monthStep{"requests logged", `INSERT INTO api_request (id, account_id, livemode, key_id, duration_us, status, replayed, method, route, error_code, address)
-			SELECT (substr(id::text, 1, 18) || '-9' || substr(md5(id::text || k), 1, 3) || '-' || substr(md5(id::text || k), 4, 12))::uuid, account_id, livemode, endpoint_id, 1000, 200, false, 'GET', '/v1/sessions/:id', '', '203.0.113.9'
+			SELECT (substr(id::text, 1, 18) || '-9' || substr(md5(id::text || k), 1, 3) || '-' || substr(md5(id::text || k), 4,
+				12))::uuid, account_id, livemode, endpoint_id, 1000, 200, false, 'GET', '/v1/sessions/:id', '', '203.0.113.9'
 			FROM part, generate_series(1, 10) k`},
-		monthStep{"sessions expired", `UPDATE session SET status = 'expired' WHERE status IN ('pending', 'in_progress') AND expires_at <= NOW`},
+		monthStep{"sessions expired",
+			`UPDATE session SET status = 'expired' WHERE status IN ('pending', 'in_progress') AND expires_at <= NOW`},
 		monthStep{"events deleted, with deliveries and attempts", `DELETE FROM event WHERE created_at <= NOW - interval '90 days'`},
-		monthStep{"sessions erased", `UPDATE session SET erased_at = NOW WHERE status = 'completed' AND erased_at IS NULL AND completed_at <= NOW - interval '90 days'`},
-		monthStep{"sessions' answers erased", `UPDATE session SET data_erased_at = NOW, erased_at = NOW WHERE status IN ('expired', 'cancelled') AND data_erased_at IS NULL AND coalesce(cancelled_at, expires_at) <= NOW - interval '30 days'`},
-		monthStep{"requests deleted", `DELETE FROM api_request WHERE id < (lpad(to_hex((extract(epoch FROM NOW - interval '7 days') * 1000)::bigint), 12, '0') || '70008000000000000000')::uuid AND account_id IN (SELECT id FROM account)`},
+		monthStep{"sessions erased",
+			`UPDATE session SET erased_at = NOW WHERE status = 'completed' AND erased_at IS NULL AND completed_at <= NOW - interval '90 days'`},
+		monthStep{"sessions' answers erased",
+			`UPDATE session SET data_erased_at = NOW, erased_at = NOW WHERE status IN ('expired', 'cancelled') AND data_erased_at IS NULL AND coalesce(cancelled_at, expires_at) <= NOW - interval '30 days'`},
+		monthStep{"requests deleted",
+			`DELETE FROM api_request WHERE id < (lpad(to_hex((extract(epoch FROM NOW - interval '7 days') * 1000)::bigint), 12, '0') || '70008000000000000000')::uuid AND account_id IN (SELECT id FROM account)`},
 	)
 }

@@ -139,30 +139,47 @@ func growingRequests(cookies map[*environment]string) []growingRequest {
 	same := func(path string) func(sampled) string { return func(sampled) string { return path } }
 	requests := []growingRequest{
 		{"POST a session", http.StatusCreated, func(e *environment, of sampled) []byte {
-			body := `{"form_type":"financial_statement","customer_email":"` + of.Email + `","customer_name":"` + of.Name + `","reference_id":"LOAN-2026","metadata":{"branch":"12"}}`
+			body := `{"form_type":"financial_statement","customer_email":"` + of.Email + `","customer_name":"` + of.Name +
+				`","reference_id":"LOAN-2026","metadata":{"branch":"12"}}`
 			return client.Request("POST", e.Addr, "/v1/sessions", body, "Authorization: Bearer "+e.Account.TestKey)
 		}},
 		{"GET a session, any of the year", http.StatusOK, api(func(of sampled) string { return "/v1/sessions/" + of.ID.String() })},
-		{"GET the list by reference", http.StatusOK, api(func(of sampled) string { return "/v1/sessions?reference_id=" + of.Reference })},
-		{"GET the list by email", http.StatusOK, api(func(of sampled) string { return "/v1/sessions?customer_email=" + url.QueryEscape(of.Email) })},
+		{"GET the list by reference", http.StatusOK, api(func(of sampled) string {
+			return "/v1/sessions?reference_id=" + of.Reference
+		})},
+		{"GET the list by email", http.StatusOK, api(func(of sampled) string {
+			return "/v1/sessions?customer_email=" + url.QueryEscape(of.Email)
+		})},
 	}
 	for _, r := range [][2]string{
-		{"the list", "/v1/sessions"}, {"the list of completed", "/v1/sessions?status=completed"}, {"the list of expired", "/v1/sessions?status=expired"}, {"the list's 50th page", "/v1/sessions?page=50"},
-		{"the usage of this month", "/v1/billing/usage?period=current_month"}, {"the usage of 90 days", "/v1/billing/usage?period=last_90_days"}, {"events", "/v1/events"},
+		{"the list", "/v1/sessions"}, {"the list of completed", "/v1/sessions?status=completed"},
+		{"the list of expired", "/v1/sessions?status=expired"}, {"the list's 50th page", "/v1/sessions?page=50"},
+		{"the usage of this month", "/v1/billing/usage?period=current_month"}, {"the usage of 90 days",
+			"/v1/billing/usage?period=last_90_days"}, {"events", "/v1/events"},
 	} {
 		requests = append(requests, growingRequest{"GET " + r[0], http.StatusOK, api(same(r[1]))})
 	}
 	for _, r := range [][2]string{
-		{"home", ""}, {"sessions", "/sessions"}, {"sessions in progress", "/sessions?status=in_progress"}, {"sessions that expire soon", "/sessions?status=expiring"},
-		{"webhooks", "/webhooks"}, {"failed webhooks", "/webhooks?state=failed"}, {"events", "/events"}, {"requests", "/requests"}, {"requests with errors", "/requests?status=4xx"}, {"audit log", "/audit"},
+		{"home", ""}, {"sessions", "/sessions"}, {"sessions in progress", "/sessions?status=in_progress"},
+		{"sessions that expire soon", "/sessions?status=expiring"},
+		{"webhooks", "/webhooks"}, {"failed webhooks", "/webhooks?state=failed"}, {"events", "/events"}, {"requests", "/requests"},
+		{"requests with errors", "/requests?status=4xx"}, {"audit log", "/audit"},
 	} {
 		requests = append(requests, growingRequest{"Page: " + r[0], http.StatusOK, page(same(r[1]))})
 	}
 	for name, of := range map[string]func(sampled) string{
-		"a whole name": func(of sampled) string { return of.Name }, "an email": func(of sampled) string { return of.Email }, "a reference": func(of sampled) string { return of.Reference },
-		"a last name": func(of sampled) string { return of.Name[strings.IndexByte(of.Name, ' ')+1:] }, "a common first name": same("craig"), "nothing there": same("zzyzzx"), "an id": func(of sampled) string { return of.ID.String() },
+		"a whole name": func(of sampled) string {
+			return of.Name
+		}, "an email": func(of sampled) string { return of.Email }, "a reference": func(of sampled) string { return of.Reference },
+		"a last name": func(of sampled) string {
+			return of.Name[strings.IndexByte(of.Name, ' ')+1:]
+		}, "a common first name": same("craig"), "nothing there": same("zzyzzx"), "an id": func(of sampled) string {
+			return of.ID.String()
+		},
 	} {
-		requests = append(requests, growingRequest{"Search: " + name, http.StatusOK, page(func(s sampled) string { return "/search?q=" + url.QueryEscape(of(s)) })})
+		requests = append(requests, growingRequest{"Search: " + name, http.StatusOK, page(func(s sampled) string {
+			return "/search?q=" + url.QueryEscape(of(s))
+		})})
 	}
 	slices.SortStableFunc(requests[len(requests)-7:], func(a, b growingRequest) int { return strings.Compare(a.name, b.name) })
 	return requests
@@ -180,11 +197,13 @@ type growingJob struct {
 var growingJobs = []growingJob{
 	{"Expiry sweep of 1,000 sessions", "session_expiry", 1000, `
 		INSERT INTO session (id, account_id, livemode, status, form_type, customer_email, metadata, created_at, expires_at)
-		SELECT gen_random_uuid(), a.id, true, 'pending', 'financial_statement', 'late' || i || '@example.com', '{}', now() - interval '30 days', now() - interval '1 second'
+		SELECT gen_random_uuid(), a.id, true, 'pending', 'financial_statement', 'late' || i || '@example.com', '{}',
+			now() - interval '30 days', now() - interval '1 second'
 		FROM generate_series(1, $1) i, (SELECT id FROM account WHERE name = 'Lender 1') a`},
 	{"Expiry sweep of none", "session_expiry", 0, ""},
 	{"Retention of 1,000 events with deliveries and attempts", "retention", 1000, `
-		UPDATE event SET created_at = now() - interval '91 days' WHERE id = ANY (ARRAY(SELECT id FROM event ORDER BY created_at LIMIT $1))`},
+		UPDATE event SET created_at = now() - interval '91 days' WHERE id = ANY (ARRAY(SELECT id FROM event ORDER BY created_at
+			LIMIT $1))`},
 	{"Retention of 200 completed sessions' files", "retention", 200, `
 		UPDATE session SET completed_at = now() - interval '91 days' WHERE id = ANY (ARRAY(
 			SELECT id FROM session WHERE status = 'completed' AND erased_at IS NULL ORDER BY completed_at LIMIT $1))`},
@@ -193,7 +212,8 @@ var growingJobs = []growingJob{
 			SELECT id FROM session WHERE status = 'expired' AND data_erased_at IS NULL ORDER BY expires_at LIMIT $1))`},
 	{"Retention of 500 lines of the request log", "retention", 500, `
 		UPDATE api_request SET id = ('00' || substr(id::text, 3))::uuid WHERE (account_id, livemode, id) IN (
-			SELECT account_id, livemode, id FROM api_request WHERE id > '01000000-0000-0000-0000-000000000000' ORDER BY account_id, livemode, id LIMIT $1)`},
+			SELECT account_id, livemode, id FROM api_request WHERE id > '01000000-0000-0000-0000-000000000000'
+				ORDER BY account_id, livemode, id LIMIT $1)`},
 	{"Retention of nothing", "retention", 0, ""},
 	{"Rescue of nothing", "stranded_work", 0, ""},
 	{"Reconciliation of two hours", "reconciliation", 0, ""},
@@ -263,7 +283,8 @@ func (e *environment) runJob(ctx context.Context, job growingJob) (took time.Dur
 		}
 	}
 	var id int64
-	if err := e.DB.Raw().GetContext(ctx, &id, `INSERT INTO river_job (kind, queue, args, max_attempts) VALUES ($1, 'upkeep', '{}', 1) RETURNING id`, job.kind); err != nil {
+	if err := e.DB.Raw().GetContext(ctx, &id,
+		`INSERT INTO river_job (kind, queue, args, max_attempts) VALUES ($1, 'upkeep', '{}', 1) RETURNING id`, job.kind); err != nil {
 		return 0, err
 	}
 	if err := e.until(ctx, 2*time.Minute, `SELECT finalized_at IS NOT NULL FROM river_job WHERE id = $1`, id); err != nil {
@@ -273,7 +294,8 @@ func (e *environment) runJob(ctx context.Context, job growingJob) (took time.Dur
 		State string  `db:"state"`
 		Took  float64 `db:"took"`
 	}
-	err = e.DB.Raw().GetContext(ctx, &run, `SELECT state, extract(epoch FROM finalized_at - attempted_at)::float8 AS took FROM river_job WHERE id = $1`, id)
+	err = e.DB.Raw().GetContext(ctx, &run,
+		`SELECT state, extract(epoch FROM finalized_at - attempted_at)::float8 AS took FROM river_job WHERE id = $1`, id)
 	if err == nil && run.State != "completed" {
 		err = fmt.Errorf("the job ended as %s", run.State)
 	}

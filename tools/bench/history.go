@@ -41,7 +41,8 @@ func (b *bench) longHistory(ctx context.Context, e *environment) error {
 
 // historyTimes makes the account's history n sessions long and returns each
 // read's median time.
-func (e *environment) historyTimes(ctx context.Context, n int, reads map[string]func(domain.SessionID) string) (map[string]time.Duration, error) {
+func (e *environment) historyTimes(ctx context.Context, n int, reads map[string]func(domain.SessionID) string) (
+	map[string]time.Duration, error) {
 	if err := e.fill(ctx, n); err != nil {
 		return nil, err
 	}
@@ -85,7 +86,8 @@ func (e *environment) fill(ctx context.Context, n int) error {
 				created_at, expires_at, accessed_at, completed_at, pdf_ready_at, cancelled_at)
 			SELECT gen_random_uuid(), '%s', false, status, 'financial_statement', %s, 'customer' || i || '@example.com', 'REF-' || i, '{}',
 				at, CASE WHEN status IN ('expired') THEN at + interval '1 hour' ELSE now() + interval '30 days' END, at,
-				CASE WHEN status = 'completed' THEN at + interval '1 hour' END, CASE WHEN status = 'completed' THEN at + interval '1 hour' END,
+				CASE WHEN status = 'completed' THEN at + interval '1 hour' END, CASE
+					WHEN status = 'completed' THEN at + interval '1 hour' END,
 				CASE WHEN status = 'cancelled' THEN at + interval '1 hour' END
 			FROM (SELECT i, now() - interval '89 days' * i / %d - interval '2 hours' AS at,
 				(ARRAY['completed', 'expired', 'cancelled', 'in_progress', 'pending'])[1 + i %% 5] AS status

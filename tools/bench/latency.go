@@ -25,7 +25,8 @@ func (b *bench) webhookLatency(ctx context.Context, e *environment) error {
 	})}
 	go func() { _ = receiver.Serve(listener) }() // ends with Close
 	defer func() { _ = receiver.Close() }()
-	body := fmt.Sprintf(`{"form_type":"financial_statement","customer_email":"jessica@example.com","webhook_url":"http://%s/hook"}`, listener.Addr())
+	body := fmt.Sprintf(`{"form_type":"financial_statement","customer_email":"jessica@example.com","webhook_url":"http://%s/hook"}`,
+		listener.Addr())
 	var times []time.Duration
 	for range 200 {
 		took, err := e.timeToWebhook(ctx, body, arrived)
@@ -37,7 +38,8 @@ func (b *bench) webhookLatency(ctx context.Context, e *environment) error {
 	slices.Sort(times)
 	p99 := quantile(times, 0.99)
 	b.add(row{
-		what: "Customer's request to webhook at the receiver, idle, p99 (p50)", figure: fmt.Sprintf("%.1f ms (%.1f ms)", ms(p99), ms(quantile(times, 0.5))),
+		what: "Customer's request to webhook at the receiver, idle, p99 (p50)", figure: fmt.Sprintf("%.1f ms (%.1f ms)", ms(p99),
+			ms(quantile(times, 0.5))),
 		yardstick: "–", ratio: "–", target: "< 100 ms", met: p99 < 100*time.Millisecond,
 	})
 	return nil

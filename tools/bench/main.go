@@ -22,7 +22,8 @@ func main() {
 	seconds := flag.Int("seconds", 6, "how long each load runs")
 	history := flag.Int("sessions", 1_000_000, "number of sessions in the long history")
 	deliveries := flag.Int("deliveries", 1_000_000, "number of old deliveries")
-	only := flag.String("only", "", "run only these parts, separated by commas: throughput, memory, pages, autosave, latency, webhooks, fairness, history, streams, dashboard; or backlog, a part of webhooks; or rivals, PocketBase in the same run; or growth or month, alone")
+	only := flag.String("only", "",
+		"run only these parts, separated by commas: throughput, memory, pages, autosave, latency, webhooks, fairness, history, streams, dashboard; or backlog, a part of webhooks; or rivals, PocketBase in the same run; or growth or month, alone")
 	keep := flag.String("keep", "", "of growth and month, a folder that keeps the databases for the next run")
 	burnt := flag.Duration("burn", 0, "only use that much processor time a second, for another bench to measure beside it")
 	pages := flag.String("pages", "", "of the dashboard, only the pages whose names have this")
@@ -34,7 +35,8 @@ func main() {
 		burn(ctx, *burnt)
 		return
 	}
-	b := &bench{binary: *binary, span: time.Duration(*seconds) * time.Second, history: *history, deliveries: *deliveries, onlyPages: *pages, keep: *keep}
+	b := &bench{binary: *binary, span: time.Duration(*seconds) * time.Second, history: *history, deliveries: *deliveries,
+		onlyPages: *pages, keep: *keep}
 	if err := b.run(ctx, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
@@ -109,7 +111,8 @@ func (b *bench) run(ctx context.Context, only string) error {
 	service, err := harness.Start(ctx, b.binary, harness.Options{
 		Name: "bench", MaxConnections: 200, Connections: 4, Serve: true, Errors: os.Stderr,
 		// Candor shares its processors with PostgreSQL here.
-		Environ: []string{"CANDOR_RATE_PER_MINUTE=1000000000", "CANDOR_RATE_BURST=1000000000", "CANDOR_FORM_RATE_PER_MINUTE=1000000", "CANDOR_STAFF_RATE_PER_MINUTE=1000000", fmt.Sprintf("CANDOR_DB_CONNECTIONS=%d", 5*runtime.NumCPU())},
+		Environ: []string{"CANDOR_RATE_PER_MINUTE=1000000000", "CANDOR_RATE_BURST=1000000000", "CANDOR_FORM_RATE_PER_MINUTE=1000000",
+			"CANDOR_STAFF_RATE_PER_MINUTE=1000000", fmt.Sprintf("CANDOR_DB_CONNECTIONS=%d", 5*runtime.NumCPU())},
 	})
 	if err != nil {
 		return err
@@ -126,7 +129,8 @@ func (b *bench) run(ctx context.Context, only string) error {
 }
 
 func (b *bench) print() {
-	fmt.Printf("%s, %s/%s, %d cores, %s\n\n", time.Now().UTC().Format("2 January 2006"), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version())
+	fmt.Printf("%s, %s/%s, %d cores, %s\n\n", time.Now().UTC().Format("2 January 2006"), runtime.GOOS, runtime.GOARCH,
+		runtime.NumCPU(), runtime.Version())
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 1, ' ', 0)
 	fmt.Fprintln(w, "| What \t| Measured \t| Yardstick in the same run \t| Ratio \t| Target \t| Met \t|")
 	fmt.Fprintln(w, "| --- \t| --- \t| --- \t| --- \t| --- \t| --- \t|")

@@ -34,7 +34,8 @@ func (e *environment) fillPartner(ctx context.Context, n int) error {
 		return err
 	}
 	var there int
-	if err := e.DB.Raw().GetContext(ctx, &there, `SELECT count(*) FROM session WHERE account_id = $1 AND NOT livemode`, scope.AccountID); err != nil {
+	if err := e.DB.Raw().GetContext(ctx, &there, `SELECT count(*) FROM session WHERE account_id = $1 AND NOT livemode`,
+		scope.AccountID); err != nil {
 		return err
 	}
 	if there < n || there > n+n/10 {
@@ -48,7 +49,8 @@ func (e *environment) fillPartner(ctx context.Context, n int) error {
 	}
 	defer func() { _ = conn.Close() }()
 	// The rows that foreign keys name exist, and counters are made below.
-	before, after := []string{`SET session_replication_role = replica`}, []string{`SET session_replication_role = DEFAULT`, `VACUUM ANALYZE`, `CHECKPOINT`}
+	before, after := []string{`SET session_replication_role = replica`}, []string{`SET session_replication_role = DEFAULT`,
+		`VACUUM ANALYZE`, `CHECKPOINT`}
 	for _, one := range slices.Concat(before, partnerSessions(), partnerDeliveries(), partnerCounters(), partnerLogs(), after) {
 		one = strings.ReplaceAll(one, "ACCOUNT", "'"+scope.AccountID.UUID.String()+"'::uuid")
 		if _, err := conn.ExecContext(ctx, one); err != nil {
@@ -61,7 +63,8 @@ func (e *environment) fillPartner(ctx context.Context, n int) error {
 // timeID is SQL for an id that ascends with the row's time, like UUIDv7, made of
 // its number i and time at.
 func timeID(kind string) string {
-	return `(lpad(to_hex((extract(epoch FROM at) * 1000)::bigint), 12, '0') || '7' || substr(md5('` + kind + `' || i), 1, 3) || '8' || substr(md5('` + kind + `' || i), 4, 15))::uuid`
+	return `(lpad(to_hex((extract(epoch FROM at) * 1000)::bigint), 12, '0') || '7' || substr(md5('` + kind +
+		`' || i), 1, 3) || '8' || substr(md5('` + kind + `' || i), 4, 15))::uuid`
 }
 
 // partnerSessions gives one in ten sessions the same customer, as a partner's own
@@ -73,7 +76,8 @@ func partnerSessions() []string {
 		`CREATE UNIQUE INDEX ON numbered (i)`,
 		`ANALYZE numbered`,
 		fmt.Sprintf(`INSERT INTO section (session_id, name, completed_at, updated_at, reached_at)
-			SELECT id, name, at + interval '1 hour', at + interval '1 hour', at FROM numbered, unnest('{%s}'::text[]) AS name WHERE i %% 10 = 1 AND i <= 200000`,
+			SELECT id, name, at + interval '1 hour', at + interval '1 hour', at FROM numbered, unnest('{%s}'::text[]) AS name
+				WHERE i %% 10 = 1 AND i <= 200000`,
 			strings.Join(statement.SectionNames[:], ",")),
 	}
 }
@@ -89,7 +93,8 @@ func partnerDeliveries() []string {
 	event, delivery := timeID("event"), timeID("delivery")
 	return []string{
 		`INSERT INTO webhook_endpoint (id, account_id, livemode, origin, last_success_at, created_at)
-			SELECT gen_random_uuid(), ACCOUNT, false, 'https://hook' || i || '.lender.example', now(), now() - interval '90 days' FROM generate_series(1, 5) i`,
+			SELECT gen_random_uuid(), ACCOUNT, false, 'https://hook' || i || '.lender.example', now(), now() - interval '90 days'
+				FROM generate_series(1, 5) i`,
 		`INSERT INTO delivery (id, account_id, livemode, type, event_id, endpoint_id, session_id, sequence, url, state, attempts, attempts_total,
 				first_attempt_at, next_attempt_at, finished_at, last_status_code, last_error_class, created_at)
 			SELECT ` + delivery + `, ACCOUNT, false, type, ` + event + `, endpoint_id, session_id, sequence, url, state, 3, 3, at,
@@ -106,7 +111,8 @@ func partnerDeliveries() []string {
 		`INSERT INTO event_sequence AS s (account_id, livemode, last) VALUES (ACCOUNT, false, (SELECT max(sequence) FROM event WHERE account_id = ACCOUNT AND NOT livemode))
 			ON CONFLICT (account_id, livemode) DO UPDATE SET last = excluded.last`,
 		`INSERT INTO redelivery (id, account_id, livemode, since, rate, state, matched, requeued, paced_until, created_by, created_at, finished_at)
-			SELECT gen_random_uuid(), ACCOUNT, false, now() - i * interval '1 day', 100, 'done', 20000, 20000, now(), 'bench@example.com', now() - i * interval '1 hour', now() - i * interval '1 hour'
+			SELECT gen_random_uuid(), ACCOUNT, false, now() - i * interval '1 day', 100, 'done', 20000, 20000, now(), 'bench@example.com',
+				now() - i * interval '1 hour', now() - i * interval '1 hour'
 			FROM generate_series(1, 100) i`,
 		`UPDATE delivery SET redelivery_id = (SELECT id FROM redelivery WHERE account_id = ACCOUNT ORDER BY created_at LIMIT 1)
 			WHERE account_id = ACCOUNT AND state IN ('failed', 'delivered') AND sequence % 20 = 3`,
@@ -120,13 +126,17 @@ func partnerCounters() []string {
 		`DELETE FROM form_count WHERE account_id = ACCOUNT`,
 		`DELETE FROM form_problem_count WHERE account_id = ACCOUNT`,
 		fmt.Sprintf(`INSERT INTO form_count (account_id, livemode, day, section, reached, completed, times, seconds)
-			SELECT ACCOUNT, false, day, section, reached, completed, array_agg(1 + (step * 37) %% 90 ORDER BY step), array_agg((1 + (step * 37) %% 90) * (60 * 1.09 ^ step)::bigint ORDER BY step)
+			SELECT ACCOUNT, false, day, section, reached, completed, array_agg(1 + (step * 37) %% 90
+				ORDER BY step), array_agg((1 + (step * 37) %% 90) * (60 * 1.09 ^ step)::bigint ORDER BY step)
 			FROM (SELECT (created_at AT TIME ZONE 'UTC')::date AS day, count(accessed_at) AS reached, count(completed_at) AS completed
-				FROM session WHERE account_id = ACCOUNT AND NOT livemode GROUP BY 1) d, unnest('%s'::text[] || ''::text) AS section, generate_series(0, CASE section WHEN '' THEN 122 ELSE 83 END) step
+				FROM session WHERE account_id = ACCOUNT AND NOT livemode GROUP BY 1) d, unnest('%s'::text[] || ''::text) AS section,
+					generate_series(0, CASE section WHEN '' THEN 122 ELSE 83 END) step
 			GROUP BY day, section, reached, completed`, sections),
 		fmt.Sprintf(`INSERT INTO form_problem_count (account_id, livemode, day, section, field, problem, sessions)
-			SELECT ACCOUNT, false, day, section, 'field_' || i, 'Field ' || i || ' of the section ' || section || ' must be an amount such as 1,250.50', 1 + i * 17
-			FROM (SELECT DISTINCT (created_at AT TIME ZONE 'UTC')::date AS day FROM session WHERE account_id = ACCOUNT AND NOT livemode) d, unnest('%s'::text[]) AS section, generate_series(1, %d) i`,
+			SELECT ACCOUNT, false, day, section, 'field_' || i,
+				'Field ' || i || ' of the section ' || section || ' must be an amount such as 1,250.50', 1 + i * 17
+			FROM (SELECT DISTINCT (created_at AT TIME ZONE 'UTC')::date AS day FROM session WHERE account_id = ACCOUNT
+				AND NOT livemode) d, unnest('%s'::text[]) AS section, generate_series(1, %d) i`,
 			sections, problemsPerSection),
 	}
 }
@@ -138,19 +148,25 @@ func partnerLogs() []string {
 	}
 	return []string{
 		`INSERT INTO api_key (id, account_id, livemode, name, hash, last4, created_at)
-			SELECT gen_random_uuid(), ACCOUNT, false, 'Key ' || i, decode(md5('a' || i) || md5('b' || i), 'hex'), 'abcd', now() - interval '90 days' FROM generate_series(1, 5) i`,
+			SELECT gen_random_uuid(), ACCOUNT, false, 'Key ' || i, decode(md5('a' || i) || md5('b' || i), 'hex'), 'abcd',
+				now() - interval '90 days' FROM generate_series(1, 5) i`,
 		fmt.Sprintf(`INSERT INTO api_request (id, account_id, livemode, key_id, session_id, duration_us, status, replayed, method, route, error_code, address)
 			SELECT %s, ACCOUNT, false, k.ids[1 + i %% 5], NULL, 1000 + i %% 5000,
 				CASE WHEN error <> '' THEN status WHEN method = 'POST' THEN 201 ELSE 200 END, false, method,
 				CASE method WHEN 'POST' THEN '/v1/sessions' ELSE '/v1/sessions/:id' END, error, '203.0.113.' || i %% 200
-			FROM (SELECT i, now() - interval '6.9 days' * (%d - i) / %d AS at, CASE WHEN i %% 100 = 0 THEN 'DELETE' WHEN i %% 10 < 3 THEN 'POST' ELSE 'GET' END AS method,
-					CASE WHEN i %% 50 = 1 THEN 'session_not_found' WHEN i %% 200 = 2 THEN 'validation_error' WHEN i %% 100000 = 3 THEN 'internal_error' ELSE '' END AS error,
+			FROM (SELECT i, now() - interval '6.9 days' * (%d - i) / %d AS at, CASE WHEN i %% 100 = 0 THEN 'DELETE'
+				WHEN i %% 10 < 3 THEN 'POST' ELSE 'GET' END AS method,
+					CASE WHEN i %% 50 = 1 THEN 'session_not_found' WHEN i %% 200 = 2 THEN 'validation_error'
+						WHEN i %% 100000 = 3 THEN 'internal_error' ELSE '' END AS error,
 					CASE WHEN i %% 50 = 1 THEN 404 WHEN i %% 200 = 2 THEN 422 ELSE 500 END AS status
-				FROM generate_series(1, %d) i) r, (SELECT array_agg(id) AS ids FROM api_key WHERE account_id = ACCOUNT AND NOT livemode AND name LIKE 'Key %%') k
+				FROM generate_series(1, %d) i) r, (SELECT array_agg(id) AS ids FROM api_key WHERE account_id = ACCOUNT AND NOT livemode
+					AND name LIKE 'Key %%') k
 			ORDER BY i`, timeID("request"), loggedRequests, loggedRequests, loggedRequests),
 		fmt.Sprintf(`INSERT INTO audit_log (id, account_id, livemode, at, actor_kind, actor_id, actor_name, action, target_id, target_name, address, after)
-			SELECT %s, ACCOUNT, false, at, 'staff', 'stf_' || i %% 20, 'staff' || i %% 20 || '@lender.example', actions[1 + i %% cardinality(actions)], 'ses_' || i %% 5000, 'session', '203.0.113.9', '{"a": 1}'
-			FROM (SELECT i, now() - interval '90 days' * (%d - i) / %d - interval '1 hour' AS at, '{%s}'::text[] AS actions FROM generate_series(1, %d) i) a`,
+			SELECT %s, ACCOUNT, false, at, 'staff', 'stf_' || i %% 20, 'staff' || i %% 20 || '@lender.example',
+				actions[1 + i %% cardinality(actions)], 'ses_' || i %% 5000, 'session', '203.0.113.9', '{"a": 1}'
+			FROM (SELECT i, now() - interval '90 days' * (%d - i) / %d - interval '1 hour' AS at, '{%s}'::text[] AS actions
+				FROM generate_series(1, %d) i) a`,
 			timeID("audit"), auditLines, auditLines, strings.Join(actions, ","), auditLines),
 	}
 }

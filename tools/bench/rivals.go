@@ -22,7 +22,8 @@ func exchange(ctx context.Context, url, token string, in, out any) error {
 	if err != nil {
 		return err
 	}
-	a, err := client.NewPartner("", token).Send(ctx, http.MethodPost, url, bytes.NewReader(body), map[string]string{"Content-Type": "application/json"})
+	a, err := client.NewPartner("", token).Send(ctx, http.MethodPost, url, bytes.NewReader(body),
+		map[string]string{"Content-Type": "application/json"})
 	if err != nil {
 		return err
 	}
@@ -60,19 +61,24 @@ func (b *bench) rivals(ctx context.Context, e *environment) error {
 		status, accepted int
 		least            float64
 	}{
-		{"POST /v1/sessions", client.Request("POST", e.Addr, "/v1/sessions", newSession, auth), client.Request("POST", p.addr, recordsPath, newSession), http.StatusCreated, http.StatusOK, 1.5},
-		{"GET /v1/sessions/:id", client.Request("GET", e.Addr, "/v1/sessions/"+created.ID.String(), "", auth), client.Request("GET", p.addr, recordsPath+"/"+record, ""), http.StatusOK, http.StatusOK, 3},
+		{"POST /v1/sessions", client.Request("POST", e.Addr, "/v1/sessions", newSession, auth),
+			client.Request("POST", p.addr, recordsPath, newSession), http.StatusCreated, http.StatusOK, 1.5},
+		{"GET /v1/sessions/:id", client.Request("GET", e.Addr, "/v1/sessions/"+created.ID.String(), "", auth),
+			client.Request("GET", p.addr, recordsPath+"/"+record, ""), http.StatusOK, http.StatusOK, 3},
 	} {
 		for _, clients := range []int{8, 32} {
 			rival := subject{used: used, load: func() (float64, error) { return b.load(ctx, p.addr, clients, load.rivals, load.accepted) }}
-			candor := subject{used: e.cpu, load: func() (float64, error) { return b.load(ctx, e.Addr, clients, load.request, load.status) }}
+			candor := subject{used: e.cpu, load: func() (float64, error) {
+				return b.load(ctx, e.Addr, clients, load.request, load.status)
+			}}
 			if err := b.inTurn(&rival, &candor); err != nil {
 				return fmt.Errorf("%s: %w", load.name, err)
 			}
 			ratio := candor.rate / rival.rate
 			b.add(row{
-				what:      fmt.Sprintf("%s, %d clients", load.name, clients),
-				figure:    fmt.Sprintf("%.0f requests/s; CPU of candor and PostgreSQL %.0f µs", candor.rate, micros(candor.cpu.candor+candor.cpu.postgres)),
+				what: fmt.Sprintf("%s, %d clients", load.name, clients),
+				figure: fmt.Sprintf("%.0f requests/s; CPU of candor and PostgreSQL %.0f µs", candor.rate,
+					micros(candor.cpu.candor+candor.cpu.postgres)),
 				yardstick: fmt.Sprintf("PocketBase %.0f requests/s; CPU %.0f µs", rival.rate, micros(rival.cpu.candor)),
 				ratio:     fmt.Sprintf("%.2f ×", ratio), target: fmt.Sprintf("≥ %.1f ×", load.least), met: ratio >= load.least,
 			})

@@ -37,7 +37,8 @@ func (b *bench) streams(ctx context.Context, e *environment) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	const all = streamAccounts * live.StreamsPerAccount
-	p := &openPages{e: e, client: &http.Client{Transport: &http.Transport{MaxConnsPerHost: 0}}, changed: make(chan time.Time, 10*all)}
+	p := &openPages{e: e, client: &http.Client{Transport: &http.Transport{MaxConnsPerHost: 0}},
+		changed: make(chan time.Time, 10*all)}
 	keys := []string{}
 	before, err := e.resident()
 	if err != nil {
@@ -78,7 +79,9 @@ func (b *bench) streams(ctx context.Context, e *environment) error {
 		return err
 	}
 	b.add(row{
-		what: fmt.Sprintf("%d open pages: memory and CPU while nothing changes", all), figure: fmt.Sprintf("%.0f kB each, %.1f %% of a core", float64(after-before)/all, 100*float64(ended-began)/float64(2*live.Beat)),
+		what: fmt.Sprintf("%d open pages: memory and CPU while nothing changes", all),
+		figure: fmt.Sprintf("%.0f kB each, %.1f %% of a core", float64(after-before)/all,
+			100*float64(ended-began)/float64(2*live.Beat)),
 		yardstick: "–", ratio: "–", target: "< 100 kB each", met: after-before < 100*all,
 	})
 	for _, of := range []struct {
@@ -124,14 +127,16 @@ func (b *bench) changes(ctx context.Context, p *openPages, what string, keys []s
 	slices.Sort(times)
 	b.add(row{
 		what:   fmt.Sprintf("POST /v1/sessions to the message at %s %d pages", what, want),
-		figure: fmt.Sprintf("p50 %.0f ms, p99 %.0f ms", ms(quantile(times, 0.5)), ms(quantile(times, 0.99))), yardstick: "–", ratio: "–",
+		figure: fmt.Sprintf("p50 %.0f ms, p99 %.0f ms", ms(quantile(times, 0.5)), ms(quantile(times, 0.99))), yardstick: "–",
+		ratio:  "–",
 		target: "p99 < 1 s", met: quantile(times, 0.99) < time.Second,
 	})
 	return nil
 }
 
 func (p *openPages) create(ctx context.Context, key string) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+p.e.Addr+"/v1/sessions", strings.NewReader(`{"form_type":"financial_statement","customer_email":"jessica@example.com"}`))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+p.e.Addr+"/v1/sessions",
+		strings.NewReader(`{"form_type":"financial_statement","customer_email":"jessica@example.com"}`))
 	if err != nil {
 		return
 	}
@@ -173,7 +178,8 @@ func (e *environment) signedIn(ctx context.Context, email string) (token string,
 	token, hash := domain.NewToken()
 	now := time.Now().UTC()
 	session := &domain.StaffSession{
-		SessionID: domain.NewStaffSessionID(), Stage: domain.SignInFull, StartedAt: now, SeenAt: now, ConfirmedAt: now, ExpiresAt: now.Add(domain.StaffLifetime), Address: "127.0.0.1",
+		SessionID: domain.NewStaffSessionID(), Stage: domain.SignInFull, StartedAt: now, SeenAt: now, ConfirmedAt: now,
+		ExpiresAt: now.Add(domain.StaffLifetime), Address: "127.0.0.1",
 	}
 	if err := e.DB.Raw().GetContext(ctx, &session.ID, `SELECT id FROM staff_user WHERE email = $1`, email); err != nil {
 		return "", err

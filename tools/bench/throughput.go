@@ -48,15 +48,17 @@ func (b *bench) throughput(ctx context.Context, e *environment) error {
 }
 
 // compare runs pgbench and the service in turn.
-func (b *bench) compare(ctx context.Context, e *environment, name, script string, clients int, request []byte, status int, least float64) error {
+func (b *bench) compare(ctx context.Context, e *environment, name, script string, clients int, request []byte, status int,
+	least float64) error {
 	yardstick := subject{used: e.cpu, load: func() (float64, error) { return e.pgbench(ctx, script, clients, b.span.Seconds()) }}
 	service := subject{used: e.cpu, load: func() (float64, error) { return b.load(ctx, e.Addr, clients, request, status) }}
 	if err := b.inTurn(&yardstick, &service); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	b.add(row{
-		what:      fmt.Sprintf("%s, %d clients", name, clients),
-		figure:    fmt.Sprintf("%.0f requests/s; CPU of candor %.0f µs, of PostgreSQL %.0f µs", service.rate, micros(service.cpu.candor), micros(service.cpu.postgres)),
+		what: fmt.Sprintf("%s, %d clients", name, clients),
+		figure: fmt.Sprintf("%.0f requests/s; CPU of candor %.0f µs, of PostgreSQL %.0f µs", service.rate,
+			micros(service.cpu.candor), micros(service.cpu.postgres)),
 		yardstick: fmt.Sprintf("pgbench %.0f tps; CPU of PostgreSQL %.0f µs", yardstick.rate, micros(yardstick.cpu.postgres)),
 		ratio:     percent(service.rate / yardstick.rate), target: "≥ " + percent(least), met: service.rate/yardstick.rate >= least,
 	})

@@ -41,7 +41,8 @@ func (f *fuzzer) callAPI() {
 	item := f.doc.Paths.Value(path)
 	method := pick(f.rng, sorted(item.Operations()))
 	operation := item.GetOperation(method)
-	c := &apiCall{method: method, path: path, target: "/v1" + path, header: http.Header{"Authorization": {"Bearer " + f.Account.TestKey}}}
+	c := &apiCall{method: method, path: path, target: "/v1" + path,
+		header: http.Header{"Authorization": {"Bearer " + f.Account.TestKey}}}
 	f.fillParameters(c, operation)
 	f.fillBody(c, operation)
 	f.oddHeaders(c)
@@ -74,7 +75,8 @@ func refused(answer *httptest.ResponseRecorder) bool {
 var betweenFields = regexp.MustCompile(`is a section after|\d+: (enter|select) |above the number of the last event`)
 
 // stateCodes are errors of 400 and 422 about what is stored, not about the request.
-var stateCodes = map[domain.Code]bool{domain.CodeSessionNotCompleted: true, domain.CodeIdempotencyKeyReused: true, domain.CodeInvalidDateRange: true}
+var stateCodes = map[domain.Code]bool{domain.CodeSessionNotCompleted: true, domain.CodeIdempotencyKeyReused: true,
+	domain.CodeInvalidDateRange: true}
 
 func codeOf(answer *httptest.ResponseRecorder) domain.Code {
 	var body struct{ Error struct{ Code domain.Code } }
@@ -141,7 +143,8 @@ func (f *fuzzer) oddHeaders(c *apiCall) {
 	if chance(f.rng, 10) {
 		c.odd = true
 		c.header.Set("Authorization", pick(f.rng, append([]string{
-			"Bearer " + f.Account.LiveKey, "Bearer " + f.restricted, "Bearer " + f.Account.TestKey + "x", "Basic eDp5", "Bearer", "bearer " + f.Account.TestKey, "",
+			"Bearer " + f.Account.LiveKey, "Bearer " + f.restricted, "Bearer " + f.Account.TestKey + "x", "Basic eDp5", "Bearer",
+			"bearer " + f.Account.TestKey, "",
 		}, "Bearer \xff")))
 	}
 	for name, values := range map[string][]string{
@@ -176,7 +179,8 @@ func (f *fuzzer) matching(pattern, name string) string {
 
 // send sends a call and holds the answer to the document. The error says how the
 // request differs from the document.
-func (f *fuzzer) send(c *apiCall, item *openapi3.PathItem, operation *openapi3.Operation) (answer *httptest.ResponseRecorder, invalid error) {
+func (f *fuzzer) send(c *apiCall, item *openapi3.PathItem, operation *openapi3.Operation) (answer *httptest.ResponseRecorder,
+	invalid error) {
 	r := httptest.NewRequestWithContext(f.Context(), c.method, "/", strings.NewReader(c.body))
 	address, err := url.Parse(harness.BaseURL + c.target)
 	if err != nil {
@@ -238,7 +242,8 @@ func (f *fuzzer) checkCreated(c *apiCall, answer *httptest.ResponseRecorder) {
 	if created["livemode"] == false && len(f.ids["sess"]) < 500 {
 		f.ids["sess"] = append(f.ids["sess"], id)
 	}
-	for _, name := range []string{"customer_email", "customer_name", "reference_id", "webhook_url", "expires_at", "created_at", "form_type"} {
+	for _, name := range []string{"customer_email", "customer_name", "reference_id", "webhook_url", "expires_at", "created_at",
+		"form_type"} {
 		if created[name] != read[name] {
 			f.differs(c.String(), "%s was %v when created and is %v when read", name, created[name], read[name])
 		}

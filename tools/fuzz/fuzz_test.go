@@ -101,7 +101,8 @@ func (f *fuzzer) seedSessions() {
 	f.Upload(completed.ID, "payslip.pdf")
 	f.Complete(completed.ID)
 	f.StorePDF(completed.ID, harness.PDFOf(5000))
-	documents := f.Get("/sessions/" + completed.ID.String() + "/data").WantStatus(http.StatusOK).Object()["data"].(map[string]any)["documents"].([]any)
+	documents := f.Get("/sessions/" + completed.ID.String() + "/data").WantStatus(http.StatusOK).
+		Object()["data"].(map[string]any)["documents"].([]any)
 	f.ids["doc"] = []string{documents[0].(map[string]any)["id"].(string)}
 	f.ids["sess"] = []string{pending.ID.String(), opened.ID.String(), completed.ID.String()}
 }

@@ -31,7 +31,8 @@ func (f *fuzzer) visitForm() *visit {
 
 // visitDashboard signs a staff user in.
 func (f *fuzzer) visitDashboard() *visit {
-	staff := f.StaffOf(f.other, pick(f.rng, []domain.Role{domain.RoleOwner, domain.RoleOwner, domain.RoleDeveloper, domain.RoleSupport}))
+	staff := f.StaffOf(f.other, pick(f.rng, []domain.Role{domain.RoleOwner, domain.RoleOwner, domain.RoleDeveloper,
+		domain.RoleSupport}))
 	return &visit{root: "/dashboard/" + pick(f.rng, []string{"test", "live"}), do: staff.Do}
 }
 
@@ -75,7 +76,8 @@ func (f *fuzzer) somewhere(v *visit) string {
 		}
 		parts = append(parts, part)
 	}
-	return strings.Join(parts, "/") + "?" + url.Values{pick(f.rng, []string{"before", "q", "status", "from", "then", "lang"}): {pick(f.rng, oddTexts)}}.Encode()
+	return strings.Join(parts, "/") + "?" + url.Values{pick(f.rng, []string{"before", "q", "status", "from", "then",
+		"lang"}): {pick(f.rng, oddTexts)}}.Encode()
 }
 
 // submit sends a form: some values as they stand, some that its fields offer, some
@@ -91,14 +93,16 @@ func (f *fuzzer) submit(v *visit, form page.Form) {
 				values.Add(name, pick(f.rng, field.Choices))
 			}
 		case chance(f.rng, 60):
-			values.Set(name, pick(f.rng, []string{"12", "1985", "1,234.56", "jo@lender.example", "Jo Citizen", "2026-11-20", "2000", "0412 345 678", harness.GoodPassword, "https://lender.example/hook"}))
+			values.Set(name, pick(f.rng, []string{"12", "1985", "1,234.56", "jo@lender.example", "Jo Citizen", "2026-11-20", "2000",
+				"0412 345 678", harness.GoodPassword, "https://lender.example/hook"}))
 		default:
 			values.Set(name, pick(f.rng, oddTexts))
 		}
 	}
 	if chance(f.rng, 10) {
 		name := pick(f.rng, append(sorted(values), "x"))
-		values[strings.NewReplacer("0", "49", "1", "-1").Replace(name)+pick(f.rng, []string{"", ".0", "[]", "\x00"})] = []string{pick(f.rng, oddTexts)}
+		values[strings.NewReplacer("0", "49", "1", "-1").Replace(name)+pick(f.rng, []string{"", ".0", "[]", "\x00"})] = []string{
+			pick(f.rng, oddTexts)}
 	}
 	if len(form.Buttons) > 0 {
 		for name, value := range pick(f.rng, form.Buttons) {
@@ -131,7 +135,8 @@ func (f *fuzzer) multipart(values url.Values) (contentType, body string) {
 	}
 	part, err := w.CreateFormFile("file", pick(f.rng, []string{"payslip.pdf", "a.png", "../x", "\u202e.pdf", ""}))
 	f.OK(err)
-	_, err = part.Write(pick(f.rng, [][]byte{harness.PDFOf(100), harness.PDFOf(70_000), []byte("\x89PNG\r\n\x1a\n"), []byte("<svg/>"), nil}))
+	_, err = part.Write(pick(f.rng, [][]byte{harness.PDFOf(100), harness.PDFOf(70_000), []byte("\x89PNG\r\n\x1a\n"),
+		[]byte("<svg/>"), nil}))
 	f.OK(err)
 	f.OK(w.Close())
 	return w.FormDataContentType(), b.String()

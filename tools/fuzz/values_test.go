@@ -10,17 +10,23 @@ import (
 
 // oddTexts are texts that programs trip over.
 var oddTexts = []string{
-	"", " ", "\t\n", "0", "-1", "-0", "1e400", "0.005", "1.005", "99999999999999999999", "1,234.56", "$1 234", "１２００", "٣", "1/2", "NaN", "null", "true", "undefined",
+	"", " ", "\t\n", "0", "-1", "-0", "1e400", "0.005", "1.005", "99999999999999999999", "1,234.56", "$1 234", "１２００", "٣", "1/2",
+	"NaN", "null", "true", "undefined",
 	"2026-02-30", "0000-00-00", "9999-12-31T23:59:59Z", "2026-11-20T03:04:05.999999999+23:59", "31", "29", "02", "1900",
-	"\u0000", "\u001b[31m", "\u202egnp.exe", "\ufeffx", "e\u0301", "\U0001f469\u200d\U0001f4bb", "\u2028", "ﷺ", "İ", "ſ", "ß", "\U0010ffff", "\xff\xfe", "\xed\xa0\x80",
-	"<script>alert(1)</script>", `"><img src=x onerror=alert(1)>`, "{{7*7}}", "${7*7}", "' OR 1=1 --", "%00", "%s%n", "../../etc/passwd", "a\r\nX-Header: b",
-	"jo@customer.example", "jo@[127.0.0.1]", "@", "https://lender.example/hook", "http://169.254.169.254/", "javascript:alert(1)", "//x", "file:///etc/passwd",
-	strings.Repeat("x", 201), strings.Repeat("é", 501), strings.Repeat("9", 400), strings.Repeat("a ", 40_000), strings.Repeat("[", 500),
+	"\u0000", "\u001b[31m", "\u202egnp.exe", "\ufeffx", "e\u0301", "\U0001f469\u200d\U0001f4bb", "\u2028", "ﷺ", "İ", "ſ", "ß",
+	"\U0010ffff", "\xff\xfe", "\xed\xa0\x80",
+	"<script>alert(1)</script>", `"><img src=x onerror=alert(1)>`, "{{7*7}}", "${7*7}", "' OR 1=1 --", "%00", "%s%n",
+	"../../etc/passwd", "a\r\nX-Header: b",
+	"jo@customer.example", "jo@[127.0.0.1]", "@", "https://lender.example/hook", "http://169.254.169.254/", "javascript:alert(1)",
+	"//x", "file:///etc/passwd",
+	strings.Repeat("x", 201), strings.Repeat("é", 501), strings.Repeat("9", 400), strings.Repeat("a ", 40_000),
+	strings.Repeat("[", 500),
 }
 
 // oddJSON are values that a member isn't expected to have.
 var oddJSON = []string{
-	"null", "true", "false", "0", "-1", "1.5", "30.0", "1e2", "1e-7", "1e400", "-0", "9007199254740993", "123456789012345678901234567890.123456789",
+	"null", "true", "false", "0", "-1", "1.5", "30.0", "1e2", "1e-7", "1e400", "-0", "9007199254740993",
+	"123456789012345678901234567890.123456789",
 	"[]", "{}", "[null]", `{"":""}`, `{"a":{"b":{"c":[[[]]]}}}`, `""`, `"\u0000"`, `"\ud800"`, `"\u202e"`, `[1,"a",{}]`,
 }
 
@@ -81,7 +87,8 @@ func (f *fuzzer) text(s *openapi3.Schema, name string) string {
 	case s.Format == "uri":
 		return "https://lender.example/hook"
 	case s.Format == "date-time":
-		return pick(f.rng, []string{"2026-11-20T03:04:05Z", "2026-11-20T14:04:05.678+11:00", "1970-01-01T00:00:00Z", "9999-12-31T23:59:59Z"})
+		return pick(f.rng, []string{"2026-11-20T03:04:05Z", "2026-11-20T14:04:05.678+11:00", "1970-01-01T00:00:00Z",
+			"9999-12-31T23:59:59Z"})
 	case s.Format == "date":
 		return pick(f.rng, []string{"2026-11-01", "2026-11-20", "2024-02-29"})
 	case s.Pattern != "":
@@ -112,7 +119,8 @@ func (f *fuzzer) mutated(v any) any {
 		names := sorted(v)
 		switch {
 		case len(names) == 0 || chance(f.rng, 15):
-			v[pick(f.rng, []string{"colour", "customerName", "", "__proto__", "x y", strings.Repeat("n", 200)})] = json.RawMessage(pick(f.rng, oddJSON))
+			v[pick(f.rng, []string{"colour", "customerName", "", "__proto__", "x y", strings.Repeat("n", 200)})] = json.RawMessage(
+				pick(f.rng, oddJSON))
 		case chance(f.rng, 15):
 			delete(v, pick(f.rng, names))
 		default:

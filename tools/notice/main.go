@@ -97,7 +97,8 @@ func goParts(root string) ([]part, error) {
 			}
 			m := found[p.Module.Path]
 			if m == nil {
-				m = &part{name: p.Module.Path, version: p.Module.Version, source: "https://pkg.go.dev/" + p.Module.Path + "@" + p.Module.Version}
+				m = &part{name: p.Module.Path, version: p.Module.Version, source: "https://pkg.go.dev/" + p.Module.Path + "@" +
+					p.Module.Version}
 				if p.Module.Main {
 					m.source = "files of Candor's source that have a licence of their own"
 				}
@@ -131,7 +132,8 @@ func (p *part) addFiles(module, dir string, own bool) error {
 		}
 		for _, f := range files {
 			path := filepath.Join(dir, f.Name())
-			if f.Type().IsRegular() && licenceFile.MatchString(f.Name()) && !strings.HasSuffix(f.Name(), ".go") && !slices.Contains(p.files, path) {
+			if f.Type().IsRegular() && licenceFile.MatchString(f.Name()) && !strings.HasSuffix(f.Name(), ".go") &&
+				!slices.Contains(p.files, path) {
 				p.files = append(p.files, path)
 			}
 		}
@@ -153,7 +155,8 @@ func npmParts(root string) (parts []part, err error) {
 		err = json.Unmarshal(text, &front)
 	}
 	for name, version := range front.Dependencies {
-		files, _ := filepath.Glob(filepath.Join(root, "node_modules", name, "LICENSE*")) // of the code and of the typeface; none is an error of write
+		// of the code and of the typeface; none is an error of write
+		files, _ := filepath.Glob(filepath.Join(root, "node_modules", name, "LICENSE*"))
 		parts = append(parts, part{name, version, "https://www.npmjs.com/package/" + name + "/v/" + version, files})
 	}
 	slices.SortFunc(parts, func(a, b part) int { return strings.Compare(a.name, b.name) })
@@ -186,7 +189,9 @@ func (p part) write(b *bytes.Buffer, texts map[string]string) error {
 		if p.name == "candor" {
 			return nil
 		}
-		return fmt.Errorf("%s %s has no licence that this program knows: look at it, and add its kind if Candor may contain it (files: %q)", p.name, p.version, p.files)
+		return fmt.Errorf(
+			"%s %s has no licence that this program knows: look at it, and add its kind if Candor may contain it (files: %q)", p.name,
+			p.version, p.files)
 	}
 	title := strings.TrimSpace(p.name+" "+p.version) + " (" + strings.Join(kinds, ", ") + ")"
 	fmt.Fprintf(b, "\n%s\n%s\n%s\n%s", strings.Repeat("=", 78), title, p.source+"\n", strings.TrimPrefix(body.String(), "\n"))

@@ -40,7 +40,8 @@ func TestNotice(t *testing.T) {
 func TestUnknownLicence(t *testing.T) {
 	t.Parallel()
 	p := part{name: "example.com/odd", version: "v1.0.0", files: []string{"../../go.mod"}}
-	if err := p.write(nil, map[string]string{}); err == nil || !strings.Contains(err.Error(), "example.com/odd v1.0.0 has no licence") {
+	if err := p.write(nil, map[string]string{}); err == nil || !strings.Contains(err.Error(),
+		"example.com/odd v1.0.0 has no licence") {
 		t.Errorf("an unknown licence: %v", err)
 	}
 }

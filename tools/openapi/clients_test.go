@@ -33,7 +33,8 @@ func TestClients(t *testing.T) {
 	web, worker := process.Serve(t, env, "web"), process.Serve(t, env, "worker")
 	description := save(t, web.URL+"/v1/openapi.json")
 
-	node(t, "redocly", "lint", "--format=github-actions", "--extends=recommended", "--skip-rule=no-server-example.com", description) // the tested service is on localhost
+	// the tested service is on localhost
+	node(t, "redocly", "lint", "--format=github-actions", "--extends=recommended", "--skip-rule=no-server-example.com", description)
 	node(t, "spectral", "lint", "--fail-severity=hint", description)
 
 	proxied := proxy(t, description, web.URL+"/v1")
@@ -91,7 +92,8 @@ func proxy(t *testing.T, description, service string) (address string) {
 	}
 	_, port, _ := net.SplitHostPort(listener.Addr().String())
 	_ = listener.Close() // Prism takes the port
-	command := exec.CommandContext(t.Context(), filepath.Join("node_modules", ".bin", "prism"), "proxy", "--errors", "--port", port, description, service)
+	command := exec.CommandContext(t.Context(), filepath.Join("node_modules", ".bin", "prism"), "proxy", "--errors", "--port",
+		port, description, service)
 	var out strings.Builder
 	command.Stdout, command.Stderr = &out, &out
 	if err := command.Start(); err != nil {

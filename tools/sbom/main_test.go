@@ -47,7 +47,8 @@ func TestBillOfMaterialsNamesEveryComponent(t *testing.T) {
 	if c := b.Metadata.Component; c.Name != "candor" || c.Version != "1.2.3" || c.Type != "application" {
 		t.Errorf("the service is %+v", c)
 	}
-	for _, want := range []string{`^pkg:golang/std@1\.`, `^pkg:golang/github\.com/google/uuid@v1\.`, `^pkg:golang/golang\.org/x/text@v0\.`, `^pkg:npm/htmx\.org@4\.`} {
+	for _, want := range []string{`^pkg:golang/std@1\.`, `^pkg:golang/github\.com/google/uuid@v1\.`,
+		`^pkg:golang/golang\.org/x/text@v0\.`, `^pkg:npm/htmx\.org@4\.`} {
 		if !slices.ContainsFunc(b.Components, func(c component) bool { return regexp.MustCompile(want).MatchString(c.PURL) }) {
 			t.Errorf("no component matches %s:\n%s", want, text)
 		}

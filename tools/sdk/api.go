@@ -115,7 +115,8 @@ func (a *api) object(name string, schema *form.Schema) {
 	}
 	for _, key := range order {
 		if property, ok := schema.Properties[key]; ok { // a section given as prefill lacks some
-			out.fields = append(out.fields, field{key, property.Description, a.shape(name+goName(key), property), slices.Contains(schema.Required, key)})
+			out.fields = append(out.fields, field{key, property.Description, a.shape(name+goName(key), property),
+				slices.Contains(schema.Required, key)})
 		}
 	}
 	a.objects = append(a.objects, out)

@@ -82,7 +82,8 @@ func install(t *testing.T) []sdk {
 
 	command(t, golang, "tar", "-xzf", filepath.Join(packed, "candor-go-1.2.3.tgz"))
 	keep(filepath.Join(golang, "go.mod"), "module partner\n\ngo 1.24\n")
-	command(t, golang, "go", "mod", "edit", "-require=candor.example/candor-go@v1.2.3", "-replace=candor.example/candor-go=./candor-go-1.2.3")
+	command(t, golang, "go", "mod", "edit", "-require=candor.example/candor-go@v1.2.3",
+		"-replace=candor.example/candor-go=./candor-go-1.2.3")
 	build := func(name string) []string {
 		command(t, golang, "go", "build", "-o", "bin/"+name, "./"+name)
 		return []string{filepath.Join(golang, "bin", name)}
@@ -137,7 +138,8 @@ func command(t *testing.T, folder string, words ...string) {
 }
 
 // start starts a program of the SDK's in an empty folder; it is killed if the test ends first.
-func start(t *testing.T, words []string, env ...string) (c *exec.Cmd, in io.WriteCloser, out *bufio.Reader, failure *bytes.Buffer) {
+func start(t *testing.T, words []string, env ...string) (c *exec.Cmd, in io.WriteCloser, out *bufio.Reader,
+	failure *bytes.Buffer) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), process.Patience)
 	t.Cleanup(cancel)
@@ -167,7 +169,9 @@ func (s sdk) flow(t *testing.T, web *process.Candor, account client.Account) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	network := &faults{proxy: &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }}, calls: map[string][]attempt{}}
+	network := &faults{proxy: &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(target)
+	}}, calls: map[string][]attempt{}}
 	server := httptest.NewServer(network)
 	defer server.Close()
 	c, in, out, failure := start(t, append(slices.Clone(s.program), server.URL, account.TestKey, account.TestWebhookSecret))
@@ -175,7 +179,8 @@ func (s sdk) flow(t *testing.T, web *process.Candor, account client.Account) {
 	if err != nil {
 		t.Fatalf("%s printed no link: %v %v\n%s", s.name, err, c.Wait(), failure)
 	}
-	process.OpenForm(t, process.LinkOn(web, client.Session{SessionURL: strings.TrimSpace(link)})).Upload("payslip.pdf", []byte("%PDF-1.4\n%%EOF\n"))
+	process.OpenForm(t, process.LinkOn(web, client.Session{SessionURL: strings.TrimSpace(link)})).
+		Upload("payslip.pdf", []byte("%PDF-1.4\n%%EOF\n"))
 	if _, err := io.WriteString(in, "\n"); err != nil {
 		t.Fatal(err)
 	}
@@ -258,7 +263,8 @@ func (f *faults) check(t *testing.T) {
 	if len(usage) != 3 || usage[1].at.Sub(usage[0].at) < time.Second {
 		t.Errorf("after Retry-After: 1 usage was asked for at %v", usage)
 	}
-	for _, name := range []string{"GET /v1/sessions/{id}/pdf", "GET /v1/sessions/{id}/documents/{id}", "GET /v1/events", "GET /v1/sessions/{id}/data"} {
+	for _, name := range []string{"GET /v1/sessions/{id}/pdf", "GET /v1/sessions/{id}/documents/{id}", "GET /v1/events",
+		"GET /v1/sessions/{id}/data"} {
 		if len(f.calls[name]) < 3 {
 			t.Errorf("%s was tried %d times", name, len(f.calls[name]))
 		}
@@ -273,7 +279,8 @@ func samples(t *testing.T, address string) map[string]string {
 		t.Fatalf("the guides: %d %v", answer.Status, err)
 	}
 	out := map[string]string{}
-	for _, m := range regexp.MustCompile(`(?s)<code id="(sdks-[^"]+)" class="[^"]+">(.*?)</code>`).FindAllStringSubmatch(string(answer.Body), -1) {
+	for _, m := range regexp.MustCompile(`(?s)<code id="(sdks-[^"]+)" class="[^"]+">(.*?)</code>`).
+		FindAllStringSubmatch(string(answer.Body), -1) {
 		text := html.UnescapeString(regexp.MustCompile(`<[^>]+>`).ReplaceAllString(m[2], ""))
 		out[m[1]] = strings.ReplaceAll(text, "http://localhost:8080", address)
 	}
@@ -292,7 +299,8 @@ func (s sdk) first(t *testing.T, guide map[string]string, account client.Account
 	if len(kept) != 1 {
 		t.Fatalf("it kept %v", kept)
 	}
-	if text, err := os.ReadFile(kept[0]); err != nil || !bytes.HasPrefix(text, []byte("%PDF-")) || !bytes.Contains(text[len(text)-10:], []byte("%%EOF")) {
+	if text, err := os.ReadFile(kept[0]); err != nil || !bytes.HasPrefix(text, []byte("%PDF-")) ||
+		!bytes.Contains(text[len(text)-10:], []byte("%%EOF")) {
 		t.Errorf("it kept no whole PDF: %v", err)
 	}
 }
@@ -308,7 +316,8 @@ func (s sdk) receive(t *testing.T, guide map[string]string, account client.Accou
 		answer, err := partner.Send(t.Context(), http.MethodPost, "/webhooks", strings.NewReader(`{"event": "session.completed"}`), nil)
 		return err == nil && answer.Status == http.StatusUnauthorized
 	})
-	if result := process.Run(t, env, "webhooks", "test", "--account", account.AccountID, "--type", "session.completed", "--url", "http://localhost:"+port+"/webhooks"); result.Code != 0 {
+	if result := process.Run(t, env, "webhooks", "test", "--account", account.AccountID, "--type", "session.completed", "--url",
+		"http://localhost:"+port+"/webhooks"); result.Code != 0 {
 		t.Fatalf("a test event: %d\n%s%s\n%s", result.Code, result.Stdout, result.Stderr, failure)
 	}
 	if line, err := out.ReadString('\n'); err != nil || !strings.HasPrefix(line, "sess_") {
@@ -339,7 +348,8 @@ func (s sdk) verify(t *testing.T) {
 	}
 	own, next, other := webhook.NewSecret(), webhook.NewSecret(), webhook.NewSecret()
 	sent := func(late time.Duration, secrets ...string) http.Header {
-		header, err := webhook.Request{Body: []byte(body), DeliveryID: "whd_01hzy", Attempt: 1, Secrets: secrets}.Header(time.Now().Add(-late))
+		header, err := webhook.Request{Body: []byte(body), DeliveryID: "whd_01hzy", Attempt: 1,
+			Secrets: secrets}.Header(time.Now().Add(-late))
 		if err != nil {
 			t.Fatal(err)
 		}

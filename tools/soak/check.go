@@ -53,7 +53,8 @@ func (c *check) drain(ctx context.Context) error {
 		return err == nil && pending+undrawn+due == 0
 	})
 	if !done && err == nil {
-		err = fmt.Errorf("after %s %d deliveries are pending, %d PDFs aren't drawn, %d sessions have not expired", drainPatience, pending, undrawn, due)
+		err = fmt.Errorf("after %s %d deliveries are pending, %d PDFs aren't drawn, %d sessions have not expired", drainPatience,
+			pending, undrawn, due)
 	}
 	return err
 }
@@ -69,12 +70,14 @@ func (c *check) resend(ctx context.Context) error {
 			}
 			c.failed++
 			if !signedIn {
-				if _, err := staff.post(ctx, "sign in", "/dashboard/sign-in", url.Values{"email": {p.account.Email}, "password": {p.account.Password}}); err != nil {
+				if _, err := staff.post(ctx, "sign in", "/dashboard/sign-in", url.Values{"email": {p.account.Email},
+					"password": {p.account.Password}}); err != nil {
 					return err
 				}
 				signedIn = true
 			}
-			if _, err := staff.post(ctx, "resend a delivery", "/dashboard/"+p.mode()+"/webhooks/deliveries/"+e.Delivery.ID+"/retry", nil); err != nil {
+			if _, err := staff.post(ctx, "resend a delivery", "/dashboard/"+p.mode()+"/webhooks/deliveries/"+e.Delivery.ID+"/retry",
+				nil); err != nil {
 				return err
 			}
 		}
@@ -162,7 +165,8 @@ func (c *check) ends(s *session, status string) {
 	}
 	for event, n := range want {
 		if count[event] != n {
-			c.ledger.violate("sessions without exactly one terminal event", fmt.Sprintf("%s is %s and has %d %s", s.ID, status, count[event], event))
+			c.ledger.violate("sessions without exactly one terminal event", fmt.Sprintf("%s is %s and has %d %s", s.ID, status,
+				count[event], event))
 		}
 	}
 	for event, n := range count {
@@ -329,7 +333,8 @@ func (c *check) compare(s *session, d *submitted) (shown []string, answers int) 
 		answers++
 		want := s.answers[f.section].Get(f.field)
 		if f.got != want {
-			c.ledger.violate("acknowledged answers that were lost", fmt.Sprintf("%s %s.%s is %q, not %q", s.ID, f.section, f.field, f.got, want))
+			c.ledger.violate("acknowledged answers that were lost", fmt.Sprintf("%s %s.%s is %q, not %q", s.ID, f.section, f.field,
+				f.got, want))
 		}
 		if len(want) == len("90000") {
 			want = want[:2] + "," + want[2:]

@@ -50,7 +50,8 @@ func newBrowser(addrs []string, l *ledger, a *acks, transport http.RoundTripper)
 }
 
 // send sends a request and counts its answer under the kind.
-func (b *browser) send(ctx context.Context, kind, method, path string, body []byte, header map[string]string) (client.Answer, error) {
+func (b *browser) send(ctx context.Context, kind, method, path string, body []byte, header map[string]string) (client.Answer,
+	error) {
 	a, err := b.Send(ctx, method, "http://"+b.addrs[rand.IntN(len(b.addrs))]+path, bytes.NewReader(body), header)
 	if ctx.Err() != nil {
 		return a, ctx.Err()

@@ -74,8 +74,10 @@ func newCluster(dir string) (*cluster, error) {
 	for i := range c.nodes {
 		n := &node{dir: filepath.Join(dir, fmt.Sprintf("postgres-%d", i)), port: ports[i]}
 		n.process = newProcess(dir, fmt.Sprintf("postgres-%d", i), func() *exec.Cmd {
-			return c.program("postgres", "-D", n.data(), "-p", strconv.Itoa(n.port), "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=",
-				"-c", "timezone=UTC", "-c", "max_connections=100", "-c", "shared_buffers=64MB", "-c", "max_wal_size=256MB", "-c", "wal_keep_size=192MB",
+			return c.program("postgres", "-D", n.data(), "-p", strconv.Itoa(n.port), "-c", "listen_addresses=127.0.0.1", "-c",
+				"unix_socket_directories=",
+				"-c", "timezone=UTC", "-c", "max_connections=100", "-c", "shared_buffers=64MB", "-c", "max_wal_size=256MB", "-c",
+				"wal_keep_size=192MB",
 				"-c", "wal_sender_timeout=5s", "-c", "wal_receiver_timeout=5s", "-c", "wal_retrieve_retry_interval=200ms")
 		})
 		c.nodes[i] = n
@@ -111,7 +113,8 @@ func (c *cluster) start(ctx context.Context) error {
 		}
 	}
 	first := c.nodes[0]
-	if err := c.run("initdb", "-D", first.data(), "-U", "candor", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"); err != nil {
+	if err := c.run("initdb", "-D", first.data(), "-U", "candor", "-A", "trust", "-E", "UTF8", "--locale=C",
+		"--no-sync"); err != nil {
 		return err
 	}
 	first.release()
@@ -168,7 +171,9 @@ func withConn(ctx context.Context, dsn string, do func(context.Context, *pgx.Con
 
 // is reports whether the query returns true.
 func (c *cluster) is(ctx context.Context, n *node, query string) (yes bool) {
-	err := withConn(ctx, n.dsn(databaseName), func(ctx context.Context, conn *pgx.Conn) error { return conn.QueryRow(ctx, query).Scan(&yes) })
+	err := withConn(ctx, n.dsn(databaseName), func(ctx context.Context, conn *pgx.Conn) error {
+		return conn.QueryRow(ctx, query).Scan(&yes)
+	})
 	return err == nil && yes
 }
 
@@ -190,7 +195,8 @@ func (c *cluster) replicate(ctx context.Context, i int) error {
 	var err error
 	made := eventually(ctx, clusterTimeout, func() bool {
 		if err = os.RemoveAll(replica.data()); err == nil {
-			err = c.run("pg_basebackup", "-D", replica.data(), "-R", "-X", "stream", "-c", "fast", "--no-sync", "-d", source+strconv.Itoa(primary.port))
+			err = c.run("pg_basebackup", "-D", replica.data(), "-R", "-X", "stream", "-c", "fast", "--no-sync", "-d",
+				source+strconv.Itoa(primary.port))
 		}
 		return err == nil
 	})
@@ -218,7 +224,8 @@ func (c *cluster) awaitReplica(ctx context.Context, primary *node) error {
 	if !eventually(ctx, clusterTimeout, func() bool { return c.follows(ctx, primary, "streaming") }) {
 		return fmt.Errorf("%s has no replica that follows", primary.name)
 	}
-	err := c.exec(ctx, primary, "postgres", "ALTER SYSTEM SET synchronous_standby_names = 'FIRST 1 (standby)'", "SELECT pg_reload_conf()")
+	err := c.exec(ctx, primary, "postgres", "ALTER SYSTEM SET synchronous_standby_names = 'FIRST 1 (standby)'",
+		"SELECT pg_reload_conf()")
 	if err == nil && !eventually(ctx, clusterTimeout, func() bool { return c.synchronous(ctx, primary) }) {
 		err = fmt.Errorf("%s has no synchronous replica", primary.name)
 	}
@@ -226,7 +233,8 @@ func (c *cluster) awaitReplica(ctx context.Context, primary *node) error {
 }
 
 func (c *cluster) follows(ctx context.Context, primary *node, state string) bool {
-	return c.is(ctx, primary, "SELECT count(*) = 1 FROM pg_stat_replication WHERE application_name = 'standby' AND state = '"+state+"'")
+	return c.is(ctx, primary, "SELECT count(*) = 1 FROM pg_stat_replication WHERE application_name = 'standby' AND state = '"+
+		state+"'")
 }
 
 // synchronous reports whether the replica has everything that was acknowledged.

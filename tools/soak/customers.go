@@ -59,7 +59,8 @@ func (p *people) live(ctx, finish context.Context, worker int, seed uint64) {
 
 // fateOf chooses what becomes of a session.
 func fateOf(p *partner, rnd *mathrand.Rand) fate {
-	fates := []fate{completes, completes, completes, completes, completes, completes, cancels, cancels, expires, expires, waits, advances, simulates, simulates}
+	fates := []fate{completes, completes, completes, completes, completes, completes, cancels, cancels, expires, expires, waits,
+		advances, simulates, simulates}
 	f := fates[rnd.IntN(len(fates))]
 	if p.live && (f == advances || f == simulates) {
 		return completes // a live key can't
@@ -70,7 +71,8 @@ func fateOf(p *partner, rnd *mathrand.Rand) fate {
 // create creates the session.
 func (c *customer) create(ctx context.Context, p *partner, reference string) {
 	s := &session{
-		Reference: reference, Email: strings.ToLower(marker) + "-" + reference + "@customer.example", Name: "Zoë " + marker + " " + reference, Partner: p, Fate: fateOf(p, c.rnd),
+		Reference: reference, Email: strings.ToLower(marker) + "-" + reference + "@customer.example",
+		Name: "Zoë " + marker + " " + reference, Partner: p, Fate: fateOf(p, c.rnd),
 		answers: map[string]url.Values{}, tried: map[string]bool{}, documents: map[string][]byte{}, sent: map[string]bool{},
 	}
 	body := map[string]any{
@@ -143,7 +145,8 @@ func (c *customer) finish(ctx context.Context) {
 	case advances:
 		s.asks()
 		persist(ctx, c.ledger, "advance "+s.ID, func() bool {
-			a, err := s.Partner.call(ctx, http.MethodPost, "/test/sessions/"+s.ID+"/advance", "advance "+s.ID, map[string]any{"to": "expired"})
+			a, err := s.Partner.call(ctx, http.MethodPost, "/test/sessions/"+s.ID+"/advance", "advance "+s.ID,
+				map[string]any{"to": "expired"})
 			if err == nil && a.Status == http.StatusOK {
 				s.ends("expired")
 				return true
@@ -155,7 +158,8 @@ func (c *customer) finish(ctx context.Context) {
 		s.asks()
 		persist(ctx, c.ledger, "expire "+s.ID, func() bool {
 			err := withConn(ctx, c.env.cluster.primaryDSN(), func(ctx context.Context, conn *pgx.Conn) error {
-				_, err := conn.Exec(ctx, `UPDATE session SET expires_at = now() WHERE reference_id = $1 AND status IN ('pending', 'in_progress')`, s.Reference)
+				_, err := conn.Exec(ctx,
+					`UPDATE session SET expires_at = now() WHERE reference_id = $1 AND status IN ('pending', 'in_progress')`, s.Reference)
 				return err
 			})
 			if err == nil {
@@ -180,7 +184,8 @@ func (c *customer) renew(ctx context.Context) {
 	signedIn := false
 	persist(ctx, c.ledger, "renew "+s.ID, func() bool {
 		if !signedIn {
-			a, err := staff.post(ctx, "sign in", "/dashboard/sign-in", url.Values{"email": {s.Partner.account.Email}, "password": {s.Partner.account.Password}})
+			a, err := staff.post(ctx, "sign in", "/dashboard/sign-in", url.Values{"email": {s.Partner.account.Email},
+				"password": {s.Partner.account.Password}})
 			signedIn = err == nil && a.Status == http.StatusSeeOther && a.Header.Get("Location") == "/dashboard"
 		}
 		if !signedIn {
@@ -231,7 +236,8 @@ func (c *customer) look(ctx context.Context) {
 		_, _ = p.call(ctx, http.MethodGet, "/billing/usage?period=last_30_days", "", nil)
 	case 4:
 		if id, ok := c.receivers.any(p.index, c.rnd); ok && !p.live {
-			if a, err := p.call(ctx, http.MethodPost, "/test/deliveries/"+id+"/attempt", "", map[string]any{}); err == nil && a.Status == http.StatusOK {
+			if a, err := p.call(ctx, http.MethodPost, "/test/deliveries/"+id+"/attempt", "", map[string]any{}); err == nil &&
+				a.Status == http.StatusOK {
 				c.ledger.mu.Lock()
 				c.ledger.redelivers++
 				c.ledger.mu.Unlock()

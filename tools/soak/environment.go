@@ -121,7 +121,8 @@ func (e *environment) startServices(ctx context.Context, receivers []string) err
 	if err != nil {
 		return err
 	}
-	upstreams = append(upstreams, struct{ name, upstream string }{"Redis", local(ports[1])}, struct{ name, upstream string }{"S3", local(ports[2])})
+	upstreams = append(upstreams, struct{ name, upstream string }{"Redis", local(ports[1])},
+		struct{ name, upstream string }{"S3", local(ports[2])})
 	for _, port := range ports[3:] {
 		upstreams = append(upstreams, struct{ name, upstream string }{"web", local(port)})
 	}
@@ -133,10 +134,12 @@ func (e *environment) startServices(ctx context.Context, receivers []string) err
 		return exec.Command(e.toxiproxy, "-host", "127.0.0.1", "-port", portOf(e.proxies.addr))
 	})
 	e.redis = newProcess(e.dir, "redis", func() *exec.Cmd {
-		return exec.Command("redis-server", "--port", portOf(local(ports[1])), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", e.dir)
+		return exec.Command("redis-server", "--port", portOf(local(ports[1])), "--bind", "127.0.0.1", "--save", "", "--appendonly",
+			"no", "--dir", e.dir)
 	})
 	e.s3 = newProcess(e.dir, "s3", func() *exec.Cmd {
-		return exec.Command(e.versitygw, "--port", local(ports[2]), "--access", "soak", "--secret", "secret-of-soak", "--quiet", "posix", filepath.Join(e.files(), "s3"))
+		return exec.Command(e.versitygw, "--port", local(ports[2]), "--access", "soak", "--secret", "secret-of-soak", "--quiet",
+			"posix", filepath.Join(e.files(), "s3"))
 	})
 	for _, p := range []*process{e.servers, e.redis, e.s3} {
 		e.supervise(ctx, p)
@@ -170,14 +173,18 @@ func (e *environment) startCandor(ctx context.Context) error {
 	databases := e.links["PostgreSQL"]
 	e.environ = append(os.Environ(),
 		"CANDOR_ENV=development", "CANDOR_LOG_LEVEL=info", "CANDOR_BASE_URL=http://localhost:"+portOf(e.webAddrs[0]),
-		"DATABASE_URL=postgres://candor@/"+databaseName+"?sslmode=disable&connect_timeout=2&host=127.0.0.1,127.0.0.1&port="+portOf(databases[0].listen)+","+portOf(databases[1].listen),
+		"DATABASE_URL=postgres://candor@/"+databaseName+"?sslmode=disable&connect_timeout=2&host=127.0.0.1,127.0.0.1&port="+
+			portOf(databases[0].listen)+","+portOf(databases[1].listen),
 		"CANDOR_DATA_DIR="+filepath.Join(e.files(), "data"), "CANDOR_SECRET_KEYS="+keyring.Generate("soak"), "CANDOR_DB_CONNECTIONS=12",
-		"CANDOR_BLOBS=s3", "CANDOR_S3_ENDPOINT=http://"+e.links["S3"][0].listen, "CANDOR_S3_BUCKET="+bucket, "CANDOR_S3_ACCESS_KEY=soak", "CANDOR_S3_SECRET_KEY=secret-of-soak",
+		"CANDOR_BLOBS=s3", "CANDOR_S3_ENDPOINT=http://"+e.links["S3"][0].listen, "CANDOR_S3_BUCKET="+bucket,
+		"CANDOR_S3_ACCESS_KEY=soak", "CANDOR_S3_SECRET_KEY=secret-of-soak",
 		"CANDOR_REDIS_URL=redis://"+e.links["Redis"][0].listen,
-		"CANDOR_RATE_PER_MINUTE=1000000", "CANDOR_RATE_BURST=1000000", "CANDOR_FORM_RATE_PER_MINUTE=100000", "CANDOR_STAFF_RATE_PER_MINUTE=100000",
+		"CANDOR_RATE_PER_MINUTE=1000000", "CANDOR_RATE_BURST=1000000", "CANDOR_FORM_RATE_PER_MINUTE=100000",
+		"CANDOR_STAFF_RATE_PER_MINUTE=100000",
 		// A killed worker's claims end after 20 s, and a delivery makes all its attempts
 		// within some minutes.
-		"CANDOR_RESCUE_AFTER=20s", "CANDOR_SWEEP_INTERVAL=1s", "CANDOR_WEBHOOK_SCHEDULE=0s,1s,2s,4s,8s,16s,32s", "CANDOR_SHUTDOWN_TIMEOUT=10s")
+		"CANDOR_RESCUE_AFTER=20s", "CANDOR_SWEEP_INTERVAL=1s", "CANDOR_WEBHOOK_SCHEDULE=0s,1s,2s,4s,8s,16s,32s",
+		"CANDOR_SHUTDOWN_TIMEOUT=10s")
 	if out, err := e.command("migrate").CombinedOutput(); err != nil {
 		return fmt.Errorf("candor migrate: %w: %s", err, out)
 	}
@@ -225,7 +232,8 @@ func (e *environment) serving(ctx context.Context) error {
 }
 
 func (e *environment) createAccount(name string) (a client.Account, err error) {
-	out, err := e.command("account", "create", "--name", name, "--email", "owner@"+name+".example", "--plan", "enterprise", "--json").Output()
+	out, err := e.command("account", "create", "--name", name, "--email", "owner@"+name+".example", "--plan", "enterprise",
+		"--json").Output()
 	if err != nil {
 		return a, fmt.Errorf("candor account create: %w: %s", err, stderrOf(err))
 	}

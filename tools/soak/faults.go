@@ -83,7 +83,8 @@ func (f *faults) cause(ctx context.Context, one fault) {
 		f.failed = append(f.failed, fmt.Errorf("%s: %w", one.name(), err))
 		fmt.Fprintf(os.Stderr, "soak: %s: %v\n", one.name(), err)
 	}
-	fmt.Fprintf(os.Stderr, "%s fault %d: %s, %s\n", time.Now().Format("15:04:05"), f.done, one.name(), time.Since(began).Round(time.Millisecond))
+	fmt.Fprintf(os.Stderr, "%s fault %d: %s, %s\n", time.Now().Format("15:04:05"), f.done, one.name(),
+		time.Since(began).Round(time.Millisecond))
 }
 
 // fault returns the fault's target, and what causes and heals it.

@@ -18,7 +18,8 @@ type ledger struct {
 }
 
 func newLedger() *ledger {
-	return &ledger{byID: map[string]*session{}, requests: map[string]map[string]int{}, violations: map[string][]string{}, counted: map[string]bool{}}
+	return &ledger{byID: map[string]*session{}, requests: map[string]map[string]int{}, violations: map[string][]string{},
+		counted: map[string]bool{}}
 }
 
 // session is what one customer and the partner know of a session.

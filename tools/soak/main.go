@@ -111,7 +111,8 @@ func (s *soak) gather(seed uint64) error {
 		if err != nil {
 			return err
 		}
-		if err := s.env.cluster.exec(context.Background(), s.env.cluster.nodes[0], databaseName, `UPDATE staff_user SET must_change_password = false`); err != nil {
+		if err := s.env.cluster.exec(context.Background(), s.env.cluster.nodes[0], databaseName,
+			`UPDATE staff_user SET must_change_password = false`); err != nil {
 			return err
 		}
 		for _, live := range []bool{false, true} {
@@ -119,7 +120,8 @@ func (s *soak) gather(seed uint64) error {
 				continue
 			}
 			p := &partner{
-				browser: newBrowser(s.env.webAddrs, s.ledger, s.acks, s.people.transport), index: len(s.people.partners), account: a, company: name, live: live,
+				browser: newBrowser(s.env.webAddrs, s.ledger, s.acks, s.people.transport), index: len(s.people.partners), account: a,
+				company: name, live: live,
 				hooks: hooks, events: map[int64]feedEvent{},
 			}
 			s.people.partners = append(s.people.partners, p)

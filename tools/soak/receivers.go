@@ -78,7 +78,8 @@ func listen(report func(kind, detail string)) (*receivers, error) {
 			r.close()
 			return nil, err
 		}
-		server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter,
+			request *http.Request) {
 			r.take(w, request, i)
 		})}
 		go func() { _ = server.Serve(listener) }() // ends with Close
@@ -180,7 +181,8 @@ func signed(secret string, header http.Header, body []byte) bool {
 	}
 	standard := header.Get("Webhook-Id") + "." + header.Get("Webhook-Timestamp") + "." + string(body)
 	return header.Get("X-Webhook-Signature") == hex.EncodeToString(sign([]byte(secret), string(body))) &&
-		header.Get("Webhook-Signature") == "v1,"+base64.StdEncoding.EncodeToString(sign(key, standard)) && header.Get("Webhook-Id") == header.Get("X-Webhook-ID")
+		header.Get("Webhook-Signature") == "v1,"+base64.StdEncoding.EncodeToString(sign(key, standard)) &&
+		header.Get("Webhook-Id") == header.Get("X-Webhook-ID")
 }
 
 func sign(key []byte, text string) []byte {

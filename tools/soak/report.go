@@ -34,11 +34,14 @@ func (s *soak) report(c *check, seed uint64, errors []logLine) {
 	row("Came again after the receiver had taken it", r.again)
 	row("Redeliveries by the partner; after seven failed attempts", l.redelivers, "; ", c.failed)
 	for _, must := range [][]string{
-		{"acknowledged and lost", "acknowledged sessions that were not found", "acknowledged things that were lost", "acknowledged ends that were lost", "acknowledged sections that were lost", "acknowledged answers that were lost", "acknowledged documents that were lost", "events that the feed had and lost", "webhooks that never arrived"},
+		{"acknowledged and lost", "acknowledged sessions that were not found", "acknowledged things that were lost",
+			"acknowledged ends that were lost", "acknowledged sections that were lost", "acknowledged answers that were lost",
+			"acknowledged documents that were lost", "events that the feed had and lost", "webhooks that never arrived"},
 		{"wrong signatures", "wrong signatures"},
 		{"gaps in the numbers of events", "gaps in the feed of events", "missing numbers of events"},
 		{"sessions without exactly one terminal event", "sessions without exactly one terminal event"},
-		{fmt.Sprintf("wrong PDFs, of %d", c.pdfs), "PDFs with another digest than announced", "PDFs with another size than announced", "PDFs that lack an answer", "PDFs that can't be read"},
+		{fmt.Sprintf("wrong PDFs, of %d", c.pdfs), "PDFs with another digest than announced", "PDFs with another size than announced",
+			"PDFs that lack an answer", "PDFs that can't be read"},
 		{fmt.Sprintf("wrong documents, of %d compared byte for byte", c.documents), "documents that differ"},
 		{"other violations", ""},
 	} {

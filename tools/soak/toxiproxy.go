@@ -51,7 +51,8 @@ func (t *toxiproxy) call(ctx context.Context, method, path string, body any) err
 // link makes a proxy.
 func (t *toxiproxy) link(ctx context.Context, name string, listen int, upstream string) (*link, error) {
 	l := &link{t, name, local(listen), upstream}
-	return l, t.call(ctx, http.MethodPost, "/proxies", map[string]any{"name": name, "listen": l.listen, "upstream": upstream, "enabled": true})
+	return l, t.call(ctx, http.MethodPost, "/proxies", map[string]any{"name": name, "listen": l.listen, "upstream": upstream,
+		"enabled": true})
 }
 
 // cut closes all connections and accepts none until restore.
@@ -60,7 +61,8 @@ func (l *link) cut(ctx context.Context) error { return l.enable(ctx, false) }
 func (l *link) restore(ctx context.Context) error { return l.enable(ctx, true) }
 
 func (l *link) enable(ctx context.Context, enabled bool) error {
-	return l.of.call(ctx, http.MethodPost, "/proxies/"+l.name, map[string]any{"name": l.name, "listen": l.listen, "upstream": l.upstream, "enabled": enabled})
+	return l.of.call(ctx, http.MethodPost, "/proxies/"+l.name, map[string]any{"name": l.name, "listen": l.listen,
+		"upstream": l.upstream, "enabled": enabled})
 }
 
 // toxic makes the link worse in one direction, upstream or downstream.

@@ -135,7 +135,8 @@ func (c *person) decode(kind, path string, body []byte, to any) bool {
 // post sends a form.
 func (c *person) post(ctx context.Context, kind, path string, values url.Values, want ...int) (client.Answer, bool) {
 	return c.do(ctx, request{
-		kind: kind, method: http.MethodPost, path: path, content: client.FormHeader["Content-Type"], body: []byte(values.Encode()), want: want,
+		kind: kind, method: http.MethodPost, path: path, content: client.FormHeader["Content-Type"], body: []byte(values.Encode()),
+		want: want,
 	})
 }
 
@@ -143,7 +144,8 @@ func (c *person) post(ctx context.Context, kind, path string, values url.Values,
 func (c *person) upload(ctx context.Context, form, name string, content []byte) bool {
 	body, header := client.Document("tax_return", name, content)
 	_, ok := c.do(ctx, request{
-		kind: "upload", method: http.MethodPost, path: form + "/documents", content: header["Content-Type"], body: body, want: []int{http.StatusOK, http.StatusSeeOther},
+		kind: "upload", method: http.MethodPost, path: form + "/documents", content: header["Content-Type"], body: body,
+		want: []int{http.StatusOK, http.StatusSeeOther},
 	})
 	return ok
 }

@@ -95,9 +95,11 @@ func (f *traffic) acknowledged(id string, change func(*known)) {
 func (f *traffic) create(ctx context.Context, c *person, extra string) (s client.Session, ok bool) {
 	n := f.number()
 	r := request{
-		kind: "POST session", method: http.MethodPost, path: "/v1/sessions", content: "application/json", want: []int{http.StatusCreated},
+		kind: "POST session", method: http.MethodPost, path: "/v1/sessions", content: "application/json",
+		want:        []int{http.StatusCreated},
 		idempotency: "upgrade-" + strconv.Itoa(n),
-		body:        fmt.Appendf(nil, `{"form_type": "financial_statement", "customer_email": "jo%d@customer.example", "customer_name": "Jo Nguyen", "reference_id": "loan-%d"%s}`, n, n, extra),
+		body: fmt.Appendf(nil,
+			`{"form_type": "financial_statement", "customer_email": "jo%d@customer.example", "customer_name": "Jo Nguyen", "reference_id": "loan-%d"%s}`, n, n, extra),
 	}
 	first, ok := c.do(ctx, r)
 	if !ok || !c.decode(r.kind, r.path, first.Body, &s) {
@@ -259,7 +261,8 @@ func (f *traffic) excused(got client.Answer) bool {
 }
 
 func (f *traffic) signIn(ctx context.Context, c *person) {
-	c.post(ctx, "sign-in", "/dashboard/sign-in", url.Values{"email": {f.account.Email}, "password": {f.account.Password}}, http.StatusSeeOther)
+	c.post(ctx, "sign-in", "/dashboard/sign-in", url.Values{"email": {f.account.Email}, "password": {f.account.Password}},
+		http.StatusSeeOther)
 }
 
 // betweenPages is how fast staff click.

@@ -100,7 +100,8 @@ func (s *scenario) run(program string, args ...string) string {
 // password.
 func (s *scenario) createAccount() (a client.Account) {
 	s.Helper()
-	out := s.run(*previous, "account", "create", "--name", "Acme Loans", "--email", "staff@acme.example", "--plan", "enterprise", "--webhook-url", s.hooks.URL, "--json")
+	out := s.run(*previous, "account", "create", "--name", "Acme Loans", "--email", "staff@acme.example", "--plan", "enterprise",
+		"--webhook-url", s.hooks.URL, "--json")
 	if err := json.Unmarshal([]byte(out), &a); err != nil {
 		s.Fatal(err)
 	}
@@ -130,7 +131,8 @@ func (s *scenario) migrate(program string) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	if _, err := backup.ExecContext(s.Context(), `LOCK TABLE session, account, staff_user, webhook_endpoint IN ACCESS SHARE MODE`); err != nil {
+	if _, err := backup.ExecContext(s.Context(),
+		`LOCK TABLE session, account, staff_user, webhook_endpoint IN ACCESS SHARE MODE`); err != nil {
 		s.Fatal(err)
 	}
 	go func() {
@@ -198,7 +200,8 @@ func (s *scenario) settle(account client.Account) {
 		var open int
 		err := s.db.Raw().GetContext(context.Background(), &open, `
 			SELECT (SELECT count(*) FROM delivery WHERE state <> 'delivered')
-				+ (SELECT count(*) FROM river_job WHERE state NOT IN ('completed', 'discarded', 'cancelled') AND queue IN ('pdf', 'mail', 'webhooks'))`)
+				+ (SELECT count(*) FROM river_job WHERE state NOT IN ('completed', 'discarded', 'cancelled') AND queue IN ('pdf', 'mail',
+					'webhooks'))`)
 		return err == nil && open == 0
 	})
 	s.checkEvents()
@@ -215,7 +218,8 @@ func (s *scenario) checkEvents() {
 		Type      string
 		SessionID string `db:"session_id"`
 	}
-	err := s.db.Raw().SelectContext(s.Context(), &events, `SELECT sequence, type, coalesce(session_id::text, '') AS session_id FROM event ORDER BY sequence`)
+	err := s.db.Raw().SelectContext(s.Context(), &events,
+		`SELECT sequence, type, coalesce(session_id::text, '') AS session_id FROM event ORDER BY sequence`)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -308,8 +312,10 @@ func (s *scenario) report() {
 		s.Logf("%8d  %-16s longest %s", f.requests[kind], kind, f.longest[kind].Round(time.Millisecond))
 	}
 	failures := f.failed()
-	s.Logf("%d requests, %d failed, %d connections refused; longest pause between two responses %s; longest end of a web process %s; %d responses lacked what the previous release doesn't have",
-		total, len(failures), s.balancer.refused.Load(), f.pause.Round(time.Millisecond), s.slowestLeave.Round(time.Millisecond), f.unserved)
+	s.Logf(
+		"%d requests, %d failed, %d connections refused; longest pause between two responses %s; longest end of a web process %s; %d responses lacked what the previous release doesn't have",
+		total, len(failures), s.balancer.refused.Load(), f.pause.Round(time.Millisecond), s.slowestLeave.Round(time.Millisecond),
+		f.unserved)
 	for i, one := range failures {
 		if i == 30 {
 			break
@@ -317,7 +323,9 @@ func (s *scenario) report() {
 		s.Error(one)
 	}
 	for _, p := range s.all {
-		logged := slices.DeleteFunc(strings.Split(p.Stdout.String()+p.Stderr.String(), "\n"), func(line string) bool { return !strings.Contains(line, "level=ERROR") })
+		logged := slices.DeleteFunc(strings.Split(p.Stdout.String()+p.Stderr.String(), "\n"), func(line string) bool {
+			return !strings.Contains(line, "level=ERROR")
+		})
 		switch {
 		case len(logged) == 0:
 		case p.Program() == *previous: // such as a job that only this release knows

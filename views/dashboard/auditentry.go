@@ -13,7 +13,8 @@ import (
 
 // actorNote is an actor's kind, unless it is staff, and address.
 func actorNote(e *domain.AuditEntry) string {
-	kind := map[domain.ActorKind]string{domain.ActorKey: "API key", domain.ActorOperator: "Operator", domain.ActorSystem: "Automatically"}[e.ActorKind]
+	kind := map[domain.ActorKind]string{domain.ActorKey: "API key", domain.ActorOperator: "Operator",
+		domain.ActorSystem: "Automatically"}[e.ActorKind]
 	return strings.Trim(kind+", "+e.Address, ", ")
 }
 

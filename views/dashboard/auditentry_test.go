@@ -20,7 +20,8 @@ func TestChanges(t *testing.T) {
 		{`{"url":""}`, `{"url":"https://a.example"}`, []string{"url: https://a.example"}},
 		{`{"help_phone":"1300"}`, `{"help_phone":null}`, []string{"help phone: 1300 → none"}},
 		{``, `{"permissions":["sessions:read","data:read"]}`, []string{"permissions: sessions:read, data:read"}},
-		{`{"expires_at":"2026-11-20T03:04:05Z"}`, `{"expires_at":"2026-12-20T03:04:05Z"}`, []string{"expires at: 20 Nov 2026, 2:04 pm → 20 Dec 2026, 2:04 pm"}},
+		{`{"expires_at":"2026-11-20T03:04:05Z"}`, `{"expires_at":"2026-12-20T03:04:05Z"}`,
+			[]string{"expires at: 20 Nov 2026, 2:04 pm → 20 Dec 2026, 2:04 pm"}},
 		{`{"days":14}`, `{"days":14}`, nil},
 		{`"no object"`, ``, nil},
 	} {

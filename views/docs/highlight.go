@@ -22,7 +22,8 @@ func highlight(text string) string {
 	for _, m := range pieces.FindAllStringSubmatchIndex(text, -1) {
 		for group := 1; group < len(kinds); group++ {
 			if from, to := m[2*group], m[2*group+1]; from >= 0 {
-				out.WriteString(html.EscapeString(text[at:from]) + `<span class="` + kinds[group] + `">` + html.EscapeString(text[from:to]) + "</span>")
+				out.WriteString(html.EscapeString(text[at:from]) + `<span class="` + kinds[group] + `">` +
+					html.EscapeString(text[from:to]) + "</span>")
 				at = to
 			}
 		}

@@ -33,15 +33,19 @@ func Alert(a *domain.Alert, root string, zone *time.Location) Email {
 	case domain.AlertEndpointFailing:
 		e.Subject = fmt.Sprintf("Webhooks to %s fail", first)
 		e.Lines = []string{"Candor’s webhooks in " + mode + " mode have failed for an hour or more:"}
-		e.After = append([]string{"Candor keeps trying: each delivery is attempted seven times. Failed deliveries can be retried in the dashboard when your server answers with 2xx again."}, e.After...)
+		e.After = append([]string{
+			"Candor keeps trying: each delivery is attempted seven times. Failed deliveries can be retried in the dashboard when your server answers with 2xx again."}, e.After...)
 	case domain.AlertEndpointFailingLong:
 		e.Subject = fmt.Sprintf("Webhooks to %s have failed for 3 days", first)
 		e.Lines = []string{"Candor’s webhooks in " + mode + " mode have failed for three days or more:"}
-		e.After = append([]string{"Deliveries have begun to fail for good. Mend your server, then retry them in the dashboard. There is no further reminder."}, e.After...)
+		e.After = append([]string{
+			"Deliveries have begun to fail for good. Mend your server, then retry them in the dashboard. There is no further reminder."},
+			e.After...)
 	case domain.AlertEndpointRecovered:
 		e.Subject = fmt.Sprintf("Webhooks to %s arrive again", first)
 		e.Lines = []string{"Candor’s webhooks in " + mode + " mode arrive again:"}
-		e.After = append([]string{"Deliveries that failed in the meantime are not sent by themselves. Retry them in the dashboard."}, e.After...)
+		e.After = append([]string{"Deliveries that failed in the meantime are not sent by themselves. Retry them in the dashboard."},
+			e.After...)
 	}
 	switch {
 	case a.Kind == domain.AlertEndpointRecovered:
@@ -87,6 +91,7 @@ func keyNetwork(e Email, a *domain.Alert, keys string, zone *time.Location) Emai
 	if more := len(a.Subjects) - maxAlertSubjects; more > 0 {
 		e.Lines = append(e.Lines, fmt.Sprintf("and %d others", more))
 	}
-	e.After = append([]string{"If that was your server, there is nothing to do. If not, the key has leaked: rotate or delete it now."}, e.After...)
+	e.After = append([]string{
+		"If that was your server, there is nothing to do. If not, the key has leaked: rotate or delete it now."}, e.After...)
 	return e
 }

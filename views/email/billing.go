@@ -21,7 +21,8 @@ const allUTC = "All dates are UTC."
 // invoiceEmail is what emails about an invoice have in common.
 func invoiceEmail(i *domain.Invoice, subject, url string, lines ...string) Email {
 	what := fmt.Sprintf("%s for %s to %s UTC: %s.", i.NumberText(), dateTime(i.PeriodStart), dateTime(i.PeriodEnd), i.Total)
-	return Email{Subject: fmt.Sprintf(subject, i.NumberText()), Lines: append([]string{what}, lines...), After: []string{allUTC}, Button: "Open invoice", URL: url}
+	return Email{Subject: fmt.Sprintf(subject, i.NumberText()), Lines: append([]string{what}, lines...), After: []string{allUTC},
+		Button: "Open invoice", URL: url}
 }
 
 // dateTime has a time of day: a period ends when the next one starts.
@@ -63,9 +64,11 @@ func Receipt(i *domain.Invoice, url string) Email {
 func Reminder(i *domain.Invoice, by Payment, url string) Email {
 	subject := "Invoice %s is due on " + day(i.DueAt)
 	if by.Cards {
-		return invoiceEmail(i, subject, url, "No card is stored. Add one in the dashboard, under Billing, and we charge this invoice to it.")
+		return invoiceEmail(i, subject, url,
+			"No card is stored. Add one in the dashboard, under Billing, and we charge this invoice to it.")
 	}
-	return invoiceEmail(i, subject, url, fmt.Sprintf("Pay it by bank transfer, with %s as the reference. The attached PDF has the bank details.", i.NumberText()),
+	return invoiceEmail(i, subject, url,
+		fmt.Sprintf("Pay it by bank transfer, with %s as the reference. The attached PDF has the bank details.", i.NumberText()),
 		"If you have paid it already, do nothing: a transfer can take some days.")
 }
 
@@ -76,7 +79,8 @@ func PaymentFailed(i *domain.Invoice, by Payment, url string) Email {
 	}
 	if i.NextAttemptAt == nil {
 		return invoiceEmail(i, "Invoice %s is past due", url, *i.FailureReason,
-			"We don’t try again by ourselves. Use another card, or write to us. "+by.owed("Your subscription is past due until the invoice is paid."))
+			"We don’t try again by ourselves. Use another card, or write to us. "+
+				by.owed("Your subscription is past due until the invoice is paid."))
 	}
 	next := fmt.Sprintf("We try again on %s.", day(*i.NextAttemptAt))
 	if by.Card == "" {
@@ -117,8 +121,10 @@ func transferMissing(i *domain.Invoice, by Payment, url string) Email {
 func Usage(used int, of domain.Plan, total statement.Cents, spendCap *statement.Cents, url string) Email {
 	price := statement.Cents(*of.OverageCents).Short()
 	e := Email{
-		Subject: fmt.Sprintf("You’ve used %d of your %d included sessions", used, *of.SessionsIncluded), Button: "Open billing", URL: url,
-		Lines: []string{fmt.Sprintf("You’ve used %d of the %d live sessions that %s includes in this billing period.", used, *of.SessionsIncluded, of.Name)},
+		Subject: fmt.Sprintf("You’ve used %d of your %d included sessions", used, *of.SessionsIncluded),
+		Button:  "Open billing", URL: url,
+		Lines: []string{fmt.Sprintf("You’ve used %d of the %d live sessions that %s includes in this billing period.", used,
+			*of.SessionsIncluded, of.Name)},
 	}
 	if extra := of.Overage(used); extra > 0 {
 		e.Subject = fmt.Sprintf("You’ve used all your %d included sessions, and %d extra", *of.SessionsIncluded, extra)
@@ -127,9 +133,13 @@ func Usage(used int, of domain.Plan, total statement.Cents, spendCap *statement.
 			fmt.Sprintf("That is %d extra at %s each. This period has cost %s so far.", extra, price, total),
 		}
 	}
-	e.After = []string{fmt.Sprintf("Nothing stops at %d. Each extra session costs %s. You can set a spend cap, or change the plan, under Billing.", *of.SessionsIncluded, price)}
+	e.After = []string{fmt.Sprintf(
+		"Nothing stops at %d. Each extra session costs %s. You can set a spend cap, or change the plan, under Billing.",
+		*of.SessionsIncluded, price)}
 	if spendCap != nil {
-		e.After = []string{fmt.Sprintf("Each extra session costs %s. Live sessions stop at the spend cap of %s. You can change the cap, or the plan, under Billing.", price, spendCap.Short())}
+		e.After = []string{fmt.Sprintf(
+			"Each extra session costs %s. Live sessions stop at the spend cap of %s. You can change the cap, or the plan, under Billing.",
+			price, spendCap.Short())}
 	}
 	return e
 }
@@ -140,7 +150,8 @@ func SpendAlert(total, alert statement.Cents, end time.Time, url string) Email {
 	return Email{
 		Subject: fmt.Sprintf("You’ve spent %s in this billing period", total), Button: "Open billing", URL: url,
 		Lines: []string{
-			fmt.Sprintf("Your live sessions have cost %s in the billing period that ends on %s. You asked for an email at %s.", total, day(end), alert.Short()),
+			fmt.Sprintf("Your live sessions have cost %s in the billing period that ends on %s. You asked for an email at %s.", total,
+				day(end), alert.Short()),
 			"You can change your alerts, or set a spend cap, under Billing.",
 		},
 		After: []string{allUTC},
@@ -151,9 +162,11 @@ func SpendAlert(total, alert statement.Cents, end time.Time, url string) Email {
 // spend cap.
 func SpendCap(total, limit statement.Cents, end time.Time, url string) Email {
 	return Email{
-		Subject: fmt.Sprintf("Live sessions are stopped: your spend cap of %s is reached", limit.Short()), Button: "Open billing", URL: url,
+		Subject: fmt.Sprintf("Live sessions are stopped: your spend cap of %s is reached", limit.Short()),
+		Button:  "Open billing", URL: url,
 		Lines: []string{
-			fmt.Sprintf("Your live sessions have cost %s in the billing period that ends on %s. The next one would go beyond your spend cap of %s, so Candor refuses it.", total, day(end), limit.Short()),
+			fmt.Sprintf(
+				"Your live sessions have cost %s in the billing period that ends on %s. The next one would go beyond your spend cap of %s, so Candor refuses it.", total, day(end), limit.Short()),
 			"Forms that are open keep working. To create live sessions again now, raise or remove the cap under Billing.",
 		},
 		After: []string{allUTC},

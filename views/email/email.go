@@ -59,7 +59,8 @@ func SignUp(url string) Email {
 		Subject: "Confirm your email address",
 		Lines:   []string{"Confirm your email to finish creating your Candor account."},
 		Button:  "Confirm your email", URL: url,
-		After: []string{"The link works once, for 24 hours. We’ll ask for the password you chose.", "If it wasn’t you, do nothing. No account will be created."},
+		After: []string{"The link works once, for 24 hours. We’ll ask for the password you chose.",
+			"If it wasn’t you, do nothing. No account will be created."},
 	}
 }
 
@@ -67,8 +68,9 @@ func SignUp(url string) Email {
 func KnownAlready(url string) Email {
 	return Email{
 		Subject: "You already have an account",
-		Lines:   []string{"Someone asked for a new Candor account with this email address. You already have one, so nothing was changed."},
-		Button:  "Sign in", URL: url,
+		Lines: []string{
+			"Someone asked for a new Candor account with this email address. You already have one, so nothing was changed."},
+		Button: "Sign in", URL: url,
 		After: []string{"If you’ve forgotten your password, choose a new one from the sign-in page.", "If it wasn’t you, do nothing."},
 	}
 }
@@ -103,19 +105,23 @@ func Notice(n domain.StaffNotice, url string, passkeys []domain.Passkey, zone *t
 	}}
 	switch n {
 	case domain.NoticePasswordChanged:
-		e.Subject, e.Lines = "Your password was changed", []string{"The password of your Candor account was changed. Other browsers were signed out."}
+		e.Subject, e.Lines = "Your password was changed", []string{
+			"The password of your Candor account was changed. Other browsers were signed out."}
 		if len(passkeys) > 0 {
 			e.Lines = append(e.Lines, "These passkeys still sign in to your account:")
 			for _, p := range passkeys {
 				e.Lines = append(e.Lines, "“"+p.Name+"”, added on "+p.CreatedAt.In(zone).Format("2 January 2006, 3:04 pm MST"))
 			}
-			e.Lines = append(e.Lines, "Remove any that you don’t recognise. It stops working at once, and browsers that signed in with it are signed out.")
+			e.Lines = append(e.Lines,
+				"Remove any that you don’t recognise. It stops working at once, and browsers that signed in with it are signed out.")
 			e.Button, e.URL = "Check your passkeys", url+"/live/me#passkeys"
 		}
 	case domain.NoticeLiveMode:
-		e.Subject, e.Lines, e.After = "Live mode is open", []string{"Your Candor account is approved. You can now create live sessions with live API keys or in the dashboard."}, nil
+		e.Subject, e.Lines, e.After = "Live mode is open", []string{
+			"Your Candor account is approved. You can now create live sessions with live API keys or in the dashboard."}, nil
 	case domain.NoticeTwoStepOn:
-		e.Subject, e.Lines = "Two-step sign-in is on", []string{"Signing in to your Candor account now needs a code from your authenticator app."}
+		e.Subject, e.Lines = "Two-step sign-in is on", []string{
+			"Signing in to your Candor account now needs a code from your authenticator app."}
 	case domain.NoticeTwoStepOff:
 		e.Subject, e.Lines = "Two-step sign-in is off", []string{"Signing in to your Candor account now needs only your password."}
 	case domain.NoticePasskeyAdded:
@@ -123,14 +129,21 @@ func Notice(n domain.StaffNotice, url string, passkeys []domain.Passkey, zone *t
 	case domain.NoticePasskeyRemoved:
 		e.Subject, e.Lines = "A passkey was removed", []string{"One of your passkeys can no longer sign in to your Candor account."}
 	case domain.NoticeFactorsReset:
-		e.Subject, e.Lines = "Your second sign-in steps were removed", []string{"At your request, your authenticator app, recovery codes and passkeys were removed. Signing in now needs only your password. Please set them up again."}
+		e.Subject, e.Lines = "Your second sign-in steps were removed",
+			[]string{
+				"At your request, your authenticator app, recovery codes and passkeys were removed. Signing in now needs only your password. Please set them up again."}
 	case domain.NoticeNewBrowser:
-		e.Subject, e.Lines = "New browser signed in", []string{"A new browser signed in to your Candor account. If it was you, you don’t need to do anything."}
+		e.Subject, e.Lines = "New browser signed in", []string{
+			"A new browser signed in to your Candor account. If it was you, you don’t need to do anything."}
 	case domain.NoticeTooManyAttempts:
-		e.Subject, e.Lines = "Too many attempts to sign in", []string{"There were too many failed attempts to sign in to your Candor account. None succeeded. New attempts must wait, but you can still sign in from a browser you have used before."}
-		e.After = []string{"If it wasn’t you, your password protected you. For more protection, set up two-step sign-in or a passkey under My account.", "We send this email at most once a day."}
+		e.Subject, e.Lines = "Too many attempts to sign in", []string{
+			"There were too many failed attempts to sign in to your Candor account. None succeeded. New attempts must wait, but you can still sign in from a browser you have used before."}
+		e.After = []string{
+			"If it wasn’t you, your password protected you. For more protection, set up two-step sign-in or a passkey under My account.",
+			"We send this email at most once a day."}
 	case domain.NoticeRecoveryUsed:
-		e.Subject, e.Lines = "A recovery code was used", []string{"Someone signed in to your Candor account with a recovery code instead of a code from your authenticator app."}
+		e.Subject, e.Lines = "A recovery code was used", []string{
+			"Someone signed in to your Candor account with a recovery code instead of a code from your authenticator app."}
 	}
 	return e
 }

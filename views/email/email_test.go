@@ -20,7 +20,8 @@ func TestEmails(t *testing.T) {
 		"invitation": email.Invitation(invitation, url), "elsewhere": email.InvitedElsewhere(invitation),
 	}
 	for _, n := range []domain.StaffNotice{
-		domain.NoticePasswordChanged, domain.NoticeTwoStepOn, domain.NoticeTwoStepOff, domain.NoticeRecoveryUsed, domain.NoticeFactorsReset, domain.NoticePasskeyAdded, domain.NoticePasskeyRemoved,
+		domain.NoticePasswordChanged, domain.NoticeTwoStepOn, domain.NoticeTwoStepOff, domain.NoticeRecoveryUsed,
+		domain.NoticeFactorsReset, domain.NoticePasskeyAdded, domain.NoticePasskeyRemoved,
 		domain.NoticeNewBrowser, domain.NoticeTooManyAttempts,
 	} {
 		emails[string(n)] = email.Notice(n, url, nil, time.UTC)

@@ -52,7 +52,9 @@ func Link(ctx context.Context, p LinkParts) Email {
 	switch p.Kind {
 	case domain.LinkItself:
 		e.Subject = i18n.T(ctx, "{partner} asks for your financial statement", partner)
-		e.Lines = append(e.Lines, i18n.T(ctx, "{partner} asks you to fill in a financial statement online. What you enter is saved, so you can stop and continue later.", partner))
+		e.Lines = append(e.Lines, i18n.T(ctx,
+			"{partner} asks you to fill in a financial statement online. What you enter is saved, so you can stop and continue later.",
+			partner))
 	case domain.LinkUnopened1, domain.LinkUnopened2:
 		e.Subject = i18n.T(ctx, "Reminder: {partner} asks for your financial statement", partner)
 		e.Lines = append(e.Lines, unopened)

@@ -18,11 +18,14 @@ func TestLinkEmails(t *testing.T) {
 	const url, stop = "https://candor.example/f/sess_1/b0.x", "https://candor.example/f/sess_1/reminders/y"
 	logo, width, height, colour := "a.png", 480, 96, "ffe600"
 	hostile, name := `Jo <b>&"`, "pay at www.evil.example"
-	partner := &domain.Account{Name: `Harbour <i>&"`, BrandColour: &colour, LogoName: &logo, LogoWidth: &width, LogoHeight: &height, TimeZone: "Australia/Sydney"}
-	session := &domain.Session{Status: domain.InProgress, CustomerName: &hostile, ExpiresAt: time.Date(2026, 12, 20, 13, 30, 0, 0, time.UTC)}
+	partner := &domain.Account{Name: `Harbour <i>&"`, BrandColour: &colour, LogoName: &logo, LogoWidth: &width, LogoHeight: &height,
+		TimeZone: "Australia/Sydney"}
+	session := &domain.Session{Status: domain.InProgress, CustomerName: &hostile, ExpiresAt: time.Date(2026, 12, 20, 13, 30, 0,
+		0, time.UTC)}
 	subjects := map[string]bool{}
 	for _, language := range domain.Languages {
-		for _, kind := range []domain.LinkEmailKind{domain.LinkItself, domain.LinkUnopened1, domain.LinkUnfinished1, domain.LinkEnding} {
+		for _, kind := range []domain.LinkEmailKind{domain.LinkItself, domain.LinkUnopened1, domain.LinkUnfinished1,
+			domain.LinkEnding} {
 			ctx := i18n.At(i18n.In(t.Context(), language), partner.Zone())
 			parts := email.LinkParts{Partner: partner, Session: session, Kind: kind, Section: "Assets", URL: url, StopURL: stop}
 			e := email.Link(ctx, parts)
@@ -33,10 +36,12 @@ func TestLinkEmails(t *testing.T) {
 			}
 			text := e.Text()
 			reminder := kind != domain.LinkItself
-			if !strings.Contains(text, url) || !strings.Contains(html, `href="`+url+`"`) || strings.Contains(text, stop) != reminder || strings.Contains(html, `href="`+stop+`"`) != reminder {
+			if !strings.Contains(text, url) || !strings.Contains(html, `href="`+url+`"`) || strings.Contains(text, stop) != reminder ||
+				strings.Contains(html, `href="`+stop+`"`) != reminder {
 				t.Errorf("%s, %s: the links differ:\n%s\n%s", language, kind, text, html)
 			}
-			if strings.Contains(html, "<i>") || strings.Contains(html, "<b>") || strings.Count(html, "src=") != 1 || !strings.Contains(html, `src="cid:logo"`) || strings.Contains(html, "url(") {
+			if strings.Contains(html, "<i>") || strings.Contains(html, "<b>") || strings.Count(html, "src=") != 1 ||
+				!strings.Contains(html, `src="cid:logo"`) || strings.Contains(html, "url(") {
 				t.Errorf("%s, %s: markup of a name, or something is loaded:\n%s", language, kind, html)
 			}
 			if !strings.Contains(text, hostile) || !strings.Contains(text, i18n.DayOf(ctx, session.ExpiresAt)) {

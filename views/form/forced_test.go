@@ -14,7 +14,8 @@ func TestBrowserForcedColours(t *testing.T) {
 	base := serve(t, all)
 	tab := browsertest.New(t, browsertest.Options{Forced: true})
 	for name, wanted := range map[string][]string{
-		"hub-begun":        {".tag", ".progress-steps .is-done", ".progress-steps .is-current", ".is-done > .task-number", ".button-primary"},
+		"hub-begun": {".tag", ".progress-steps .is-done", ".progress-steps .is-current", ".is-done > .task-number",
+			".button-primary"},
 		"income-periods":   {"select[data-period]", ".choice:has(:checked)", ".total", ".input"},
 		"assets-errors":    {".input[aria-invalid]", ".error::before", ".error-summary", ".button-add"},
 		"personal-errors":  {".input[aria-invalid]", ".error-summary", ".partner-mark"},

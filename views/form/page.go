@@ -87,7 +87,8 @@ const interpreters = "131 450"
 // NationalDebtHelpline is the free service of Australia's financial counsellors,
 // for customers of partners that name none. Source: ASIC, moneysmart.gov.au,
 // "Financial counselling", and ndh.org.au.
-var NationalDebtHelpline = MoneyHelp{Text: "National Debt Helpline", URL: "https://ndh.org.au", Phone: "1800 007 007", InEnglish: true}
+var NationalDebtHelpline = MoneyHelp{Text: "National Debt Helpline", URL: "https://ndh.org.au", Phone: "1800 007 007",
+	InEnglish: true}
 
 // Task is one section's line on the hub.
 type Task struct {

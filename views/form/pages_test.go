@@ -32,7 +32,8 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 var now = time.Date(2026, 10, 21, 9, 30, 0, 0, time.UTC)
 
 func page() view.Page {
-	return view.Page{Partner: "Harbour Lending", HomeURL: "/hub", HelpEmail: "help@harbour.example", HelpPhone: "1300 555 010", Test: true, MoneyHelp: view.NationalDebtHelpline}
+	return view.Page{Partner: "Harbour Lending", HomeURL: "/hub", HelpEmail: "help@harbour.example", HelpPhone: "1300 555 010",
+		Test: true, MoneyHelp: view.NationalDebtHelpline}
 }
 
 // answered fills a section of a statement as a browser would.
@@ -49,29 +50,36 @@ var (
 	personalInputs = map[string]string{
 		"full_name": "Jessica Nguyễn", "date_of_birth.day": "27", "date_of_birth.month": "3", "date_of_birth.year": "1985",
 		"occupation": "Registered nurse", "employer": "Westside Health", "address.street": "12 Ocean Parade",
-		"address.suburb": "Coogee", "address.state": "NSW", "address.postcode": "2034", "phone": "0412 345 678", "email": "jessica@example.com",
+		"address.suburb": "Coogee", "address.state": "NSW", "address.postcode": "2034", "phone": "0412 345 678",
+		"email": "jessica@example.com",
 	}
 	incomeInputs = map[string]string{
 		"employment_income.gross_salary": "98,500", "employment_income.bonuses": "4000", "other_income.rental_income": "21840.50",
 	}
 	assetsInputs = map[string]string{
-		"real_property.0.description": "Home", "real_property.0.address": "12 Ocean Parade, Coogee NSW 2034", "real_property.0.ownership": "joint",
-		"real_property.0.ownership_percentage": "50", "real_property.0.current_value": "1,450,000", "real_property.0.mortgage_owing": "612000",
-		"vehicles.0.description": "2021 Mazda CX-5", "vehicles.0.value": "28000", "vehicles.0.amount_owing": "9500",
-		"bank_accounts.0.institution": "Commonwealth Bank", "bank_accounts.0.account_type": "savings", "bank_accounts.0.balance": "18250.75",
+		"real_property.0.description": "Home", "real_property.0.address": "12 Ocean Parade, Coogee NSW 2034",
+		"real_property.0.ownership":            "joint",
+		"real_property.0.ownership_percentage": "50", "real_property.0.current_value": "1,450,000",
+		"real_property.0.mortgage_owing": "612000",
+		"vehicles.0.description":         "2021 Mazda CX-5", "vehicles.0.value": "28000", "vehicles.0.amount_owing": "9500",
+		"bank_accounts.0.institution": "Commonwealth Bank", "bank_accounts.0.account_type": "savings",
+		"bank_accounts.0.balance":    "18250.75",
 		"superannuation.0.fund_name": "Aware Super", "superannuation.0.balance": "143000",
 	}
 	liabilitiesInputs = map[string]string{
-		"mortgages.0.lender": "Westpac", "mortgages.0.property": "12 Ocean Parade", "mortgages.0.balance": "306000", "mortgages.0.monthly_repayment": "2100",
-		"credit_cards.0.issuer": "ANZ", "credit_cards.0.limit": "12000", "credit_cards.0.balance": "2310.40",
+		"mortgages.0.lender": "Westpac", "mortgages.0.property": "12 Ocean Parade", "mortgages.0.balance": "306000",
+		"mortgages.0.monthly_repayment": "2100",
+		"credit_cards.0.issuer":         "ANZ", "credit_cards.0.limit": "12000", "credit_cards.0.balance": "2310.40",
 	}
 	expensesInputs = map[string]string{
-		"housing.mortgage_rent": "2100", "housing.utilities": "420", "housing.rates": "185", "transport.fuel": "260", "living.groceries": "980",
+		"housing.mortgage_rent": "2100", "housing.utilities": "420", "housing.rates": "185", "transport.fuel": "260",
+		"living.groceries": "980",
 	}
 	undescribed = []statement.Document{{ID: "doc_3", FileName: "IMG_4711.HEIC", SizeBytes: 2_400_000}}
 	documents   = []statement.Document{
 		{ID: "doc_1", Category: "income_evidence", FileName: "Payslip September 2026.pdf", SizeBytes: 348_211},
-		{ID: "doc_2", Category: "bank_statement", FileName: "IMG_20261019_a-rather-long-name-that-a-phone-gave-to-a-photo-0001.heic", SizeBytes: 4_812_004},
+		{ID: "doc_2", Category: "bank_statement", FileName: "IMG_20261019_a-rather-long-name-that-a-phone-gave-to-a-photo-0001.heic",
+			SizeBytes: 4_812_004},
 	}
 )
 
@@ -95,19 +103,22 @@ func sectionPage(section *form.Section) view.SectionPage {
 }
 
 func hub(done ...view.TaskStatus) view.HubPage {
-	h := view.HubPage{Page: page(), Customer: "Jessica Nguyễn", Expires: now.AddDate(0, 0, 30), Return: "https://my.harbour.example/"}
+	h := view.HubPage{Page: page(), Customer: "Jessica Nguyễn", Expires: now.AddDate(0, 0, 30),
+		Return: "https://my.harbour.example/"}
 	for i, name := range statement.SectionNames {
 		status := view.NotStarted
 		if i < len(done) {
 			status = done[i]
 		}
-		h.Tasks = append(h.Tasks, view.Task{Number: i + 1, Title: statement.Title(name), Hint: view.TaskHint(name), URL: "/" + name, Status: status})
+		h.Tasks = append(h.Tasks, view.Task{Number: i + 1, Title: statement.Title(name), Hint: view.TaskHint(name), URL: "/" + name,
+			Status: status})
 	}
 	return h
 }
 
 func checkPage(s *statement.Statement) view.CheckPage {
-	c := view.CheckPage{Page: page(), Documents: s.Documents, DocumentsURL: "/documents", Summary: s.Summary(), Action: "/declaration",
+	c := view.CheckPage{Page: page(), Documents: s.Documents, DocumentsURL: "/documents", Summary: s.Summary(),
+		Action:      "/declaration",
 		Declaration: s.Section(statement.DeclarationSection, now)}
 	for _, section := range s.Sections(now) {
 		if section.Name != statement.DeclarationSection {
@@ -124,10 +135,13 @@ func odd(t *testing.T) *statement.Statement {
 	s.Personal.DateOfBirth = now.AddDate(-17, 0, 0)
 	s.Personal.Address.State = "WA"
 	s.Assets.RealProperty[0].CurrentValue = 50_000_000
-	s.Liabilities.PersonalLoans = []*statement.PersonalLoan{{Lender: "Wisr", Balance: 500_000, MonthlyRepayment: 20_000}, {Lender: "Zip", Balance: 90_000}}
-	s.Liabilities.Other = []*statement.OtherLiability{{Description: "Finance for the boat", Balance: 700_000, MonthlyRepayment: 30_000}}
+	s.Liabilities.PersonalLoans = []*statement.PersonalLoan{{Lender: "Wisr", Balance: 500_000, MonthlyRepayment: 20_000},
+		{Lender: "Zip", Balance: 90_000}}
+	s.Liabilities.Other = []*statement.OtherLiability{{Description: "Finance for the boat", Balance: 700_000,
+		MonthlyRepayment: 30_000}}
 	s.Assets.Vehicles = append(s.Assets.Vehicles, &statement.Vehicle{Description: "Tinny"})
-	s.Liabilities.Other = append(s.Liabilities.Other, &statement.OtherLiability{Description: "Finance for Tinny", Balance: 1, MonthlyRepayment: 10_000})
+	s.Liabilities.Other = append(s.Liabilities.Other, &statement.OtherLiability{Description: "Finance for Tinny", Balance: 1,
+		MonthlyRepayment: 10_000})
 	s.Expenses.Housing.MortgageRent = 3_500_000
 	s.Liabilities.Mortgages[0].MonthlyRepayment = 3_600_000
 	s.Liabilities.CreditCards[0].Balance = 1_300_000
@@ -158,9 +172,11 @@ func pages(t *testing.T) map[string]templ.Component {
 	section := func(name string) *form.Section { return s.Section(name, now) }
 
 	invalid := sectionPage(new(statement.Statement).Section(statement.PersonalDetailsSection, now))
-	invalid.Errors = answered(t, invalid.Section, map[string]string{"full_name": "J", "date_of_birth.day": "31", "date_of_birth.month": "2", "date_of_birth.year": "1985", "email": "jessica@"})
+	invalid.Errors = answered(t, invalid.Section, map[string]string{"full_name": "J", "date_of_birth.day": "31",
+		"date_of_birth.month": "2", "date_of_birth.year": "1985", "email": "jessica@"})
 	invalidAssets := sectionPage(new(statement.Statement).Section(statement.AssetsSection, now))
-	invalidAssets.Errors = answered(t, invalidAssets.Section, map[string]string{"real_property.0.description": "Home", "real_property.0.current_value": "lots"})
+	invalidAssets.Errors = answered(t, invalidAssets.Section, map[string]string{"real_property.0.description": "Home",
+		"real_property.0.current_value": "lots"})
 	left := sectionPage(new(statement.Statement).Section(statement.AssetsSection, now))
 	left.Section.Read(url.Values{"has": {"vehicles"}, "vehicles.0.description.later": {"true"}, "vehicles.0.value.later": {"true"}})
 	prefilled := sectionPage(section(statement.LiabilitiesSection))
@@ -170,14 +186,17 @@ func pages(t *testing.T) map[string]templ.Component {
 	periods := new(statement.Statement).Section(statement.IncomeSection, now)
 	periods.Read(inPeriods(statement.IncomeSection, "1,240.50", "fortnight"))
 	collided := sectionPage(section(statement.PersonalDetailsSection))
-	collided.Stored, collided.Collisions = new(statement.Statement).Section(statement.PersonalDetailsSection, now), []string{"full_name", "date_of_birth", "address.state"}
+	collided.Stored, collided.Collisions = new(statement.Statement).Section(statement.PersonalDetailsSection,
+		now), []string{"full_name", "date_of_birth", "address.state"}
 	collided.Stored.Read(url.Values{"full_name": {"Jess Nguyen"}, "date_of_birth.day": {"31"}, "date_of_birth.month": {"feb"}})
 	collidedList := sectionPage(section(statement.AssetsSection))
 	collidedList.Stored, collidedList.Collisions = collidedList.Section, []string{"vehicles", "real_property.0.current_value"}
 
 	waiting := hub(view.Completed, view.ToFinish, view.InProgress)
 	waiting.Languages = domain.Languages[:]
-	waiting.Tasks[2].Gaps = []form.Gap{{Input: "real_property.0.mortgage_owing", Label: "Mortgage owing", Item: "property", Number: 1}, {Input: "investments", Label: "Investments", Wrong: true}, {Input: "vehicles.0.value", Label: "Value", Item: "vehicle", Number: 1, Left: true}}
+	waiting.Tasks[2].Gaps = []form.Gap{{Input: "real_property.0.mortgage_owing", Label: "Mortgage owing", Item: "property",
+		Number: 1}, {Input: "investments", Label: "Investments", Wrong: true},
+		{Input: "vehicles.0.value", Label: "Value", Item: "vehicle", Number: 1, Left: true}}
 	unsigned := checkPage(s)
 	doubtful := checkPage(odd(t))
 	doubtful.Doubts = odd(t).Doubts(now)
@@ -212,26 +231,28 @@ func pages(t *testing.T) map[string]templ.Component {
 	copied.Doubts = odd(t).Doubts(now)[:2]
 
 	all := map[string]templ.Component{
-		"landing":             view.Landing(),
-		"copy":                view.Copy(copied),
-		"hub-new":             view.Hub(hub()),
-		"hub-begun":           view.Hub(waiting),
-		"personal":            view.Section(sectionPage(section(statement.PersonalDetailsSection))),
-		"personal-errors":     view.Section(invalid),
-		"personal-collision":  view.Section(collided),
-		"assets-collision":    view.Section(collidedList),
-		"income":              view.Section(sectionPage(section(statement.IncomeSection))),
-		"income-periods":      view.Section(sectionPage(periods)),
-		"assets-empty":        view.Section(sectionPage(new(statement.Statement).Section(statement.AssetsSection, now))),
-		"assets":              view.Section(sectionPage(section(statement.AssetsSection))),
-		"assets-errors":       view.Section(invalidAssets),
-		"assets-later":        view.Section(left),
-		"liabilities":         view.Section(prefilled),
-		"expenses":            view.Section(sectionPage(section(statement.ExpensesSection))),
-		"documents-empty":     view.Documents(view.DocumentsPage{Page: page(), Action: "/documents"}),
-		"documents":           view.Documents(view.DocumentsPage{Page: page(), Action: "/documents", Documents: documents}),
-		"documents-asked":     view.Documents(view.DocumentsPage{Page: page(), Action: "/documents", Documents: undescribed, Errors: form.Errors{{Field: statement.CategoryField("doc_3"), Message: statement.NoCategory}}}),
-		"documents-errors":    view.Documents(view.DocumentsPage{Page: page(), Action: "/documents", Errors: form.Errors{{Field: "category", Message: statement.NoCategory}, {Field: "file", Message: statement.FileTooLarge}}}),
+		"landing":            view.Landing(),
+		"copy":               view.Copy(copied),
+		"hub-new":            view.Hub(hub()),
+		"hub-begun":          view.Hub(waiting),
+		"personal":           view.Section(sectionPage(section(statement.PersonalDetailsSection))),
+		"personal-errors":    view.Section(invalid),
+		"personal-collision": view.Section(collided),
+		"assets-collision":   view.Section(collidedList),
+		"income":             view.Section(sectionPage(section(statement.IncomeSection))),
+		"income-periods":     view.Section(sectionPage(periods)),
+		"assets-empty":       view.Section(sectionPage(new(statement.Statement).Section(statement.AssetsSection, now))),
+		"assets":             view.Section(sectionPage(section(statement.AssetsSection))),
+		"assets-errors":      view.Section(invalidAssets),
+		"assets-later":       view.Section(left),
+		"liabilities":        view.Section(prefilled),
+		"expenses":           view.Section(sectionPage(section(statement.ExpensesSection))),
+		"documents-empty":    view.Documents(view.DocumentsPage{Page: page(), Action: "/documents"}),
+		"documents":          view.Documents(view.DocumentsPage{Page: page(), Action: "/documents", Documents: documents}),
+		"documents-asked": view.Documents(view.DocumentsPage{Page: page(), Action: "/documents", Documents: undescribed,
+			Errors: form.Errors{{Field: statement.CategoryField("doc_3"), Message: statement.NoCategory}}}),
+		"documents-errors": view.Documents(view.DocumentsPage{Page: page(), Action: "/documents",
+			Errors: form.Errors{{Field: "category", Message: statement.NoCategory}, {Field: "file", Message: statement.FileTooLarge}}}),
 		"check":               view.Check(unsigned),
 		"check-doubts":        view.Check(doubtful),
 		"check-no-income":     view.Check(poor),
@@ -241,10 +262,15 @@ func pages(t *testing.T) map[string]templ.Component {
 		"check-another-name":  view.Check(another),
 		"check-errors":        view.Check(signed),
 		"check-unfinished":    view.Check(unfinished),
-		"confirmation":        view.Confirmation(view.ConfirmationPage{Page: page(), Reference: "LOAN-2026-00417", Submitted: now, Until: now.AddDate(0, 0, 30), CopyURL: "/copy", CopyReady: true, Return: "https://my.harbour.example/", ReturnTo: "my.harbour.example"}),
-		"confirmation-making": view.Confirmation(view.ConfirmationPage{Page: page(), Reference: "sess_01kx2v8p9fe0pvr4y8m3n5t6qz", Submitted: now, CopyURL: "/copy"}),
+		"confirmation": view.Confirmation(view.ConfirmationPage{Page: page(), Reference: "LOAN-2026-00417", Submitted: now,
+			Until: now.AddDate(0, 0, 30), CopyURL: "/copy", CopyReady: true, Return: "https://my.harbour.example/",
+			ReturnTo: "my.harbour.example"}),
+		"confirmation-making": view.Confirmation(view.ConfirmationPage{Page: page(), Reference: "sess_01kx2v8p9fe0pvr4y8m3n5t6qz",
+			Submitted: now, CopyURL: "/copy"}),
 	}
-	for _, kind := range []view.StatusKind{view.StatusExpired, view.StatusCancelled, view.StatusCompleted, view.StatusErased, view.StatusNotFound, view.StatusElsewhere, view.StatusTooMany, view.StatusBusy, view.StatusError, view.StatusUnsaved, view.StatusUnsent} {
+	for _, kind := range []view.StatusKind{view.StatusExpired, view.StatusCancelled, view.StatusCompleted, view.StatusErased,
+		view.StatusNotFound, view.StatusElsewhere, view.StatusTooMany, view.StatusBusy, view.StatusError, view.StatusUnsaved,
+		view.StatusUnsent} {
 		p := page()
 		p.HomeURL, p.Test = "", false
 		if kind == view.StatusNotFound {
@@ -268,7 +294,8 @@ func serve(t *testing.T, all map[string]templ.Component) string {
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Security-Policy", policy)
-		mux.ServeHTTP(w, r.WithContext(i18n.In(r.Context(), domain.Language(cmp.Or(r.URL.Query().Get("lang"), string(domain.English))))))
+		mux.ServeHTTP(w, r.WithContext(i18n.In(r.Context(), domain.Language(cmp.Or(r.URL.Query().Get("lang"),
+			string(domain.English))))))
 	}))
 	t.Cleanup(server.Close)
 	return server.URL
@@ -307,7 +334,8 @@ func look(t *testing.T, tab *browsertest.Tab, language domain.Language, name str
 		looks = append(looks, browsertest.Options{Device: browsertest.Desktop, Dark: true})
 	}
 	if language == domain.English && browsertest.Pictures() {
-		looks = append(looks, browsertest.Options{Device: browsertest.Phone, Dark: true}, browsertest.Options{Device: browsertest.Desktop})
+		looks = append(looks, browsertest.Options{Device: browsertest.Phone, Dark: true},
+			browsertest.Options{Device: browsertest.Desktop})
 	}
 	for _, look := range looks {
 		tab.Resize(look.Device)

@@ -119,15 +119,17 @@ func longPages(t *testing.T) map[string]templ.Component {
 	all["long-hub"] = view.Hub(h)
 	d := view.DocumentsPage{Page: longPage(), Action: "/documents", Documents: s.Documents}
 	all["long-documents"] = view.Documents(d)
-	d.Errors = form.Errors{{Field: statement.CategoryField("doc_2"), Message: statement.NoCategory}, {Field: "file", Message: statement.FileTooLarge}}
+	d.Errors = form.Errors{{Field: statement.CategoryField("doc_2"), Message: statement.NoCategory},
+		{Field: "file", Message: statement.FileTooLarge}}
 	all["wrong-documents"] = view.Documents(d)
 	c := checkPage(s)
 	c.Page = longPage()
 	all["long-check"] = view.Check(c)
 	c.Signed, c.DocumentsURL = &now, ""
 	all["long-copy"] = view.Copy(c)
-	all["long-confirmation"] = view.Confirmation(view.ConfirmationPage{Page: longPage(), Reference: strings.Repeat("LOAN-2026-", 10), Submitted: now,
-		CopyURL: "/copy", ReadURL: "/read", Until: now, CopyReady: true})
+	all["long-confirmation"] = view.Confirmation(view.ConfirmationPage{Page: longPage(), Reference: strings.Repeat("LOAN-2026-", 10),
+		Submitted: now,
+		CopyURL:   "/copy", ReadURL: "/read", Until: now, CopyReady: true})
 	return all
 }
 

@@ -27,7 +27,8 @@ func TestBrowserStartIsOnTheFirstScreen(t *testing.T) {
 		tab.Open(base + "/" + name)
 		for device, height := range map[browsertest.Device]float64{browsertest.Phone: 844, browsertest.Small: 640} {
 			tab.Resize(device)
-			if bottom := browsertest.Eval[float64](tab, `document.querySelector(".button-primary").getBoundingClientRect().bottom`); bottom > height {
+			if bottom := browsertest.Eval[float64](tab,
+				`document.querySelector(".button-primary").getBoundingClientRect().bottom`); bottom > height {
 				t.Errorf("%s: the button ends at %v of %v px", name, bottom, height)
 			}
 		}
@@ -40,7 +41,8 @@ func TestBrowserFooterLinksAreEasyToTap(t *testing.T) {
 	base := serve(t, pages(t))
 	tab := browsertest.New(t, browsertest.Options{})
 	tab.Open(base + "/hub-new")
-	heights := browsertest.Eval[[]float64](tab, `[...document.querySelectorAll(".site-footer a")].map((a) => a.getBoundingClientRect().height)`)
+	heights := browsertest.Eval[[]float64](tab,
+		`[...document.querySelectorAll(".site-footer a")].map((a) => a.getBoundingClientRect().height)`)
 	if len(heights) != 2 || min(heights[0], heights[1]) < 44 {
 		t.Errorf("the links are %v px high, want 44", heights)
 	}
@@ -61,7 +63,8 @@ func TestBrowserSavedLineCoversNothing(t *testing.T) {
 			}
 		}
 	}
-	if !browsertest.Eval[bool](tab, `(scrollTo(0, 0), document.querySelector(".save-status").getBoundingClientRect().bottom <= innerHeight)`) {
+	if !browsertest.Eval[bool](tab,
+		`(scrollTo(0, 0), document.querySelector(".save-status").getBoundingClientRect().bottom <= innerHeight)`) {
 		t.Error("beside a wide window's column it isn't in view")
 	}
 }
@@ -87,12 +90,14 @@ func TestBrowserLogoHasAPlate(t *testing.T) {
 	t.Parallel()
 	h := hub()
 	h.Logo = &ui.Picture{URL: "/static/none.png", Width: 120, Height: 32}
-	for name, options := range map[string]browsertest.Options{"dark": {Dark: true}, "forced": {Forced: true}, "forced dark": {Forced: true, Dark: true}} {
+	for name, options := range map[string]browsertest.Options{"dark": {Dark: true}, "forced": {Forced: true},
+		"forced dark": {Forced: true, Dark: true}} {
 		base := serve(t, map[string]templ.Component{"logo": view.Hub(h)})
 		options.AllowStatus = []int{404}
 		tab := browsertest.New(t, options)
 		tab.Open(base + "/logo")
-		if plate := browsertest.Eval[string](tab, `getComputedStyle(document.querySelector(".partner-logo")).backgroundColor`); plate != "rgb(255, 255, 255)" {
+		if plate := browsertest.Eval[string](tab,
+			`getComputedStyle(document.querySelector(".partner-logo")).backgroundColor`); plate != "rgb(255, 255, 255)" {
 			t.Errorf("%s: the logo stands on %s", name, plate)
 		}
 	}

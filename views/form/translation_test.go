@@ -24,13 +24,15 @@ import (
 
 // bad are inputs that break each rule of some kind of field.
 var bad = []string{
-	"", "x", "1,5", "-1", "1.234", "9999999999999", "101", "0412 345 678" + strings.Repeat(" ", 30) + "9", "\x01", "\xff", "🦊", strings.Repeat("x", 600),
+	"", "x", "1,5", "-1", "1.234", "9999999999999", "101", "0412 345 678" + strings.Repeat(" ", 30) + "9", "\x01", "\xff", "🦊",
+	strings.Repeat("x", 600),
 }
 
 // badDates are a day, a month and a year.
 var badDates = [][3]string{
 	{"1", "", ""}, {"", "1", ""}, {"", "", "1990"}, {"1", "1", ""}, {"1", "", "1990"}, {"", "1", "1990"},
-	{"31", "2", "1990"}, {"1", "1", "90"}, {"1", "1", "190"}, {"1", "1", "2190"}, {"1", "1", "1800"}, {"x", "1", "1990"}, {"1", "1", "2020"}, {"1", "1", "1905"},
+	{"31", "2", "1990"}, {"1", "1", "90"}, {"1", "1", "190"}, {"1", "1", "2190"}, {"1", "1", "1800"}, {"x", "1", "1990"},
+	{"1", "1", "2020"}, {"1", "1", "1905"},
 }
 
 // wrongly are a section's inputs that leave its fields in all kinds of
@@ -67,7 +69,8 @@ func wrongly(name string) []url.Values {
 		out = append(out, values)
 	}
 	abroad := url.Values{"address.country": {"NZ"}, "address.postcode": {strings.Repeat("1", 21)}, "phone": {"1"}}
-	return append(out, url.Values{"address.postcode": {"0100"}}, url.Values{}, abroad, onlyTicked(name), untickedAnswers(name), tooMany(name), inPeriods(name, "999,999,999,999", "week"), inPeriods(name, "1", "quarter"))
+	return append(out, url.Values{"address.postcode": {"0100"}}, url.Values{}, abroad, onlyTicked(name), untickedAnswers(name),
+		tooMany(name), inPeriods(name, "999,999,999,999", "week"), inPeriods(name, "1", "quarter"))
 }
 
 // onlyTicked ticks each kind and answers nothing.
@@ -149,7 +152,8 @@ func everyText(t *testing.T) []templ.Component {
 			all = append(all, view.Section(p))
 		}
 	}
-	for _, values := range append(wrongly(statement.ExpensesSection), url.Values{"share": {"60"}, "housing.mortgage_rent": {"600"}}) {
+	for _, values := range append(wrongly(statement.ExpensesSection), url.Values{"share": {"60"},
+		"housing.mortgage_rent": {"600"}}) {
 		s := &statement.Statement{Personal: statement.PersonalDetails{Household: statement.Household{Type: "couple"}}}
 		p := sectionPage(s.Section(statement.ExpensesSection, now))
 		p.Errors = p.Section.Decode(values)
@@ -162,12 +166,15 @@ func everyText(t *testing.T) []templ.Component {
 	} {
 		all = append(all, view.Documents(view.DocumentsPage{Page: page(), Errors: form.Errors{{Field: "file", Message: problem}}}))
 	}
-	all = append(all, view.Landing(), view.Hub(hub(view.Completed, view.Completed, view.Completed, view.Completed, view.Completed, view.Completed, view.Completed)),
+	all = append(all, view.Landing(), view.Hub(hub(view.Completed, view.Completed, view.Completed, view.Completed, view.Completed,
+		view.Completed, view.Completed)),
 		view.Documents(view.DocumentsPage{Page: page(), Documents: slices.Repeat(documents, statement.MaxDocuments/2)}))
-	unnamed := []statement.Document{{ID: "doc_1", FileName: "payslip.pdf"}, {ID: "doc_2", FileName: "a.pdf"}, {ID: "doc_3", FileName: "b.pdf"}}
+	unnamed := []statement.Document{{ID: "doc_1", FileName: "payslip.pdf"}, {ID: "doc_2", FileName: "a.pdf"},
+		{ID: "doc_3", FileName: "b.pdf"}}
 	all = append(all, view.Documents(view.DocumentsPage{Page: page(), Documents: unnamed}))
 	for _, other := range []bool{false, true} {
-		all = append(all, view.Documents(view.DocumentsPage{Page: page(), Documents: documents, Again: documents[0].ID, OtherCategory: other}))
+		all = append(all, view.Documents(view.DocumentsPage{Page: page(), Documents: documents, Again: documents[0].ID,
+			OtherCategory: other}))
 	}
 	for _, category := range statement.DocumentCategories {
 		c := checkPage(example(t))
@@ -175,7 +182,8 @@ func everyText(t *testing.T) []templ.Component {
 		all = append(all, view.Check(c))
 	}
 	for _, contact := range []view.Page{{HelpEmail: "a@b.example"}, {HelpPhone: "1300 555 010"}, {Partner: "Harbour"}} {
-		all = append(all, view.Status(view.StatusPage{Page: contact, Kind: view.StatusCompleted}), view.Status(view.StatusPage{Page: contact, Kind: view.StatusExpired}))
+		all = append(all, view.Status(view.StatusPage{Page: contact, Kind: view.StatusCompleted}),
+			view.Status(view.StatusPage{Page: contact, Kind: view.StatusExpired}))
 	}
 	for _, stopped := range []bool{false, true} {
 		all = append(all, view.Reminders(view.RemindersPage{Page: page(), Stopped: stopped}))
@@ -194,7 +202,8 @@ func copies(t *testing.T) templ.Component {
 	partly.Expenses.Housing.MortgageRent, partly.Declaration.Accepted = 1, true
 	partly.Entered = map[string]map[string]form.Entries{statement.IncomeSection: {"employment_income.gross_salary": {
 		{Amount: 1, Period: form.Weekly}, {Amount: 1, Period: form.Fortnightly}, {Amount: 1, Period: form.Quarterly}}}}
-	repaid.Expenses = statement.Expenses{Housing: statement.Housing{MortgageRent: 1_000_000}, Transport: statement.Transport{CarLoan: 1_000_000},
+	repaid.Expenses = statement.Expenses{Housing: statement.Housing{MortgageRent: 1_000_000},
+		Transport:   statement.Transport{CarLoan: 1_000_000},
 		Commitments: statement.Commitments{DebtRepayments: 1_000_000}}
 	another.Declaration.FullName, another.Expenses = "Donald Duck", statement.Expenses{}
 	return templ.ComponentFunc(func(ctx context.Context, _ io.Writer) error {
@@ -229,7 +238,8 @@ func linkEmails(ctx context.Context) {
 	name, address, phone := "Jo", "help@harbour.example", "1300 555 010"
 	session := &domain.Session{CustomerName: &name, Status: domain.InProgress}
 	for _, kind := range []domain.LinkEmailKind{domain.LinkItself, domain.LinkUnopened1, domain.LinkUnfinished1, domain.LinkEnding} {
-		email.Link(ctx, email.LinkParts{Partner: &domain.Account{Name: "Harbour", HelpEmail: &address, HelpPhone: &phone}, Session: session, Kind: kind, Section: "Assets"})
+		email.Link(ctx, email.LinkParts{Partner: &domain.Account{Name: "Harbour", HelpEmail: &address, HelpPhone: &phone},
+			Session: session, Kind: kind, Section: "Assets"})
 	}
 }
 
@@ -284,10 +294,12 @@ func TestNothingEnglishIsLeft(t *testing.T) {
 	latin := regexp.MustCompile(`[A-Za-z]{3,}`)
 	// What stays as it is in Chinese: names, what was typed, and what stands
 	// behind a term as it is on Australian papers.
-	ours := regexp.MustCompile(`\([A-Za-z ,&/’-]+\)|Candor|English|Harbour Lending|Jessica Nguyễn|(help|name)@[a-z.]+|my\.harbour\.example|LOAN-|National Debt Helpline|PDF|JPEG|PNG|HEIC`)
+	ours := regexp.MustCompile(
+		`\([A-Za-z ,&/’-]+\)|Candor|English|Harbour Lending|Jessica Nguyễn|(help|name)@[a-z.]+|my\.harbour\.example|LOAN-|National Debt Helpline|PDF|JPEG|PNG|HEIC`)
 	ctx := i18n.In(t.Context(), domain.SimplifiedChinese)
 	all := pages(t)
-	for _, name := range []string{"hub-new", "hub-begun", "assets-empty", "documents-empty", "personal-errors", "status-expired", "status-error", "confirmation", "check-unfinished"} {
+	for _, name := range []string{"hub-new", "hub-begun", "assets-empty", "documents-empty", "personal-errors", "status-expired",
+		"status-error", "confirmation", "check-unfinished"} {
 		var b strings.Builder
 		if err := all[name].Render(ctx, &b); err != nil {
 			t.Fatal(err)

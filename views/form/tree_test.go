@@ -41,7 +41,8 @@ func TestBrowserAccessibilityTree(t *testing.T) {
 			tab.Open(base + "/" + name)
 			tree := tab.Tree()
 			if missing := notInOrder(tree, page.want); missing != "" {
-				t.Errorf("%q isn't where it should be, want in this order\n  %s\nthe page reads\n  %s", missing, strings.Join(page.want, "\n  "), strings.Join(tree, "\n  "))
+				t.Errorf("%q isn't where it should be, want in this order\n  %s\nthe page reads\n  %s", missing,
+					strings.Join(page.want, "\n  "), strings.Join(tree, "\n  "))
 			}
 			level := 0
 			for _, line := range tree {

@@ -16,7 +16,8 @@ func TestT(t *testing.T) {
 		args       []string
 	}{
 		{domain.English, "Continue with {section}", "Continue with Income", []string{"Income"}},
-		{domain.SimplifiedChinese, "It was signed and sent to {partner} on {date}.", "该报表已于{partner}签名并发送给{date}。", []string{"{date}", "{partner}"}},
+		{domain.SimplifiedChinese, "It was signed and sent to {partner} on {date}.", "该报表已于{partner}签名并发送给{date}。",
+			[]string{"{date}", "{partner}"}},
 		{domain.Vietnamese, "Not yet translated {this}", "Not yet translated me", []string{"me"}},
 		{domain.Vietnamese, "Continue", "Tiếp tục", nil},
 		{"fr", "Continue", "Continue", nil},

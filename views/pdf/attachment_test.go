@@ -28,7 +28,8 @@ func attachedData(t *testing.T, file []byte) (list string, content []byte) {
 // theirs (D81).
 func TestRenderAttachesTheData(t *testing.T) {
 	t.Parallel()
-	for name, in := range map[string]Statement{"full": full(), "sparse": sparse(), "international": international(), "longest": longest()} {
+	for name, in := range map[string]Statement{"full": full(), "sparse": sparse(), "international": international(),
+		"longest": longest()} {
 		want, err := json.Marshal(in.Answers)
 		if err != nil {
 			t.Fatal(err)
@@ -41,7 +42,8 @@ func TestRenderAttachesTheData(t *testing.T) {
 		if !strings.Contains(squash(textOf(t, file)), fmt.Sprintf("%x", sha256.Sum256(got))) {
 			t.Errorf("%s: the document doesn't show the SHA-256 of the data in it", name)
 		}
-		if objects := poppler(t, file, "qpdf", "--json", "--json-key=attachments", "FILE"); !strings.Contains(objects, `"mimetype": "application/json"`) ||
+		if objects := poppler(t, file, "qpdf", "--json", "--json-key=attachments", "FILE"); !strings.Contains(objects,
+			`"mimetype": "application/json"`) ||
 			!strings.Contains(objects, `"creationdate": "2026-11-20T03:14:15Z"`) {
 			t.Errorf("%s: the attachment is %s", name, objects)
 		}

@@ -75,7 +75,8 @@ func (r *repacked) embed(number int, f *face, used *runeSet) {
 		name, symbolic, d.box[0], d.box[1], d.box[2], d.box[3], d.ascent, d.descent, d.capHeight, d.stem, width, file))
 	r.write(descendant, fmt.Appendf(nil, `<</Type /Font /Subtype /CIDFontType2 /BaseFont /%s /CIDSystemInfo <</Registry (Adobe) /Ordering (UCS) /Supplement 0>>
 /FontDescriptor %d 0 R /DW %d /W [%s] /CIDToGIDMap %d 0 R>>`, name, descriptor, width, f.widths(used, r.codes), runes))
-	r.write(number, fmt.Appendf(nil, `<</Type /Font /Subtype /Type0 /BaseFont /%s /Encoding /Identity-H /DescendantFonts [%d 0 R] /ToUnicode %d 0 R>>`,
+	r.write(number, fmt.Appendf(nil,
+		`<</Type /Font /Subtype /Type0 /BaseFont /%s /Encoding /Identity-H /DescendantFonts [%d 0 R] /ToUnicode %d 0 R>>`,
 		name, descendant, unicode))
 }
 

@@ -160,18 +160,21 @@ func (d *document) repaymentsNote(s *statement.Statement) string {
 	case left == all:
 		return d.say("Monthly expenses contain no repayments: they are taken off in the last figure.")
 	}
-	return d.say("Monthly expenses contain {amount} of the repayments: the other {rest} is taken off in the last figure.", (all - left).String(), left.String())
+	return d.say("Monthly expenses contain {amount} of the repayments: the other {rest} is taken off in the last figure.",
+		(all - left).String(), left.String())
 }
 
 // loansToValue is the loan to value of each property.
 func (d *document) loansToValue(a *statement.Assets) table {
 	t := table{columns: []column{
 		{title: d.say("Loan to value: {percentage} overall", a.LoanToValue().String()), strong: true},
-		{title: d.say("Whole value"), right: true}, {title: d.say("Whole mortgage"), right: true}, {title: d.say("Loan to value"), right: true},
+		{title: d.say("Whole value"), right: true}, {title: d.say("Whole mortgage"), right: true},
+		{title: d.say("Loan to value"), right: true},
 	}}
 	for _, p := range a.RealProperty {
 		t.rows = append(t.rows, []cell{
-			{text: p.Description}, {text: p.CurrentValue.String()}, {text: p.MortgageOwing.String()}, {text: p.LoanToValue().String(), bold: true},
+			{text: p.Description}, {text: p.CurrentValue.String()}, {text: p.MortgageOwing.String()},
+			{text: p.LoanToValue().String(), bold: true},
 		})
 	}
 	return t

@@ -110,7 +110,8 @@ func TestRenderSignature(t *testing.T) {
 	t.Parallel()
 	in := full()
 	for state, clock := range map[string]string{
-		"NSW": "Customer’s time 20 November 2026, 2:14:15 pm (UTC+11:00)", "WA": "Customer’s time 20 November 2026, 11:14:15 am (UTC+08:00)",
+		"NSW": "Customer’s time 20 November 2026, 2:14:15 pm (UTC+11:00)",
+		"WA":  "Customer’s time 20 November 2026, 11:14:15 am (UTC+08:00)",
 	} {
 		in.Answers.Personal.Address.State = state
 		data, err := json.Marshal(in.Answers)
@@ -118,14 +119,16 @@ func TestRenderSignature(t *testing.T) {
 			t.Fatal(err)
 		}
 		text := squash(textOf(t, render(t, in).Bytes))
-		for _, s := range []string{"Margaret A. O'Connell", clock, "20 November 2026, 03:14 UTC", fmt.Sprintf("%x", sha256.Sum256(data))} {
+		for _, s := range []string{"Margaret A. O'Connell", clock, "20 November 2026, 03:14 UTC",
+			fmt.Sprintf("%x", sha256.Sum256(data))} {
 			if !strings.Contains(text, squash(s)) {
 				t.Errorf("%s: the document lacks %q", state, s)
 			}
 		}
 	}
 	in.Answers.Personal.Address.State = ""
-	if text := squash(textOf(t, render(t, in).Bytes)); !strings.Contains(text, squash("Sydney’s time 20 November 2026, 2:14:15 pm")) {
+	if text := squash(textOf(t, render(t, in).Bytes)); !strings.Contains(text,
+		squash("Sydney’s time 20 November 2026, 2:14:15 pm")) {
 		t.Error("without a state, the document doesn't say that the time is Sydney's")
 	}
 }
@@ -139,7 +142,8 @@ func TestRenderDaysOnTheCustomersClock(t *testing.T) {
 	for state, day := range map[string]string{"NSW": "21", "WA": "20"} {
 		in.Answers.Personal.Address.State = state
 		text := squash(textOf(t, render(t, in).Bytes))
-		for _, s := range []string{"· Submitted " + day + " November 2026", "Started " + day + " October 2026", "20 November 2026, 14:30 UTC"} {
+		for _, s := range []string{"· Submitted " + day + " November 2026", "Started " + day + " October 2026",
+			"20 November 2026, 14:30 UTC"} {
 			if !strings.Contains(text, squash(s)) {
 				t.Errorf("%s: the document lacks %q", state, s)
 			}
@@ -156,11 +160,13 @@ func TestRenderOtherSignature(t *testing.T) {
 		t.Error("the name with an initial is another's")
 	}
 	in.Answers.Declaration.FullName = "Donald Duck"
-	if text := squash(textOf(t, render(t, in).Bytes)); !strings.Contains(text, squash("Customer’s full name Margaret Anne O'Connell. "+other)) || strings.Contains(text, squash("Confirmed when asked")) {
+	if text := squash(textOf(t, render(t, in).Bytes)); !strings.Contains(text,
+		squash("Customer’s full name Margaret Anne O'Connell. "+other)) || strings.Contains(text, squash("Confirmed when asked")) {
 		t.Error("the document doesn't say that another signed, or says that it was confirmed")
 	}
 	in.Answers.Declaration.Confirmations = []statement.Confirmation{{Code: statement.SignatureName, Path: "declaration.full_name"}}
-	if text := squash(textOf(t, render(t, in).Bytes)); !strings.Contains(text, squash("Confirmed when asked You are signing as Donald Duck. The statement is for Margaret Anne O'Connell.")) {
+	if text := squash(textOf(t, render(t, in).Bytes)); !strings.Contains(text,
+		squash("Confirmed when asked You are signing as Donald Duck. The statement is for Margaret Anne O'Connell.")) {
 		t.Error("the document doesn't say that it was confirmed")
 	}
 }
@@ -178,7 +184,8 @@ func TestRenderConfirmations(t *testing.T) {
 		{Code: "repayments_missing", Path: "expenses.housing.mortgage_rent"}, {Code: "age", Path: "personal_details.date_of_birth"},
 	}
 	text := squash(textOf(t, render(t, in).Bytes))
-	if want := "Confirmed when asked You repay $4,675.00 a month on mortgages. In your expenses it is $2,610.00."; !strings.Contains(text, squash(want)) {
+	if want := "Confirmed when asked You repay $4,675.00 a month on mortgages. In your expenses it is $2,610.00."; !strings.Contains(
+		text, squash(want)) {
 		t.Errorf("the document lacks %q", want)
 	}
 	if strings.Contains(text, squash(mortgage)) || strings.Count(text, squash("Confirmed when asked")) != 1 {

@@ -50,9 +50,12 @@ func full() Statement {
 				Commitments: statement.Commitments{DebtRepayments: dollars(300), ChildSupport: dollars(55), Other: 1_850},
 			},
 			Documents: []statement.Document{
-				{ID: "doc_1", Category: "identification", FileName: "driver-licence.heic", ContentType: "image/heic", SizeBytes: 2_411_725, SHA256: "30f5817d1df76a437a6e9171d30a657766c0a753be1d8cb0491d5901effe89a5"},
-				{ID: "doc_2", Category: "income_evidence", FileName: "payslip October 2026.pdf", ContentType: "application/pdf", SizeBytes: 88_412, SHA256: "6efd1ec4c8c9476ea0f956f69b39fa7d87443fac7174fbad181273eb41c746de"},
-				{ID: "doc_3", Category: "bank_statement", FileName: "CBA_transactions_2026-08_to_2026-10.pdf", ContentType: "application/pdf", SizeBytes: 640_211, SHA256: "2228fb7c4a1575b823373edb06be7d053a95007d56343e7f971b3f1f45037e7e"},
+				{ID: "doc_1", Category: "identification", FileName: "driver-licence.heic", ContentType: "image/heic", SizeBytes: 2_411_725,
+					SHA256: "30f5817d1df76a437a6e9171d30a657766c0a753be1d8cb0491d5901effe89a5"},
+				{ID: "doc_2", Category: "income_evidence", FileName: "payslip October 2026.pdf", ContentType: "application/pdf",
+					SizeBytes: 88_412, SHA256: "6efd1ec4c8c9476ea0f956f69b39fa7d87443fac7174fbad181273eb41c746de"},
+				{ID: "doc_3", Category: "bank_statement", FileName: "CBA_transactions_2026-08_to_2026-10.pdf", ContentType: "application/pdf",
+					SizeBytes: 640_211, SHA256: "2228fb7c4a1575b823373edb06be7d053a95007d56343e7f971b3f1f45037e7e"},
 			},
 			Declaration: statement.Declaration{Accepted: true, FullName: "Margaret A. O'Connell", SignedAt: submitted},
 		},
@@ -62,8 +65,10 @@ func full() Statement {
 func fullAssets() statement.Assets {
 	return statement.Assets{
 		RealProperty: []*statement.Property{
-			{Description: "Family home", Address: "14/220 Enmore Road, Newtown NSW 2042", Ownership: "joint", OwnershipPercentage: 50, CurrentValue: dollars(1_150_000), MortgageOwing: 61_240_015},
-			{Description: "Investment unit", Address: "3/9 Glebe Street, Parramatta NSW 2150", Ownership: "tenants_in_common", OwnershipPercentage: 75, CurrentValue: dollars(540_000), MortgageOwing: dollars(588_000)},
+			{Description: "Family home", Address: "14/220 Enmore Road, Newtown NSW 2042", Ownership: "joint", OwnershipPercentage: 50,
+				CurrentValue: dollars(1_150_000), MortgageOwing: 61_240_015},
+			{Description: "Investment unit", Address: "3/9 Glebe Street, Parramatta NSW 2150", Ownership: "tenants_in_common",
+				OwnershipPercentage: 75, CurrentValue: dollars(540_000), MortgageOwing: dollars(588_000)},
 		},
 		Vehicles: []*statement.Vehicle{
 			{Description: "Toyota Corolla Ascent 2021", Value: dollars(21_500), AmountOwing: dollars(9_860)},
@@ -85,14 +90,17 @@ func fullLiabilities() statement.Liabilities {
 	return statement.Liabilities{
 		Mortgages: []*statement.Mortgage{
 			{Lender: "Westpac", Property: "14/220 Enmore Road, Newtown NSW 2042", Balance: 30_620_008, MonthlyRepayment: dollars(1_930)},
-			{Lender: "Macquarie Bank", Property: "3/9 Glebe Street, Parramatta NSW 2150", Balance: dollars(441_000), MonthlyRepayment: dollars(2_745)},
+			{Lender: "Macquarie Bank", Property: "3/9 Glebe Street, Parramatta NSW 2150", Balance: dollars(441_000),
+				MonthlyRepayment: dollars(2_745)},
 		},
-		PersonalLoans: []*statement.PersonalLoan{{Lender: "Latitude", Purpose: "Kitchen renovation", Balance: dollars(11_350), MonthlyRepayment: dollars(412)}},
+		PersonalLoans: []*statement.PersonalLoan{{Lender: "Latitude", Purpose: "Kitchen renovation", Balance: dollars(11_350),
+			MonthlyRepayment: dollars(412)}},
 		CreditCards: []*statement.CreditCard{
 			{Issuer: "American Express", Limit: dollars(12_000), Balance: 184_355},
 			{Issuer: "Afterpay", Limit: dollars(1_500), Balance: dollars(265)},
 		},
-		Other: []*statement.OtherLiability{{Description: "Finance for Toyota Corolla Ascent 2021", Lender: "Toyota Finance", Balance: dollars(9_860), MonthlyRepayment: dollars(389)}},
+		Other: []*statement.OtherLiability{{Description: "Finance for Toyota Corolla Ascent 2021", Lender: "Toyota Finance",
+			Balance: dollars(9_860), MonthlyRepayment: dollars(389)}},
 	}
 }
 
@@ -102,7 +110,8 @@ func sparse() Statement {
 	in.Livemode, in.ReferenceID = false, ""
 	in.Answers = &statement.Statement{
 		Personal: statement.PersonalDetails{FullName: "Jo Li", DateOfBirth: time.Date(2001, 12, 1, 0, 0, 0, 0, time.UTC),
-			Address: statement.Address{Street: "1 High St", Suburb: "Kew", State: "VIC", Postcode: "3101", Country: "AU"}, Phone: "03 9999 1234", Email: "jo@example.com"},
+			Address: statement.Address{Street: "1 High St", Suburb: "Kew", State: "VIC", Postcode: "3101", Country: "AU"},
+			Phone:   "03 9999 1234", Email: "jo@example.com"},
 		Declaration: statement.Declaration{Accepted: true, FullName: "Jo Li", SignedAt: submitted},
 	}
 	in.Answers.Expenses.Living.Groceries = dollars(400)
@@ -156,21 +165,31 @@ func longest() Statement {
 	s.Assets, s.Liabilities = statement.Assets{}, statement.Liabilities{}
 	for i := range 50 {
 		n := fmt.Sprintf(" %02d", i+1)
-		s.Assets.RealProperty = append(s.Assets.RealProperty, &statement.Property{Description: "Property" + n, Address: "4 Hill St" + n, Ownership: "sole", OwnershipPercentage: 100, CurrentValue: dollars(int64(i) * 50_000), MortgageOwing: dollars(490_000)})
+		s.Assets.RealProperty = append(s.Assets.RealProperty, &statement.Property{Description: "Property" + n, Address: "4 Hill St" + n,
+			Ownership: "sole", OwnershipPercentage: 100, CurrentValue: dollars(int64(i) * 50_000), MortgageOwing: dollars(490_000)})
 		s.Assets.Vehicles = append(s.Assets.Vehicles, &statement.Vehicle{Description: "Vehicle" + n, Value: dollars(int64(i) * 900)})
-		s.Assets.BankAccounts = append(s.Assets.BankAccounts, &statement.BankAccount{Institution: "Bank" + n, AccountType: "savings", Balance: dollars(int64(i))})
-		s.Assets.Superannuation = append(s.Assets.Superannuation, &statement.SuperFund{FundName: "Fund" + n, Balance: dollars(int64(i) * 7)})
-		s.Assets.Investments = append(s.Assets.Investments, &statement.Investment{Description: "Shares" + n, Value: dollars(int64(i) * 11)})
-		s.Liabilities.Mortgages = append(s.Liabilities.Mortgages, &statement.Mortgage{Lender: "Lender" + n, Property: "4 Hill St" + n, Balance: dollars(490_000), MonthlyRepayment: dollars(3_000)})
-		s.Liabilities.PersonalLoans = append(s.Liabilities.PersonalLoans, &statement.PersonalLoan{Lender: "Loan" + n, Purpose: "Travel", Balance: dollars(5_000), MonthlyRepayment: dollars(200)})
-		s.Liabilities.CreditCards = append(s.Liabilities.CreditCards, &statement.CreditCard{Issuer: "Card" + n, Limit: dollars(10_000), Balance: dollars(2_000)})
-		s.Liabilities.Other = append(s.Liabilities.Other, &statement.OtherLiability{Description: "Debt" + n, Lender: "A friend", Balance: dollars(50), MonthlyRepayment: dollars(5)})
+		s.Assets.BankAccounts = append(s.Assets.BankAccounts, &statement.BankAccount{Institution: "Bank" + n, AccountType: "savings",
+			Balance: dollars(int64(i))})
+		s.Assets.Superannuation = append(s.Assets.Superannuation, &statement.SuperFund{FundName: "Fund" + n,
+			Balance: dollars(int64(i) * 7)})
+		s.Assets.Investments = append(s.Assets.Investments, &statement.Investment{Description: "Shares" + n,
+			Value: dollars(int64(i) * 11)})
+		s.Liabilities.Mortgages = append(s.Liabilities.Mortgages, &statement.Mortgage{Lender: "Lender" + n, Property: "4 Hill St" + n,
+			Balance: dollars(490_000), MonthlyRepayment: dollars(3_000)})
+		s.Liabilities.PersonalLoans = append(s.Liabilities.PersonalLoans, &statement.PersonalLoan{Lender: "Loan" + n, Purpose: "Travel",
+			Balance: dollars(5_000), MonthlyRepayment: dollars(200)})
+		s.Liabilities.CreditCards = append(s.Liabilities.CreditCards, &statement.CreditCard{Issuer: "Card" + n, Limit: dollars(10_000),
+			Balance: dollars(2_000)})
+		s.Liabilities.Other = append(s.Liabilities.Other, &statement.OtherLiability{Description: "Debt" + n, Lender: "A friend",
+			Balance: dollars(50), MonthlyRepayment: dollars(5)})
 	}
-	s.Assets.RealProperty[3] = &statement.Property{Description: address, Address: address, Ownership: "tenants_in_common", OwnershipPercentage: 33, CurrentValue: most, MortgageOwing: most - 1}
+	s.Assets.RealProperty[3] = &statement.Property{Description: address, Address: address, Ownership: "tenants_in_common",
+		OwnershipPercentage: 33, CurrentValue: most, MortgageOwing: most - 1}
 	s.Assets.RealProperty[7].Address = strings.Repeat("x", 500)
 	s.Liabilities.Mortgages[49].Property = address
 	for i := range 20 {
-		s.Documents = append(s.Documents, statement.Document{Category: "other", FileName: fmt.Sprintf("scan-%02d-%s.pdf", i+1, strings.Repeat("long", i*3)), ContentType: "application/pdf", SizeBytes: 10 << 20, SHA256: fmt.Sprintf("%064x", i)})
+		s.Documents = append(s.Documents, statement.Document{Category: "other", FileName: fmt.Sprintf("scan-%02d-%s.pdf", i+1,
+			strings.Repeat("long", i*3)), ContentType: "application/pdf", SizeBytes: 10 << 20, SHA256: fmt.Sprintf("%064x", i)})
 	}
 	return in
 }

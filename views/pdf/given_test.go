@@ -70,7 +70,8 @@ func placedWords(t *testing.T, file []byte) (words []placed) {
 func TestColumnsAddUp(t *testing.T) {
 	t.Parallel()
 	const edges = 2 // ledgers side by side
-	for name, in := range map[string]Statement{"in the section's unit": full(), "as given": given(), "many scripts": international()} {
+	for name, in := range map[string]Statement{"in the section's unit": full(), "as given": given(),
+		"many scripts": international()} {
 		words := placedWords(t, render(t, in).Bytes)
 		for _, title := range []string{"Income", "Expenses"} {
 			first := slices.IndexFunc(words, func(w placed) bool { return w.text == title && w.of > sectionSize })
@@ -112,8 +113,10 @@ func TestListsAddUp(t *testing.T) {
 		for _, line := range subtotalLine.FindAllStringSubmatch(text, -1) {
 			sums[line[1]] += centsOf(t, line[2])
 		}
-		if assets := sums["Total value"] + sums["Value of your share"]; assets != in.Answers.Assets.Total() || sums["Total owing"] != in.Answers.Liabilities.Total() {
-			t.Errorf("%s: the lists make assets of %s and liabilities of %s, want %s and %s", name, assets, sums["Total owing"], in.Answers.Assets.Total(), in.Answers.Liabilities.Total())
+		if assets := sums["Total value"] + sums["Value of your share"]; assets != in.Answers.Assets.Total() ||
+			sums["Total owing"] != in.Answers.Liabilities.Total() {
+			t.Errorf("%s: the lists make assets of %s and liabilities of %s, want %s and %s", name, assets, sums["Total owing"],
+				in.Answers.Assets.Total(), in.Answers.Liabilities.Total())
 		}
 	}
 }

@@ -185,8 +185,9 @@ func (d *document) invoiceLines(in invoice) {
 		d.note("No sessions were used in this period", keep)
 	} else {
 		d.drawTable(d.lay(table{
-			columns: []column{{title: "Description"}, {title: "Sessions", right: true}, {title: "Price each", right: true}, {title: "Amount", right: true}},
-			rows:    lineRows(in.Lines),
+			columns: []column{{title: "Description"}, {title: "Sessions", right: true}, {title: "Price each", right: true},
+				{title: "Amount", right: true}},
+			rows: lineRows(in.Lines),
 		}), keep)
 	}
 	const size = 13.5

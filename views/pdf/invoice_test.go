@@ -36,7 +36,8 @@ func overage() *domain.Invoice {
 		GSTBasisPoints: 1000, GST: domain.GSTIn(lines.Total(), 1000), Status: domain.InvoiceOpen,
 		Seller: &domain.Seller{
 			Name: "Candor Software Pty Ltd", ABN: "51 824 753 556", Address: []string{"Level 3, 120 Pitt Street", "Sydney NSW 2000"},
-			Transfer: []string{"Pay to BSB 000-000, account 12345678.", "Please pay the whole amount in one transfer, so that it is found."},
+			Transfer: []string{"Pay to BSB 000-000, account 12345678.",
+				"Please pay the whole amount in one transfer, so that it is found."},
 		},
 	}
 }
@@ -75,7 +76,8 @@ func crowded() *domain.Invoice {
 	in.Seller.Name = in.AccountName
 	in.Lines = nil
 	for i := range 60 {
-		in.Lines = append(in.Lines, domain.InvoiceLine{Plan: "Plan number " + strconv.Itoa(i+1), Overage: true, Sessions: 2_000_000, Price: 99_999, Amount: 99_999 * 2_000_000})
+		in.Lines = append(in.Lines, domain.InvoiceLine{Plan: "Plan number " + strconv.Itoa(i+1), Overage: true, Sessions: 2_000_000,
+			Price: 99_999, Amount: 99_999 * 2_000_000})
 	}
 	in.Total = in.Lines.Total()
 	in.GST = domain.GSTIn(in.Total, 1000)
@@ -106,10 +108,12 @@ func TestRenderInvoiceShowsHowItStands(t *testing.T) {
 	byCard.Seller.Cards = true
 	carried := overage()
 	carried.Lines[0].Carried = 38
-	parts := []string{"CAN-000042", "1 July 2026", "15 July 2026", "Harbour Lending Pty Ltd", "accounts@harbour.example", "1 Jun 2026, 00:00 – 1 Jul 2026, 00:00 UTC", "All dates are UTC",
+	parts := []string{"CAN-000042", "1 July 2026", "15 July 2026", "Harbour Lending Pty Ltd", "accounts@harbour.example",
+		"1 Jun 2026, 00:00 – 1 Jul 2026, 00:00 UTC", "All dates are UTC",
 		"Candor Software Pty Ltd", "ABN 51 824 753 556", "Level 3, 120 Pitt Street", "Sydney NSW 2000",
 		"Starter plan: within the 50 sessions included", "Starter plan: beyond the sessions included 12 $4.50 $54.00",
-		"Professional plan: within the 2,000 sessions included 1,938 Included $0.00", "Professional plan: beyond the sessions included 1,204 $3.25 $3,913.00",
+		"Professional plan: within the 2,000 sessions included 1,938 Included $0.00",
+		"Professional plan: beyond the sessions included 1,204 $3.25 $3,913.00",
 		"Total in AUD $3,967.00", "Total includes GST of $360.64", "Page 1 of 1"}
 	for _, tt := range []struct {
 		name      string
@@ -118,11 +122,15 @@ func TestRenderInvoiceShowsHowItStands(t *testing.T) {
 		without   []string
 		titleLine string
 	}{
-		{"open", overage(), append(parts, "3,204", "How to pay", "Pay to BSB 000-000, account 12345678.", "Reference: CAN-000042", "so that it is found"), []string{"PAID", "VOID", "Test"}, "Tax invoice"},
+		{"open", overage(), append(parts, "3,204", "How to pay", "Pay to BSB 000-000, account 12345678.", "Reference: CAN-000042",
+			"so that it is found"), []string{"PAID", "VOID", "Test"}, "Tax invoice"},
 		{"failed", failed, append(parts, "Amount due", "Pay to BSB 000-000"), []string{"PAID", "VOID"}, "Tax invoice"},
-		{"paid", paid(), append(parts, "PAID", "Paid on", "8 July 2026", "Amount due", "$0.00", "Reference: NAB transfer 8837-22"), []string{"VOID", "BSB", "How to pay"}, "Tax invoice PAID"},
-		{"void", void(), append(parts, "VOID", "Void since", "8 July 2026", "Nothing is owed by it", "Reason: Issued by mistake"), []string{"PAID", "BSB", "How to pay"}, "Tax invoice VOID"},
-		{"nothing to pay", quiet(), []string{"PAID", "Paid on", "1 July 2026", "within the 50 sessions included 17 Included $0.00", "nothing to pay"}, []string{"GST", "ABN", "Tax invoice", "From", "Candor"}, "Invoice PAID"},
+		{"paid", paid(), append(parts, "PAID", "Paid on", "8 July 2026", "Amount due", "$0.00", "Reference: NAB transfer 8837-22"),
+			[]string{"VOID", "BSB", "How to pay"}, "Tax invoice PAID"},
+		{"void", void(), append(parts, "VOID", "Void since", "8 July 2026", "Nothing is owed by it", "Reason: Issued by mistake"),
+			[]string{"PAID", "BSB", "How to pay"}, "Tax invoice VOID"},
+		{"nothing to pay", quiet(), []string{"PAID", "Paid on", "1 July 2026", "within the 50 sessions included 17 Included $0.00",
+			"nothing to pay"}, []string{"GST", "ABN", "Tax invoice", "From", "Candor"}, "Invoice PAID"},
 		{"without lines", empty, []string{"No sessions were used in this period", "Total in AUD $0.00"}, nil, "Invoice PAID"},
 		{"without GST", untaxed, []string{"$3,967.00", "ABN 51 824 753 556"}, []string{"GST", "Tax invoice"}, "Invoice"},
 		// Without a name and an ABN it can't be a tax invoice, even if the row
@@ -130,7 +138,8 @@ func TestRenderInvoiceShowsHowItStands(t *testing.T) {
 		{"without an ABN", noABN, []string{"$3,967.00", "Candor Software Pty Ltd"}, []string{"GST", "ABN", "Tax invoice"}, "Invoice"},
 		{"without a name", nameless, []string{"$3,967.00", "ABN 51 824 753 556"}, []string{"GST", "Tax invoice"}, "Invoice"},
 		{"by card", byCard, []string{"It is collected from your card."}, []string{"BSB", "Reference"}, "Tax invoice"},
-		{"carried", carried, []string{"Total includes GST of $360.64", "38 used in the period that was cancelled before count against the sessions included"}, nil, "Tax invoice"},
+		{"carried", carried, []string{"Total includes GST of $360.64",
+			"38 used in the period that was cancelled before count against the sessions included"}, nil, "Tax invoice"},
 		{"unlimited", unlimited, []string{"Enterprise plan: sessions without a limit 12,345 Included $0.00"}, nil, "Tax invoice"},
 	} {
 		text := textOf(t, renderInvoice(t, tt.in).Bytes)
@@ -160,9 +169,12 @@ func TestInvoicePeriodsDontOverlap(t *testing.T) {
 		start, end time.Time
 		want       string
 	}{
-		{"at midnight", time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC), "1 Jun 2026, 00:00 – 1 Jul 2026, 00:00 UTC"},
-		{"within a day", time.Date(2026, 9, 25, 0, 12, 0, 0, time.UTC), time.Date(2026, 10, 25, 0, 12, 0, 0, time.UTC), "25 Sep 2026, 00:12 – 25 Oct 2026, 00:12 UTC"},
-		{"another zone", time.Date(2026, 6, 1, 10, 0, 0, 0, sydney), time.Date(2026, 7, 1, 10, 0, 0, 0, sydney), "1 Jun 2026, 00:00 – 1 Jul 2026, 00:00 UTC"},
+		{"at midnight", time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC),
+			"1 Jun 2026, 00:00 – 1 Jul 2026, 00:00 UTC"},
+		{"within a day", time.Date(2026, 9, 25, 0, 12, 0, 0, time.UTC), time.Date(2026, 10, 25, 0, 12, 0, 0, time.UTC),
+			"25 Sep 2026, 00:12 – 25 Oct 2026, 00:12 UTC"},
+		{"another zone", time.Date(2026, 6, 1, 10, 0, 0, 0, sydney), time.Date(2026, 7, 1, 10, 0, 0, 0, sydney),
+			"1 Jun 2026, 00:00 – 1 Jul 2026, 00:00 UTC"},
 	} {
 		in := invoice{&domain.Invoice{PeriodStart: tt.start, PeriodEnd: tt.end}}
 		if got := in.period(); got != tt.want {
@@ -178,7 +190,8 @@ func TestRenderInvoiceCountsPages(t *testing.T) {
 	for name, want := range map[string]struct {
 		in    *domain.Invoice
 		pages int
-	}{"open": {overage(), 1}, "paid": {paid(), 1}, "void": {void(), 1}, "quiet": {quiet(), 1}, "crowded": {crowded(), 3}, "fifty lines": {fifty, 2}} {
+	}{"open": {overage(), 1}, "paid": {paid(), 1}, "void": {void(), 1}, "quiet": {quiet(), 1}, "crowded": {crowded(), 3},
+		"fifty lines": {fifty, 2}} {
 		result := renderInvoice(t, want.in)
 		if result.Pages != want.pages {
 			t.Errorf("%s: %d pages, want %d", name, result.Pages, want.pages)
@@ -284,7 +297,8 @@ func TestRenderInvoiceAwkwardText(t *testing.T) {
 			if out := poppler(t, result.Bytes, "qpdf", "--check", "FILE"); strings.Contains(out, "WARNING") {
 				t.Errorf("%s, %s: %s", name, in.Status, out)
 			}
-			if text := textOf(t, result.Bytes); !strings.Contains(text, "$3,967.00") || !strings.Contains(text, "Total includes GST of $360.64") {
+			if text := textOf(t, result.Bytes); !strings.Contains(text, "$3,967.00") || !strings.Contains(text,
+				"Total includes GST of $360.64") {
 				t.Errorf("%s, %s: the rest of the document is gone", name, in.Status)
 			}
 		}

@@ -61,7 +61,8 @@ type repacked struct {
 // object into the catalogue, which fpdf forgets. What follows the file, a signature,
 // needs version 1.7 of the format.
 func repack(file []byte, faces map[*face]*runeSet, codes codes, attached attachment) ([]byte, error) {
-	table, trailer, start := bytes.LastIndex(file, []byte("\nxref\n"))+1, bytes.LastIndex(file, []byte("trailer\n")), bytes.LastIndex(file, []byte("startxref\n"))
+	table, trailer, start := bytes.LastIndex(file, []byte("\nxref\n"))+1, bytes.LastIndex(file,
+		[]byte("trailer\n")), bytes.LastIndex(file, []byte("startxref\n"))
 	if table == 0 || trailer < table || start < trailer {
 		return nil, errUnknownFile
 	}

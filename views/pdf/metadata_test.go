@@ -20,7 +20,8 @@ func TestRenderDescribesItself(t *testing.T) {
 	in.AccountName = `A <b> & "c" ]]> 😀`
 	file := render(t, in).Bytes
 	text := poppler(t, file, "qpdf", "--qdf", "--object-streams=disable", "FILE", "-")
-	for _, s := range []string{"/Lang (en-AU)", "/Metadata ", "<dc:creator><rdf:Seq><rdf:li>A &lt;b&gt; &amp; &#34;c&#34; ]]&gt; [U+1F600]</rdf:li>",
+	for _, s := range []string{"/Lang (en-AU)", "/Metadata ",
+		"<dc:creator><rdf:Seq><rdf:li>A &lt;b&gt; &amp; &#34;c&#34; ]]&gt; [U+1F600]</rdf:li>",
 		"<dc:description><rdf:Alt><rdf:li xml:lang=\"x-default\">" + in.SessionID, "<xmp:CreateDate>2026-11-20T03:14:15Z<"} {
 		if !strings.Contains(text, s) {
 			t.Errorf("the file lacks %q", s)
@@ -41,7 +42,8 @@ func TestRenderDescribesItself(t *testing.T) {
 	names := map[string]bool{}
 	for _, font := range fonts {
 		name := strings.Fields(font)[0]
-		if !regexp.MustCompile(`^[A-Z]{6}\+(Inter|Inter-SemiBold|NotoSansSC|DejaVuSansCondensed(-Bold)?)$`).MatchString(name) || !regexp.MustCompile(`yes yes yes`).MatchString(font) || names[name] {
+		if !regexp.MustCompile(`^[A-Z]{6}\+(Inter|Inter-SemiBold|NotoSansSC|DejaVuSansCondensed(-Bold)?)$`).MatchString(name) ||
+			!regexp.MustCompile(`yes yes yes`).MatchString(font) || names[name] {
 			t.Errorf("font %q", font)
 		}
 		names[name] = true
@@ -60,7 +62,8 @@ func TestRenderIsValid(t *testing.T) {
 		t.Fatal(err)
 	}
 	files := map[string][]byte{"invoice": renderInvoice(t, crowded()).Bytes}
-	for name, in := range map[string]Statement{"full": full(), "sparse": sparse(), "international": international(), "longest": longest()} {
+	for name, in := range map[string]Statement{"full": full(), "sparse": sparse(), "international": international(),
+		"longest": longest()} {
 		files[name] = render(t, in).Bytes
 	}
 	for name, file := range files {
@@ -68,7 +71,8 @@ func TestRenderIsValid(t *testing.T) {
 		if err := os.WriteFile(path, file, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		check := exec.CommandContext(t.Context(), "go", "tool", "-modfile=tools/lint.mod", "pdfcpu", "validate", "--conf=disable", "--mode=strict", path)
+		check := exec.CommandContext(t.Context(), "go", "tool", "-modfile=tools/lint.mod", "pdfcpu", "validate", "--conf=disable",
+			"--mode=strict", path)
 		check.Dir = root
 		if out, err := check.CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", name, err, out)

@@ -110,7 +110,8 @@ func TestRenderShowsEveryAnswer(t *testing.T) {
 		shows("digest", d.SHA256[:32])
 		shows("digest", d.SHA256[32:])
 	}
-	for _, c := range []statement.Cents{in.Answers.Summary().NetWorth, in.Answers.Summary().TotalMonthlyIncome, in.Answers.Summary().MonthlySurplus} {
+	for _, c := range []statement.Cents{in.Answers.Summary().NetWorth, in.Answers.Summary().TotalMonthlyIncome,
+		in.Answers.Summary().MonthlySurplus} {
 		shows("summary", c.String())
 	}
 	for _, s := range []string{in.AccountName, in.Answers.Personal.FullName, in.SessionID, in.ReferenceID, "19 November 2026",
@@ -142,7 +143,8 @@ func TestRenderKeepsSectionsWhole(t *testing.T) {
 		pages := strings.Split(textOf(t, render(t, in).Bytes), "\f")
 		for name, total := range totals {
 			for i, page := range pages {
-				if page = squash(page); i > 0 && strings.Contains(page, squash(words(english).sectionTitle(name))) != strings.Contains(page, squash(total)) {
+				if page = squash(page); i > 0 && strings.Contains(page, squash(words(english).sectionTitle(name))) != strings.Contains(page,
+					squash(total)) {
 					t.Errorf("%d more cards: page %d breaks the section %s", items, i+1, name)
 				}
 			}

@@ -11,10 +11,14 @@ import (
 
 func awkward() map[string]string {
 	return map[string]string{
-		"emoji": "Ann 👩‍👩‍👧 🇦🇺", "only emoji": "😀", "rtl": "محمد علي", "hebrew mixed": "שלום (abc 12) 3-4", "override": "a\u202Egnp.exe",
-		"combining": "e\u0301\u0301\u0301 x\u0331 \u0301", "nul": "a\x00b", "invalid": "a\xff\xc3(\xed\xa0\x80z", "lone continuation": "\x80", "cut": "abc\xe2\x82",
-		"long word": strings.Repeat("x", 500), "long emoji": strings.Repeat("😀", 500), "long arabic": strings.Repeat("محمد", 125), "marks": strings.Repeat("\u0301", 500),
-		"controls": "a\tb\r\nc\x1b[31m\u0085\u2028", "highest": "\uFFFF\uFFFE\U0010FFFF", "pdf syntax": `(\) Tj ET << /JS (x) >> %`, "spaces": "   ", "hangul": "한국어", "alias": "{nb} {{nb}}",
+		"emoji": "Ann 👩‍👩‍👧 🇦🇺", "only emoji": "😀", "rtl": "محمد علي", "hebrew mixed": "שלום (abc 12) 3-4",
+		"override":  "a\u202Egnp.exe",
+		"combining": "e\u0301\u0301\u0301 x\u0331 \u0301", "nul": "a\x00b", "invalid": "a\xff\xc3(\xed\xa0\x80z",
+		"lone continuation": "\x80", "cut": "abc\xe2\x82",
+		"long word": strings.Repeat("x", 500), "long emoji": strings.Repeat("😀", 500), "long arabic": strings.Repeat("محمد", 125),
+		"marks":    strings.Repeat("\u0301", 500),
+		"controls": "a\tb\r\nc\x1b[31m\u0085\u2028", "highest": "\uFFFF\uFFFE\U0010FFFF", "pdf syntax": `(\) Tj ET << /JS (x) >> %`,
+		"spaces": "   ", "hangul": "한국어", "alias": "{nb} {{nb}}",
 	}
 }
 

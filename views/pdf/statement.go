@@ -266,10 +266,12 @@ func (d *document) documents(documents []statement.Document) []part {
 	if len(documents) == 0 {
 		return []part{d.line(d.say("No documents were uploaded"), 3)}
 	}
-	t := table{columns: []column{{title: d.say("What it proves")}, {title: d.say("File name")}, {title: d.say("Size"), right: true}, {title: "SHA-256", width: 176}}}
+	t := table{columns: []column{{title: d.say("What it proves")}, {title: d.say("File name")}, {title: d.say("Size"), right: true},
+		{title: "SHA-256", width: 176}}}
 	for _, doc := range documents {
 		t.rows = append(t.rows, []cell{
-			{text: d.say(doc.Category.Label())}, {text: d.fonts.drawable(doc.FileName)}, {text: ui.FileSize(doc.SizeBytes)}, {text: halves(doc.SHA256), muted: true},
+			{text: d.say(doc.Category.Label())}, {text: d.fonts.drawable(doc.FileName)}, {text: ui.FileSize(doc.SizeBytes)},
+			{text: halves(doc.SHA256), muted: true},
 		})
 	}
 	return []part{d.rows(t)}
@@ -289,7 +291,9 @@ func (d *document) declaration(in Statement) ([]part, error) {
 		rows = append(rows, d.pairs(g.Fields)...)
 	}
 	if in.Answers.SignedByAnother() {
-		rows = append(rows, d.stated("Customer’s full name", d.say("{customer}. The signature is in another name.", in.Answers.Personal.FullName))) // D79
+		// D79
+		rows = append(rows, d.stated("Customer’s full name", d.say("{customer}. The signature is in another name.",
+			in.Answers.Personal.FullName)))
 	}
 	for _, doubt := range in.Answers.Confirmed() {
 		rows = append(rows, d.stated("Confirmed when asked", d.doubt(doubt)))

@@ -187,7 +187,8 @@ func (s *subset) file() []byte {
 	}
 	power := bits.Len(uint(len(tables))) - 1
 	out := make([]byte, 0, size)
-	for _, n := range []uint16{1, 0, uint16(len(tables)), record << power, uint16(power), uint16(record * (len(tables) - 1<<power))} {
+	for _, n := range []uint16{1, 0, uint16(len(tables)), record << power, uint16(power),
+		uint16(record * (len(tables) - 1<<power))} {
 		out = binary.BigEndian.AppendUint16(out, n)
 	}
 	for _, t := range tables {

@@ -23,10 +23,12 @@ func copies() map[string]Statement {
 	repaid, unrepaid, another, unplaced := full(), full(), full(), full()
 	repaid.Answers.Expenses.Housing.MortgageRent, repaid.Answers.Expenses.Commitments.DebtRepayments = dollars(4_675), dollars(412)
 	unrepaid.Answers.Expenses = statement.Expenses{}
-	another.Answers.Declaration = statement.Declaration{Accepted: true, FullName: "Donald Duck", SignedAt: submitted, Confirmations: []statement.Confirmation{
-		{Code: statement.SignatureName, Path: "declaration.full_name"}}}
+	another.Answers.Declaration = statement.Declaration{Accepted: true, FullName: "Donald Duck", SignedAt: submitted,
+		Confirmations: []statement.Confirmation{
+			{Code: statement.SignatureName, Path: "declaration.full_name"}}}
 	unplaced.Answers.Personal.Address.State = ""
-	return map[string]Statement{"full": full(), "sparse": sparse(), "given": given(), "repaid": repaid, "unrepaid": unrepaid, "another": another, "unplaced": unplaced}
+	return map[string]Statement{"full": full(), "sparse": sparse(), "given": given(), "repaid": repaid, "unrepaid": unrepaid,
+		"another": another, "unplaced": unplaced}
 }
 
 func renderCopy(ctx context.Context, t *testing.T, in Statement) Result {

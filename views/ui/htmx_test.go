@@ -20,13 +20,17 @@ var (
 		beforebegin afterbegin beforeend afterend before prepend append after`)
 	swapModifiers = map[string]string{ // with the values that each takes
 		"swap": interval, "settle": interval, "transition": boolean, "ignoreTitle": boolean, "focusScroll": boolean,
-		"strip": boolean, "swapEmpty": boolean, "scroll": edge, "show": edge, "scrollTarget": selector, "showTarget": selector, "target": selector,
+		"strip": boolean, "swapEmpty": boolean, "scroll": edge, "show": edge, "scrollTarget": selector, "showTarget": selector,
+		"target": selector,
 	}
 	triggerModifiers = map[string]string{
-		"delay": interval, "throttle": interval, "once": flag, "changed": flag, "prevent": flag, "stop": flag, "halt": flag, "consume": flag,
-		"capture": flag, "passive": flag, "from": selector, "target": selector, "root": selector, "rootMargin": selector, "threshold": `[0-9.]+`,
+		"delay": interval, "throttle": interval, "once": flag, "changed": flag, "prevent": flag, "stop": flag, "halt": flag,
+		"consume": flag,
+		"capture": flag, "passive": flag, "from": selector, "target": selector, "root": selector, "rootMargin": selector,
+		"threshold": `[0-9.]+`,
 	}
-	statusMembers  = map[string]string{"swap": selector, "target": selector, "select": selector, "push": selector, "replace": selector, "transition": boolean}
+	statusMembers = map[string]string{"swap": selector, "target": selector, "select": selector, "push": selector,
+		"replace": selector, "transition": boolean}
 	syncStrategies = []string{"drop", "abort", "replace", "queue first", "queue last", "queue all"}
 	// htmxAttributes are those that pages may use. hx-on is not among them:
 	// the Content-Security-Policy refuses it.
@@ -142,7 +146,8 @@ func modifiers(text string) map[string]string {
 // An attribute as it stands in a template, or in Go code that makes one.
 var (
 	inMarkup = regexp.MustCompile(`\s(hx-[a-z-]+(?::[a-z0-9]+)*)(?:="([^"]*)"|(=\{)|[\s/>])`)
-	inGo     = regexp.MustCompile("\"(hx-[a-z-]+(?::[a-z0-9]+)*)\"(?:\\]\\s*=|:)\\s*(?:\"((?:[^\"\\\\]|\\\\.)*)\"|`([^`]*)`)?\\s*([^,\\n}]?)")
+	inGo     = regexp.MustCompile(
+		"\"(hx-[a-z-]+(?::[a-z0-9]+)*)\"(?:\\]\\s*=|:)\\s*(?:\"((?:[^\"\\\\]|\\\\.)*)\"|`([^`]*)`)?\\s*([^,\\n}]?)")
 	// mustBeLiteral are the attributes whose values are checked.
 	mustBeLiteral = []string{"hx-swap", "hx-swap-oob", "hx-select-oob", "hx-trigger", "hx-sync", "hx-status"}
 )
@@ -259,10 +264,15 @@ func TestHtmxListsAreItsOwn(t *testing.T) {
 	slices.Sort(styles)
 	same("swap styles", slices.Clone(swapStyles), slices.Compact(styles))
 	read := names(`swapSpec\??\.(\w+)`)
-	same("swap modifiers", slices.Collect(maps.Keys(swapModifiers)), slices.DeleteFunc(read, func(name string) bool { return name == "style" }))
-	own := strings.Fields("handler interval listeners name observer split throttled throttledEvent throttleTimeout timeout") // what htmx keeps beside them
+	same("swap modifiers", slices.Collect(maps.Keys(swapModifiers)), slices.DeleteFunc(read, func(name string) bool {
+		return name == "style"
+	}))
+	// what htmx keeps beside them
+	own := strings.Fields("handler interval listeners name observer split throttled throttledEvent throttleTimeout timeout")
 	read = names(`\bspec\.(\w+)`)
-	same("trigger modifiers", slices.Collect(maps.Keys(triggerModifiers)), slices.DeleteFunc(read, func(name string) bool { return slices.Contains(own, name) }))
+	same("trigger modifiers", slices.Collect(maps.Keys(triggerModifiers)), slices.DeleteFunc(read, func(name string) bool {
+		return slices.Contains(own, name)
+	}))
 	for _, strategy := range syncStrategies {
 		if !strings.Contains(source, `"`+strategy+`"`) && !strings.Contains(source, strategy+"|") {
 			t.Errorf("htmx has no strategy %q", strategy)

@@ -27,7 +27,8 @@ type Credentials struct {
 func (c *Credentials) Text() string {
 	table := cli.NewTable()
 	for _, row := range [][2]string{
-		{"Account", c.AccountID}, {"Test API key", c.TestKey}, {"Live API key", c.LiveKey}, {"Test webhook secret", c.TestWebhookSecret},
+		{"Account", c.AccountID}, {"Test API key", c.TestKey}, {"Live API key", c.LiveKey},
+		{"Test webhook secret", c.TestWebhookSecret},
 		{"Live webhook secret", c.LiveWebhookSecret}, {"Staff user", c.Email}, {"Password", c.Password},
 	} {
 		table.Row(row[0], row[1])
@@ -161,6 +162,7 @@ func (c commands) staffResetFactors(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(c.Out, "%s of %s can now sign in with the password alone; an email was sent to them. If the account requires two-step sign-in, they set it up first.\n", cli.Printable(staff.Email), staff.AccountID)
+	_, err = fmt.Fprintf(c.Out,
+		"%s of %s can now sign in with the password alone; an email was sent to them. If the account requires two-step sign-in, they set it up first.\n", cli.Printable(staff.Email), staff.AccountID)
 	return err
 }

@@ -17,7 +17,8 @@ func TestAccountCreateAndList(t *testing.T) {
 	a := process.CreateAccount(t, env, "--webhook-url", hook)
 	for name, has := range map[string]bool{
 		"account_id": strings.HasPrefix(a.AccountID, "acct_"), "test_key": strings.HasPrefix(a.TestKey, "candor_test_"),
-		"live_key": strings.HasPrefix(a.LiveKey, "candor_live_"), "test_webhook_secret": strings.HasPrefix(a.TestWebhookSecret, "whsec_"),
+		"live_key": strings.HasPrefix(a.LiveKey, "candor_live_"), "test_webhook_secret": strings.HasPrefix(a.TestWebhookSecret,
+			"whsec_"),
 		"live_webhook_secret": strings.HasPrefix(a.LiveWebhookSecret, "whsec_") && a.LiveWebhookSecret != a.TestWebhookSecret,
 		"email":               a.Email == "staff@acme.example", "password": len(a.Password) >= 16,
 	} {
@@ -26,7 +27,8 @@ func TestAccountCreateAndList(t *testing.T) {
 		}
 	}
 	var first bool
-	if err := dbtest.Open(t, env["DATABASE_URL"]).Raw().Get(&first, `SELECT must_change_password FROM staff_user`); err != nil || !first {
+	if err := dbtest.Open(t, env["DATABASE_URL"]).Raw().Get(&first, `SELECT must_change_password FROM staff_user`); err != nil ||
+		!first {
 		t.Errorf("the first password need not be changed: %v", err)
 	}
 	var urls []string
@@ -40,7 +42,8 @@ func TestAccountCreateAndList(t *testing.T) {
 	if len(list) != 1 || list[0]["account_id"] != a.AccountID || list[0]["name"] != "Acme Loans" {
 		t.Errorf("account list = %v, want the one account", list)
 	}
-	if r := process.Run(t, env, "account", "list"); !strings.Contains(r.Stdout, a.AccountID) || !strings.Contains(r.Stdout, "Acme Loans") {
+	if r := process.Run(t, env, "account", "list"); !strings.Contains(r.Stdout, a.AccountID) ||
+		!strings.Contains(r.Stdout, "Acme Loans") {
 		t.Errorf("account list printed %q", r.Stdout)
 	}
 }
@@ -51,10 +54,12 @@ func TestAccountCreateIsAllOrNothing(t *testing.T) {
 	t.Parallel()
 	env := process.NewEnvironment(t)
 	raw := dbtest.Open(t, env["DATABASE_URL"]).Raw()
-	if _, err := raw.ExecContext(t.Context(), `ALTER TABLE webhook_setting ADD CONSTRAINT none CHECK (default_url IS NULL OR NOT livemode)`); err != nil {
+	if _, err := raw.ExecContext(t.Context(),
+		`ALTER TABLE webhook_setting ADD CONSTRAINT none CHECK (default_url IS NULL OR NOT livemode)`); err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"account", "create", "--name", "Acme Loans", "--email", "staff@acme.example", "--plan", "starter", "--webhook-url", "https://hooks.acme.example/candor"}
+	args := []string{"account", "create", "--name", "Acme Loans", "--email", "staff@acme.example", "--plan", "starter",
+		"--webhook-url", "https://hooks.acme.example/candor"}
 	if r := process.Run(t, env, args...); r.Code != 1 || r.Stdout != "" {
 		t.Errorf("exit code %d, %q; want 1 and nothing", r.Code, r.Stdout)
 	}
@@ -71,10 +76,12 @@ func TestAccountCreateRefuses(t *testing.T) {
 		args []string
 		want string
 	}{
-		"unknown plan":      {[]string{"--name", "N", "--email", "n@example.com", "--plan", "gold"}, "plan must be starter, professional, enterprise"},
-		"no address":        {[]string{"--name", "N", "--email", "n", "--plan", "starter"}, "email must be an email address"},
-		"taken address":     {[]string{"--name", "N", "--email", "STAFF@acme.example", "--plan", "starter"}, "exists already"},
-		"wrong webhook URL": {[]string{"--name", "N", "--email", "n@example.com", "--plan", "starter", "--webhook-url", "http://example.com"}, "--webhook-url: "},
+		"unknown plan": {[]string{"--name", "N", "--email", "n@example.com", "--plan", "gold"},
+			"plan must be starter, professional, enterprise"},
+		"no address":    {[]string{"--name", "N", "--email", "n", "--plan", "starter"}, "email must be an email address"},
+		"taken address": {[]string{"--name", "N", "--email", "STAFF@acme.example", "--plan", "starter"}, "exists already"},
+		"wrong webhook URL": {[]string{"--name", "N", "--email", "n@example.com", "--plan", "starter", "--webhook-url",
+			"http://example.com"}, "--webhook-url: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

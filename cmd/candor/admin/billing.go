@@ -76,14 +76,16 @@ func addIssued(table *cli.Table, issued []shownInvoice) {
 		if i.Seller != "" || i.SellerABN != "" {
 			seller = strings.TrimSpace(i.Seller + " (ABN " + i.SellerABN + ")")
 		}
-		table.Row("Issued", fmt.Sprintf("%s: %s with %s GST, %s, due %s, from %s", i.Number, i.Amount, i.GST, i.Status, i.DueAt.Format(time.DateOnly), seller))
+		table.Row("Issued", fmt.Sprintf("%s: %s with %s GST, %s, due %s, from %s", i.Number, i.Amount, i.GST, i.Status,
+			i.DueAt.Format(time.DateOnly), seller))
 	}
 }
 
 // billing runs a command about one account's subscription: change changes it and
 // returns the invoices that it issued, nil if it can issue none. Then the
 // subscription is shown.
-func (c commands) billing(ctx context.Context, flags *cli.Flags, args []string, change func(context.Context, *scopedApp) ([]domain.Invoice, error)) error {
+func (c commands) billing(ctx context.Context, flags *cli.Flags, args []string, change func(context.Context,
+	*scopedApp) ([]domain.Invoice, error)) error {
 	app, err := c.openScope(ctx, flags, args)
 	if err != nil {
 		return err
@@ -97,20 +99,24 @@ func (c commands) billing(ctx context.Context, flags *cli.Flags, args []string, 
 	}
 	of, err := app.Billing.Subscription(ctx, app.scope.AccountID)
 	if issued != nil && errors.Is(err, &domain.Error{Code: domain.CodeSubscriptionNotFound}) {
-		return flags.Print(c.Out, &endedSubscription{AccountID: app.shown.AccountID, Account: app.shown.Account, Status: "ended", Issued: showInvoices(issued)})
+		return flags.Print(c.Out, &endedSubscription{AccountID: app.shown.AccountID, Account: app.shown.Account, Status: "ended",
+			Issued: showInvoices(issued)})
 	}
 	if err != nil {
 		return err
 	}
 	return flags.Print(c.Out, &shownSubscription{
-		AccountID: app.shown.AccountID, Account: app.shown.Account, Plan: of.Plan.ID, NextPlan: of.NextPlanID, Status: string(of.Status), EffectiveAt: form.AtOptional(of.EffectiveAt),
+		AccountID: app.shown.AccountID, Account: app.shown.Account, Plan: of.Plan.ID, NextPlan: of.NextPlanID,
+		Status: string(of.Status), EffectiveAt: form.AtOptional(of.EffectiveAt),
 		PeriodStart: form.At(of.Period.Start), PeriodEnd: form.At(of.Period.End), InvoiceDate: form.At(of.InvoiceDate), Used: of.Used,
 		Amount: of.Lines.Total(), Issued: showInvoices(issued),
 	})
 }
 
 func (c commands) billingShow(ctx context.Context, args []string) error {
-	return c.billing(ctx, cli.NewJSONFlags("billing show"), args, func(context.Context, *scopedApp) ([]domain.Invoice, error) { return nil, nil })
+	return c.billing(ctx, cli.NewJSONFlags("billing show"), args, func(context.Context, *scopedApp) ([]domain.Invoice, error) {
+		return nil, nil
+	})
 }
 
 func (c commands) billingPlan(ctx context.Context, args []string) error {
@@ -139,7 +145,8 @@ func (c commands) billingSubscribe(ctx context.Context, args []string) error {
 }
 
 func (c commands) billingReactivate(ctx context.Context, args []string) error {
-	return c.billing(ctx, cli.NewJSONFlags("billing reactivate"), args, func(ctx context.Context, app *scopedApp) ([]domain.Invoice, error) {
+	return c.billing(ctx, cli.NewJSONFlags("billing reactivate"), args, func(ctx context.Context,
+		app *scopedApp) ([]domain.Invoice, error) {
 		return nil, app.Billing.Reactivate(ctx, app.scope.AccountID, operator)
 	})
 }

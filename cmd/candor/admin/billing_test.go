@@ -75,7 +75,8 @@ func TestBillingByCommand(t *testing.T) {
 func lengthenPeriod(t *testing.T, env process.Environment) {
 	t.Helper()
 	_, err := dbtest.Open(t, env["DATABASE_URL"]).Raw().Exec(`
-		UPDATE subscription SET started_at = started_at - interval '1 hour', billed_to = billed_to - interval '1 hour' WHERE closes_at IS NOT NULL`)
+		UPDATE subscription SET started_at = started_at - interval '1 hour', billed_to = billed_to - interval '1 hour'
+			WHERE closes_at IS NOT NULL`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +112,8 @@ func TestBillingCommandsKnowTheTerms(t *testing.T) {
 	// The first invoice can have any terms, and the command shows them.
 	first := billing(env, end...)
 	today := time.Now().UTC()
-	for _, want := range []string{"has ended", "CAN-000001: $0.00 with $0.00 GST, paid, due " + today.AddDate(0, 0, 14).Format(time.DateOnly) + ", from Candor Pty Ltd (ABN 51 824 753 556)"} {
+	for _, want := range []string{"has ended", "CAN-000001: $0.00 with $0.00 GST, paid, due " + today.AddDate(0, 0,
+		14).Format(time.DateOnly) + ", from Candor Pty Ltd (ABN 51 824 753 556)"} {
 		if first.Code != 0 || !strings.Contains(first.Stdout, want) {
 			t.Errorf("exit code %d, %q, want %q", first.Code, first.Stdout+first.Stderr, want)
 		}
@@ -126,12 +128,14 @@ func TestBillingCommandsKnowTheTerms(t *testing.T) {
 		"another GST":    {env.With("CANDOR_GST_PERCENT", "0"), []string{"CANDOR_GST_PERCENT"}},
 		"other days":     {env.With("CANDOR_INVOICE_DUE_DAYS", "7"), []string{"CANDOR_INVOICE_DUE_DAYS"}},
 		"another seller": {env.With("CANDOR_SELLER_NAME", "Other"), []string{"CANDOR_SELLER_NAME"}},
-		"cards":          {env.With("CANDOR_STRIPE_SECRET_KEY", "sk_1", "CANDOR_STRIPE_WEBHOOK_SECRET", "whsec_1", "CANDOR_INVOICE_DUE_DAYS", "14"), []string{"CANDOR_STRIPE_SECRET_KEY"}},
+		"cards": {env.With("CANDOR_STRIPE_SECRET_KEY", "sk_1", "CANDOR_STRIPE_WEBHOOK_SECRET", "whsec_1",
+			"CANDOR_INVOICE_DUE_DAYS", "14"), []string{"CANDOR_STRIPE_SECRET_KEY"}},
 	} {
 		for _, args := range [][]string{end, {"plan", "--plan", "professional"}} {
 			r := billing(tt.env, args...)
 			named := strings.Join(regexp.MustCompile(`CANDOR_\w+`).FindAllString(r.Stderr, -1), " ")
-			if r.Code != 1 || named != strings.Join(tt.named, " ") || !strings.Contains(r.Stderr, "CAN-000001") || !strings.Contains(r.Stderr, "--terms-changed") {
+			if r.Code != 1 || named != strings.Join(tt.named, " ") || !strings.Contains(r.Stderr, "CAN-000001") ||
+				!strings.Contains(r.Stderr, "--terms-changed") {
 				t.Errorf("%s, %s: exit code %d, %q; want a refusal that names %q", name, args[0], r.Code, r.Stdout+r.Stderr, tt.named)
 			}
 		}
@@ -145,7 +149,8 @@ func TestBillingCommandsKnowTheTerms(t *testing.T) {
 			GST            statement.Cents
 		} `json:"issued_invoices"`
 	}](t, bare, append([]string{"billing"}, append(end, "--account", account.AccountID, "--terms-changed")...)...)
-	if changed.Status != "ended" || len(changed.Issued) != 1 || changed.Issued[0].Number != "CAN-000002" || changed.Issued[0].Seller != "" || changed.Issued[0].Amount != "0" {
+	if changed.Status != "ended" || len(changed.Issued) != 1 || changed.Issued[0].Number != "CAN-000002" ||
+		changed.Issued[0].Seller != "" || changed.Issued[0].Amount != "0" {
 		t.Errorf("with --terms-changed: %+v", changed)
 	}
 	subscribe()

@@ -12,8 +12,10 @@ import (
 )
 
 var (
-	errNowhere = errors.New("there is one place for documents: configure the bucket (CANDOR_S3_BUCKET and the others), and name with CANDOR_BLOBS where documents go")
-	errDiffers = errors.New("some documents are in both places with different bytes: both copies are kept, and the service uses the new place's")
+	errNowhere = errors.New(
+		"there is one place for documents: configure the bucket (CANDOR_S3_BUCKET and the others), and name with CANDOR_BLOBS where documents go")
+	errDiffers = errors.New(
+		"some documents are in both places with different bytes: both copies are kept, and the service uses the new place's")
 )
 
 // progressEvery is the time between lines about a running move.
@@ -38,7 +40,8 @@ func (m movedBlobs) Text() string {
 	}
 	text := fmt.Sprintf("%s %d documents (%d MiB) from %s to %s.\n", did, m.Moved, m.Bytes>>20, m.From, m.To)
 	if m.Left > 0 {
-		text += fmt.Sprintf("%d files without a document stay: uploads that are under way, which the next run moves, and garbage, which the worker deletes.\n", m.Left)
+		text += fmt.Sprintf(
+			"%d files without a document stay: uploads that are under way, which the next run moves, and garbage, which the worker deletes.\n", m.Left)
 	}
 	return text
 }

@@ -75,7 +75,8 @@ func TestDocumentsMoveToS3AndBack(t *testing.T) {
 	bucket.Kill()
 	for path := range content {
 		status, header, body := process.NewPartner(t, processes[1].URL, a.TestKey).Do(http.MethodGet, path, "")
-		if status != http.StatusServiceUnavailable || header.Get("Retry-After") != "60" || !strings.Contains(string(body), "service_unavailable") {
+		if status != http.StatusServiceUnavailable || header.Get("Retry-After") != "60" || !strings.Contains(string(body),
+			"service_unavailable") {
 			t.Errorf("without S3: status %d, Retry-After %q, %s", status, header.Get("Retry-After"), body)
 		}
 	}

@@ -38,8 +38,10 @@ type shownDelivery struct {
 func showDelivery(d *domain.ListedDelivery) shownDelivery {
 	shown := shownDelivery{
 		ID: d.ID.String(), Sequence: d.Sequence, Type: string(d.EventType), Endpoint: d.Origin, URL: d.URL, State: string(d.State),
-		Cycle: d.Cycle, Attempts: d.Attempts, AttemptsTotal: d.AttemptsTotal, LastStatusCode: d.LastStatusCode, LastErrorClass: d.LastErrorClass,
-		CreatedAt: form.At(d.CreatedAt), FirstAttemptAt: form.AtOptional(d.FirstAttemptAt), NextAttemptAt: form.AtOptional(d.NextAttemptAt), FinishedAt: form.AtOptional(d.FinishedAt),
+		Cycle: d.Cycle, Attempts: d.Attempts, AttemptsTotal: d.AttemptsTotal, LastStatusCode: d.LastStatusCode,
+		LastErrorClass: d.LastErrorClass,
+		CreatedAt:      form.At(d.CreatedAt), FirstAttemptAt: form.AtOptional(d.FirstAttemptAt),
+		NextAttemptAt: form.AtOptional(d.NextAttemptAt), FinishedAt: form.AtOptional(d.FinishedAt),
 	}
 	if d.SessionID != nil {
 		session := d.SessionID.String()
@@ -61,7 +63,8 @@ func (l *deliveryList) Text() string {
 	}
 	table := cli.NewTable("EVENT", "DELIVERY", "TYPE", "STATE", "ATTEMPTS", "LAST", "CREATED", "NEXT ATTEMPT", "ENDPOINT")
 	for _, d := range l.Deliveries {
-		table.Row(d.Sequence, d.ID, d.Type, d.State, d.AttemptsTotal, lastOutcome(d.LastStatusCode, d.LastErrorClass), d.CreatedAt, d.NextAttemptAt, d.Endpoint)
+		table.Row(d.Sequence, d.ID, d.Type, d.State, d.AttemptsTotal, lastOutcome(d.LastStatusCode, d.LastErrorClass), d.CreatedAt,
+			d.NextAttemptAt, d.Endpoint)
 	}
 	text := l.String() + "\n" + table.String()
 	if l.NextBefore != nil {
@@ -112,7 +115,8 @@ func (c commands) webhooksList(ctx context.Context, args []string) error {
 
 // openDelivery opens the App at the delivery whose id is in args. The caller
 // closes the App if there is no error.
-func (c commands) openDelivery(ctx context.Context, flags *cli.Flags, args []string) (*scopedApp, *webhooks.DeliveryRecord, error) {
+func (c commands) openDelivery(ctx context.Context, flags *cli.Flags, args []string) (*scopedApp,
+	*webhooks.DeliveryRecord, error) {
 	named := addScopeFlags(flags)
 	text, err := flags.ParseWithArgument(args, "an id")
 	if err != nil {
@@ -150,13 +154,15 @@ func (c commands) webhooksShow(ctx context.Context, args []string) error {
 	}
 	defer app.Close()
 	out := &detailedDelivery{
-		shownScope: app.shown, shownDelivery: showDelivery(&record.ListedDelivery), EventID: record.Event.ID.String(), Body: string(record.Event.Body),
+		shownScope: app.shown, shownDelivery: showDelivery(&record.ListedDelivery), EventID: record.Event.ID.String(),
+		Body:       string(record.Event.Body),
 		AttemptLog: make([]shownAttempt, len(record.AttemptLog)),
 	}
 	for i, a := range record.AttemptLog {
 		out.AttemptLog[i] = shownAttempt{
-			Number: a.Number, StartedAt: form.At(a.StartedAt), DurationMS: a.DurationMS, StatusCode: a.StatusCode, ErrorClass: a.ErrorClass,
-			Error: a.Error, Response: a.Response,
+			Number: a.Number, StartedAt: form.At(a.StartedAt), DurationMS: a.DurationMS, StatusCode: a.StatusCode,
+			ErrorClass: a.ErrorClass,
+			Error:      a.Error, Response: a.Response,
 		}
 		if err := json.Unmarshal(a.RequestHeaders, &out.AttemptLog[i].RequestHeaders); err != nil {
 			return fmt.Errorf("headers of attempt %d: %w", a.Number, err)
@@ -207,7 +213,8 @@ func (d *changedDelivery) Text() string {
 }
 
 func (c commands) webhooksRetry(ctx context.Context, args []string) error {
-	return c.changeDelivery(ctx, "webhooks retry", args, func(app *scopedApp, before *webhooks.DeliveryRecord) (*domain.Delivery, string, error) {
+	return c.changeDelivery(ctx, "webhooks retry", args, func(app *scopedApp, before *webhooks.DeliveryRecord) (*domain.Delivery,
+		string, error) {
 		after, err := app.Webhooks.Redeliver(ctx, app.scope, before.ID, operator)
 		if before.State == domain.DeliveryPending {
 			return after, "is pending. Its next attempt is now, and the schedule continues from there", err
@@ -217,14 +224,16 @@ func (c commands) webhooksRetry(ctx context.Context, args []string) error {
 }
 
 func (c commands) webhooksCancel(ctx context.Context, args []string) error {
-	return c.changeDelivery(ctx, "webhooks cancel", args, func(app *scopedApp, before *webhooks.DeliveryRecord) (*domain.Delivery, string, error) {
+	return c.changeDelivery(ctx, "webhooks cancel", args, func(app *scopedApp, before *webhooks.DeliveryRecord) (*domain.Delivery,
+		string, error) {
 		after, err := app.Webhooks.CancelDelivery(ctx, app.scope, before.ID, operator)
 		return after, "is cancelled. An attempt that is already running may still arrive", err
 	})
 }
 
 // changeDelivery changes one delivery and says what was changed.
-func (c commands) changeDelivery(ctx context.Context, command string, args []string, change func(*scopedApp, *webhooks.DeliveryRecord) (*domain.Delivery, string, error)) error {
+func (c commands) changeDelivery(ctx context.Context, command string, args []string,
+	change func(*scopedApp, *webhooks.DeliveryRecord) (*domain.Delivery, string, error)) error {
 	flags := cli.NewJSONFlags(command)
 	app, before, err := c.openDelivery(ctx, flags, args)
 	if err != nil {
@@ -235,5 +244,6 @@ func (c commands) changeDelivery(ctx context.Context, command string, args []str
 	if err != nil {
 		return err
 	}
-	return flags.Print(c.Out, &changedDelivery{app.shown, showDelivery(&domain.ListedDelivery{Delivery: *after, Origin: before.Origin}), text})
+	return flags.Print(c.Out, &changedDelivery{app.shown, showDelivery(&domain.ListedDelivery{Delivery: *after,
+		Origin: before.Origin}), text})
 }

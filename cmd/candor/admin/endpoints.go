@@ -32,7 +32,8 @@ func (l *endpointList) Text() string {
 	if len(l.Endpoints) == 0 {
 		return l.String() + "\n" + l.notFound("webhook was sent") + "\n"
 	}
-	table := cli.NewTable("ENDPOINT", "HEALTH", "PENDING", "FAILED", "LAST", "FAILURES IN A ROW", "FAILING SINCE", "LAST SUCCESS", "LAST FAILURE")
+	table := cli.NewTable("ENDPOINT", "HEALTH", "PENDING", "FAILED", "LAST", "FAILURES IN A ROW", "FAILING SINCE", "LAST SUCCESS",
+		"LAST FAILURE")
 	for _, e := range l.Endpoints {
 		table.Row(e.Endpoint, e.Health, e.Pending, e.Failed, lastOutcome(e.LastStatusCode, e.LastErrorClass), e.ConsecutiveFailures,
 			e.FailingSince, e.LastSuccessAt, e.LastFailureAt)
@@ -55,8 +56,10 @@ func (c commands) webhooksEndpoints(ctx context.Context, args []string) error {
 	list := &endpointList{app.shown, make([]shownEndpoint, len(found))}
 	for i, e := range found {
 		list.Endpoints[i] = shownEndpoint{
-			Endpoint: e.Origin, Health: e.Endpoint.Health(now), Pending: e.Pending, Failed: e.Failed, ConsecutiveFailures: e.ConsecutiveFailures,
-			FailingSince: form.AtOptional(e.FailingSince), LastSuccessAt: form.AtOptional(e.LastSuccessAt), LastFailureAt: form.AtOptional(e.LastFailureAt),
+			Endpoint: e.Origin, Health: e.Endpoint.Health(now), Pending: e.Pending, Failed: e.Failed,
+			ConsecutiveFailures: e.ConsecutiveFailures,
+			FailingSince:        form.AtOptional(e.FailingSince), LastSuccessAt: form.AtOptional(e.LastSuccessAt),
+			LastFailureAt:  form.AtOptional(e.LastFailureAt),
 			LastStatusCode: e.LastStatusCode, LastErrorClass: e.LastErrorClass,
 		}
 	}

@@ -38,9 +38,11 @@ type shownInvoice struct {
 func showInvoice(i *domain.Invoice) shownInvoice {
 	seller := i.IssuedBy()
 	return shownInvoice{
-		Number: i.NumberText(), ID: i.ID.String(), AccountID: i.AccountID.String(), Account: i.AccountName, PeriodStart: form.At(i.PeriodStart), PeriodEnd: form.At(i.PeriodEnd),
-		Amount: i.Total, Currency: i.Currency, Status: string(i.Status), DueAt: form.At(i.DueAt), Failures: i.Failures, NextAttemptAt: form.AtOptional(i.NextAttemptAt),
-		GST: i.GST, Seller: seller.Name, SellerABN: seller.ABN,
+		Number: i.NumberText(), ID: i.ID.String(), AccountID: i.AccountID.String(), Account: i.AccountName,
+		PeriodStart: form.At(i.PeriodStart), PeriodEnd: form.At(i.PeriodEnd),
+		Amount: i.Total, Currency: i.Currency, Status: string(i.Status), DueAt: form.At(i.DueAt), Failures: i.Failures,
+		NextAttemptAt: form.AtOptional(i.NextAttemptAt),
+		GST:           i.GST, Seller: seller.Name, SellerABN: seller.ABN,
 	}
 }
 
@@ -70,7 +72,8 @@ func (l invoiceList) Text() string {
 	}
 	table := cli.NewTable("INVOICE", "ACCOUNT", "TO", "AMOUNT", "STATUS", "DUE", "FAILURES", "NEXT ATTEMPT")
 	for _, i := range l {
-		table.Row(i.Number, i.Account, i.PeriodEnd.Format(time.DateOnly), i.Amount, i.Status, i.DueAt.Format(time.DateOnly), i.Failures, i.NextAttemptAt)
+		table.Row(i.Number, i.Account, i.PeriodEnd.Format(time.DateOnly), i.Amount, i.Status, i.DueAt.Format(time.DateOnly), i.Failures,
+			i.NextAttemptAt)
 	}
 	return table.String()
 }
@@ -142,19 +145,22 @@ func findInvoice(ctx context.Context, app *App, named string) (domain.InvoiceID,
 }
 
 func (c commands) billingPaid(ctx context.Context, args []string) error {
-	return c.settle(ctx, "billing paid", args, func(ctx context.Context, app *App, id domain.InvoiceID, note string) (*domain.Invoice, error) {
+	return c.settle(ctx, "billing paid", args, func(ctx context.Context, app *App, id domain.InvoiceID,
+		note string) (*domain.Invoice, error) {
 		return app.Billing.MarkPaid(ctx, id, operator, note)
 	})
 }
 
 func (c commands) billingFailed(ctx context.Context, args []string) error {
-	return c.settle(ctx, "billing failed", args, func(ctx context.Context, app *App, id domain.InvoiceID, note string) (*domain.Invoice, error) {
+	return c.settle(ctx, "billing failed", args, func(ctx context.Context, app *App, id domain.InvoiceID,
+		note string) (*domain.Invoice, error) {
 		return app.Billing.MarkFailed(ctx, id, operator, note)
 	})
 }
 
 func (c commands) billingVoid(ctx context.Context, args []string) error {
-	return c.settle(ctx, "billing void", args, func(ctx context.Context, app *App, id domain.InvoiceID, note string) (*domain.Invoice, error) {
+	return c.settle(ctx, "billing void", args, func(ctx context.Context, app *App, id domain.InvoiceID,
+		note string) (*domain.Invoice, error) {
 		return app.Billing.Void(ctx, id, operator, note)
 	})
 }

@@ -7,7 +7,8 @@ import (
 	"candor/cmd/candor/cli"
 )
 
-var errKeysMissing = errors.New("some values are sealed by a secret key that isn't configured: add that key to CANDOR_SECRET_KEYS, after the first one")
+var errKeysMissing = errors.New(
+	"some values are sealed by a secret key that isn't configured: add that key to CANDOR_SECRET_KEYS, after the first one")
 
 // sealedValues counts the values of a kind that one secret key sealed.
 type sealedValues struct {

@@ -29,7 +29,8 @@ type verifiedPDF struct {
 // Text says it in a sentence.
 func (v *verifiedPDF) Text() string {
 	if v.Issued {
-		return fmt.Sprintf("Issued. These are the bytes that Candor issued for %s on %s.\nSHA-256 %s\n", v.SessionID, cli.Time(*v.IssuedAt), v.SHA256)
+		return fmt.Sprintf("Issued. These are the bytes that Candor issued for %s on %s.\nSHA-256 %s\n", v.SessionID,
+			cli.Time(*v.IssuedAt), v.SHA256)
 	}
 	return fmt.Sprintf("Not verified: %s.\nSHA-256 %s\n", v.reason, v.SHA256)
 }

@@ -48,7 +48,8 @@ func showRedeliveries(ctx context.Context, app *scopedApp, found ...domain.Redel
 	for i, r := range found {
 		out[i] = shownRedelivery{
 			ID: r.ID.String(), State: string(r.State), Matched: r.Matched, Requeued: r.Requeued, Skipped: r.Skipped, Rate: r.Rate,
-			Since: form.AtOptional(r.Since), Until: form.AtOptional(r.Until), Type: (*string)(r.EventType), Status: r.Status, CreatedBy: r.CreatedBy,
+			Since: form.AtOptional(r.Since), Until: form.AtOptional(r.Until), Type: (*string)(r.EventType), Status: r.Status,
+			CreatedBy: r.CreatedBy,
 			CreatedAt: form.At(r.CreatedAt), FinishedAt: form.AtOptional(r.FinishedAt),
 		}
 		if r.EndpointID != nil {

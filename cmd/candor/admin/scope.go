@@ -109,7 +109,8 @@ func (c commands) openAccount(ctx context.Context, flags *cli.Flags, named *scop
 // openFound opens the scope of what a command names by its id. It refuses another
 // scope than the flags name, if they name one. The caller closes the App if there
 // is no error.
-func (c commands) openFound(ctx context.Context, named *scopeFlags, find func(*App) (domain.Scope, error)) (_ *scopedApp, err error) {
+func (c commands) openFound(ctx context.Context, named *scopeFlags, find func(*App) (domain.Scope, error)) (_ *scopedApp,
+	err error) {
 	app, err := c.Open(ctx)
 	if err != nil {
 		return nil, err

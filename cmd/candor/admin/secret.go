@@ -39,19 +39,22 @@ func (c commands) secretNext(ctx context.Context, args []string) error {
 
 func (c commands) secretSwitch(ctx context.Context, args []string) error {
 	return c.secret(ctx, "switch", args, func(ctx context.Context, app *scopedApp) (string, string, error) {
-		return "", "Switched. Webhooks are now signed with the new secret only.\n" + lateAttempts, app.Webhooks.SwitchSecret(ctx, app.scope, operator)
+		return "", "Switched. Webhooks are now signed with the new secret only.\n" + lateAttempts, app.Webhooks.SwitchSecret(ctx,
+			app.scope, operator)
 	})
 }
 
 func (c commands) secretRestore(ctx context.Context, args []string) error {
 	return c.secret(ctx, "restore", args, func(ctx context.Context, app *scopedApp) (string, string, error) {
-		return "", "Restored. The previous secret is current again; the secret that it replaces is the next one.\n" + lateAttempts, app.Webhooks.RestoreSecret(ctx, app.scope, operator)
+		return "", "Restored. The previous secret is current again; the secret that it replaces is the next one.\n" +
+			lateAttempts, app.Webhooks.RestoreSecret(ctx, app.scope, operator)
 	})
 }
 
 func (c commands) secretAbandon(ctx context.Context, args []string) error {
 	return c.secret(ctx, "abandon", args, func(ctx context.Context, app *scopedApp) (string, string, error) {
-		return "", "Abandoned. The next secret is erased and no longer signs anything.", app.Webhooks.AbandonNextSecret(ctx, app.scope, operator)
+		return "", "Abandoned. The next secret is erased and no longer signs anything.", app.Webhooks.AbandonNextSecret(ctx,
+			app.scope, operator)
 	})
 }
 
@@ -75,7 +78,8 @@ func (c commands) secret(ctx context.Context, step string, args []string, change
 		return fmt.Errorf("%s was done, but the new state can't be read: %w", strings.TrimSpace(step+" "+secret), err)
 	}
 	out := &shownSecrets{
-		shownScope: app.shown, State: "current", NextSecret: secret, NextSince: form.AtOptional(state.NextSince), PreviousUntil: form.AtOptional(state.PreviousUntil), done: done,
+		shownScope: app.shown, State: "current", NextSecret: secret, NextSince: form.AtOptional(state.NextSince),
+		PreviousUntil: form.AtOptional(state.PreviousUntil), done: done,
 	}
 	if out.NextSince != nil {
 		out.State = "rotating"
@@ -93,14 +97,17 @@ func (s *shownSecrets) Text() string {
 	switch {
 	case s.NextSecret != "":
 		fmt.Fprintf(&b, "The next webhook secret, shown once:\n\n    %s\n\n", s.NextSecret)
-		fmt.Fprintln(&b, "1. Let the receiver accept both secrets. X-Webhook-Signature is signed with the current one until the switch, webhook-signature with both.")
+		fmt.Fprintln(&b,
+			"1. Let the receiver accept both secrets. X-Webhook-Signature is signed with the current one until the switch, webhook-signature with both.")
 		if !s.Livemode {
 			fmt.Fprintf(&b, "   To try it:                  candor webhooks test --account %s\n", s.AccountID)
 		}
 		fmt.Fprintf(&b, "2. Sign with the next secret:  %s\n", s.command("switch"))
 		fmt.Fprintf(&b, "   Or erase it:                %s\n", s.command("abandon"))
 	case s.NextSince != nil:
-		fmt.Fprintf(&b, "There is a next secret since %s. X-Webhook-Signature is signed with the current one, webhook-signature with both.\n", cli.Time(*s.NextSince))
+		fmt.Fprintf(&b,
+			"There is a next secret since %s. X-Webhook-Signature is signed with the current one, webhook-signature with both.\n",
+			cli.Time(*s.NextSince))
 		fmt.Fprintf(&b, "When the receiver accepts it:  %s\n", s.command("switch"))
 		fmt.Fprintf(&b, "To erase it:                   %s\n", s.command("abandon"))
 	default:

@@ -64,7 +64,8 @@ func TestSecretIsRotatedByCommand(t *testing.T) {
 	c.says("switch", 0, "Switched", "within 15 seconds", "can be restored until", step("restore"))
 	c.says("restore", 0, "Restored", "There is a next secret since", step("switch"))
 	var audited []string
-	err := dbtest.Open(t, c.env["DATABASE_URL"]).Raw().Select(&audited, `SELECT action || ' by ' || actor_kind FROM audit_log WHERE action LIKE 'webhook_secret.%' ORDER BY at`)
+	err := dbtest.Open(t, c.env["DATABASE_URL"]).Raw().Select(&audited,
+		`SELECT action || ' by ' || actor_kind FROM audit_log WHERE action LIKE 'webhook_secret.%' ORDER BY at`)
 	want := "webhook_secret.next_made by operator, webhook_secret.switched by operator, webhook_secret.restored by operator"
 	if got := strings.Join(audited, ", "); err != nil || got != want {
 		t.Errorf("the audit log has %s, %v; want %s", got, err, want)
@@ -83,7 +84,8 @@ func TestNextSecretIsAbandonedByCommand(t *testing.T) {
 		return process.RunJSON[secretState](t, c.env, "webhooks", "secret", step, "--live", "--account", c.account)
 	}
 	next := state("next")
-	if next.AccountID != c.account || !next.Livemode || next.State != "rotating" || !strings.HasPrefix(next.NextSecret, "whsec_") || next.NextSince == nil || next.PreviousUntil != nil {
+	if next.AccountID != c.account || !next.Livemode || next.State != "rotating" || !strings.HasPrefix(next.NextSecret, "whsec_") ||
+		next.NextSince == nil || next.PreviousUntil != nil {
 		t.Errorf("next --json printed %+v", next)
 	}
 	c.says("next --live", 1, "next webhook secret already", "Switch to it or abandon it first")

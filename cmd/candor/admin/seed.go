@@ -12,9 +12,11 @@ import (
 )
 
 var (
-	errSeedProduction = errors.New("demo seed creates a made-up partner and customers, in development only: CANDOR_ENV is production")
-	errSeeded         = errors.New("this database already has the demo partner: to start over, stop candor, delete the data folder (CANDOR_DATA_DIR, .data) and run this again, " +
-		"or set DATABASE_URL to an empty database")
+	errSeedProduction = errors.New(
+		"demo seed creates a made-up partner and customers, in development only: CANDOR_ENV is production")
+	errSeeded = errors.New(
+		"this database already has the demo partner: to start over, stop candor, delete the data folder (CANDOR_DATA_DIR, .data) and run this again, " +
+			"or set DATABASE_URL to an empty database")
 )
 
 // demoSeed fills the development database with a partner who has worked for
@@ -58,7 +60,8 @@ func (c commands) demoSeed(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(c.Out, "%s has %d sessions and %d events of the last three months. Sign in on %s/dashboard\n\n", made.Name, made.Sessions, made.Events, app.BaseURL)
+	fmt.Fprintf(c.Out, "%s has %d sessions and %d events of the last three months. Sign in on %s/dashboard\n\n", made.Name,
+		made.Sessions, made.Events, app.BaseURL)
 	for _, staff := range made.Team {
 		fmt.Fprintf(c.Out, "  %-10s %s\n", staff.Role, staff.Email)
 	}

@@ -23,7 +23,8 @@ func TestDemoSeed(t *testing.T) {
 	if seeded.Code != 0 {
 		t.Fatalf("exit code %d: %s", seeded.Code, seeded.Stderr)
 	}
-	for _, want := range []string{"Harbour Lending has 20 sessions", "http://localhost:8080/dashboard", "owner ", "developer ", "support ", "finance ", demo.Password} {
+	for _, want := range []string{"Harbour Lending has 20 sessions", "http://localhost:8080/dashboard", "owner ", "developer ",
+		"support ", "finance ", demo.Password} {
 		if !strings.Contains(seeded.Stdout, want) {
 			t.Errorf("it doesn't say %q:\n%s", want, seeded.Stdout)
 		}

@@ -15,7 +15,8 @@ import (
 // invoicing is billing for a change that can issue an invoice. The invoice is made
 // with the terms of this command's environment, so invoicing refuses terms that
 // differ from the newest invoice's. It shows what was issued.
-func (c commands) invoicing(ctx context.Context, flags *cli.Flags, args []string, change func(context.Context, *scopedApp) error) error {
+func (c commands) invoicing(ctx context.Context, flags *cli.Flags, args []string, change func(context.Context,
+	*scopedApp) error) error {
 	changed := flags.Bool("terms-changed", false, "")
 	return c.billing(ctx, flags, args, func(ctx context.Context, app *scopedApp) ([]domain.Invoice, error) {
 		if !*changed {
@@ -57,7 +58,8 @@ func checkTerms(ctx context.Context, app *App) error {
 		return err
 	}
 	if names := differences(app.Terms, newest); len(names) > 0 {
-		return fmt.Errorf("%s: not the same as in the newest invoice, %s: set what all processes have, or add --terms-changed if you changed it for all of them",
+		return fmt.Errorf(
+			"%s: not the same as in the newest invoice, %s: set what all processes have, or add --terms-changed if you changed it for all of them",
 			strings.Join(names, ", "), newest.NumberText())
 	}
 	return nil

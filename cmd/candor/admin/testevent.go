@@ -46,7 +46,8 @@ func (c commands) webhooksTest(ctx context.Context, args []string) error {
 	if app.scope.Livemode {
 		return cli.Usagef("webhooks test: test events are always in test mode; leave out --live")
 	}
-	sent, err := app.Webhooks.SendTestEvent(ctx, app.scope.AccountID, operator, *url, cmp.Or(domain.EventType(*event), domain.SessionCompleted))
+	sent, err := app.Webhooks.SendTestEvent(ctx, app.scope.AccountID, operator, *url, cmp.Or(domain.EventType(*event),
+		domain.SessionCompleted))
 	if err != nil {
 		return err
 	}
@@ -61,7 +62,8 @@ func showTest(scope shownScope, sent *webhooks.TestEvent) *sentTest {
 	r := &sent.Result
 	out := &sentTest{
 		shownScope: scope, Delivered: r.Delivered(), ID: sent.DeliveryID.String(), URL: sent.URL, Body: string(sent.Body),
-		shownAttempt: shownAttempt{Number: 1, StartedAt: form.At(r.StartedAt), DurationMS: r.Duration.Milliseconds(), RequestHeaders: r.RequestHeader},
+		shownAttempt: shownAttempt{Number: 1, StartedAt: form.At(r.StartedAt), DurationMS: r.Duration.Milliseconds(),
+			RequestHeaders: r.RequestHeader},
 	}
 	if r.StatusCode != 0 {
 		response := string(r.Response)

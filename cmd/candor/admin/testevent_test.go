@@ -42,12 +42,14 @@ func TestTestEventCommand(t *testing.T) {
 
 	sent := process.RunJSON[testEvent](t, env, test...)
 	got := hooks.Of("session.completed")
-	if len(got) != 1 || string(got[0].Body) != sent.Body || got[0].DeliveryID() != sent.ID || !slices.Equal(sent.RequestHeaders["X-Webhook-Id"], []string{sent.ID}) ||
+	if len(got) != 1 || string(got[0].Body) != sent.Body || got[0].DeliveryID() != sent.ID ||
+		!slices.Equal(sent.RequestHeaders["X-Webhook-Id"], []string{sent.ID}) ||
 		!sent.Delivered || *sent.StatusCode != http.StatusOK || sent.ErrorClass != nil || sent.URL != hooks.URL {
 		t.Errorf("test --json printed %+v, %d calls", sent, len(got))
 	}
 	r := process.Run(t, env, append(test, "--url", hooks.URL+"/other")...)
-	for _, want := range []string{"test mode", hooks.URL + "/other", "200 OK", "X-Webhook-Signature: ", `"event":"session.completed"`, "Delivered."} {
+	for _, want := range []string{"test mode", hooks.URL + "/other", "200 OK", "X-Webhook-Signature: ",
+		`"event":"session.completed"`, "Delivered."} {
 		if r.Code != 0 || !strings.Contains(r.Stdout, want) {
 			t.Errorf("test: exit code %d, %q does not say %q", r.Code, r.Stdout+r.Stderr, want)
 		}
@@ -58,7 +60,8 @@ func TestTestEventCommand(t *testing.T) {
 	}
 	refuse.Store(true)
 	r = process.Run(t, env, append(test, "--json")...)
-	if r.Code != 1 || !strings.Contains(r.Stdout, `"status_code": 418`) || !strings.Contains(r.Stdout, `"delivered": false`) || !strings.Contains(r.Stderr, "was not delivered: The receiver answered with status 418") {
+	if r.Code != 1 || !strings.Contains(r.Stdout, `"status_code": 418`) || !strings.Contains(r.Stdout, `"delivered": false`) ||
+		!strings.Contains(r.Stderr, "was not delivered: The receiver answered with status 418") {
 		t.Errorf("a refusing receiver: exit code %d, %q", r.Code, r.Stdout+r.Stderr)
 	}
 	for name, tt := range map[string]struct {
@@ -81,7 +84,8 @@ func TestTestEventCommand(t *testing.T) {
 	// The account's audit log has what the commands did.
 	var noted string
 	err := dbtest.Open(t, env["DATABASE_URL"]).Raw().Get(&noted, `
-		SELECT string_agg(action || ' ' || n, ', ' ORDER BY action) FROM (SELECT action, count(*) AS n FROM audit_log WHERE actor_kind = 'operator' GROUP BY action) l`)
+		SELECT string_agg(action || ' ' || n, ', ' ORDER BY action) FROM (SELECT action, count(*) AS n FROM audit_log
+			WHERE actor_kind = 'operator' GROUP BY action) l`)
 	if want := "account.created 1, api_key.created 2, webhook.test_sent 4, webhook.url_changed 2"; err != nil || noted != want {
 		t.Errorf("the audit log has %s, %v; want %s", noted, err, want)
 	}

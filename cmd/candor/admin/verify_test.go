@@ -30,7 +30,8 @@ func TestVerify(t *testing.T) {
 	customer.Submit()
 	hooks.Wait("session.pdf_ready", 1)
 	live := process.NewPartner(t, p.URL, a.LiveKey)
-	if status, _, body := live.Do("POST", "/sessions", `{"form_type": "financial_statement", "customer_email": "zoe@example.com", "customer_name": "Zoe"}`); status != 201 {
+	if status, _, body := live.Do("POST", "/sessions",
+		`{"form_type": "financial_statement", "customer_email": "zoe@example.com", "customer_name": "Zoe"}`); status != 201 {
 		t.Fatalf("a live session: %d %s", status, body)
 	}
 	p.Stop()
@@ -74,11 +75,14 @@ func TestVerify(t *testing.T) {
 		{"session counters", "UPDATE session_count SET created = created + 1", "UPDATE session_count SET created = created - 1"},
 		{"search", "UPDATE session_search SET text = text || '?'", "UPDATE session_search SET text = rtrim(text, '?')"},
 		{"event numbers", "UPDATE event_sequence SET last = last + 1", "UPDATE event_sequence SET last = last - 1"},
-		{"deliveries have their event", "UPDATE delivery SET sequence = sequence + 1000", "UPDATE delivery SET sequence = sequence - 1000"},
+		{"deliveries have their event", "UPDATE delivery SET sequence = sequence + 1000",
+			"UPDATE delivery SET sequence = sequence - 1000"},
 		{"invoices", "UPDATE invoice SET total_cents = total_cents + 1", "UPDATE invoice SET total_cents = total_cents - 1"},
 		{"invoices", "UPDATE invoice_number SET last = last + 1", "UPDATE invoice_number SET last = last - 1"},
-		{"used sessions", "UPDATE invoice SET sessions_used = sessions_used + 1", "UPDATE invoice SET sessions_used = sessions_used - 1"},
-		{"PDFs", "UPDATE statement_pdf SET content = set_byte(content, 50, 255 - get_byte(content, 50))", "UPDATE statement_pdf SET content = set_byte(content, 50, 255 - get_byte(content, 50))"},
+		{"used sessions", "UPDATE invoice SET sessions_used = sessions_used + 1",
+			"UPDATE invoice SET sessions_used = sessions_used - 1"},
+		{"PDFs", "UPDATE statement_pdf SET content = set_byte(content, 50, 255 - get_byte(content, 50))",
+			"UPDATE statement_pdf SET content = set_byte(content, 50, 255 - get_byte(content, 50))"},
 		{"documents", "UPDATE document SET size_bytes = size_bytes + 1", "UPDATE document SET size_bytes = size_bytes - 1"},
 	} {
 		run(c.break1)
@@ -131,7 +135,8 @@ func wantWrong(t *testing.T, check string, env process.Environment) {
 	r := process.Run(t, env, "verify")
 	_, after, found := strings.Cut(r.Stdout, "WRONG  "+check+": ")
 	lines := strings.SplitN(after, "\n", 3)
-	if r.Code != 1 || !found || len(lines) < 3 || !strings.HasPrefix(lines[1], "       ") || !strings.Contains(r.Stderr, "found something wrong") {
+	if r.Code != 1 || !found || len(lines) < 3 || !strings.HasPrefix(lines[1], "       ") ||
+		!strings.Contains(r.Stderr, "found something wrong") {
 		t.Errorf("%s: exit code %d, %s%s", check, r.Code, r.Stdout, r.Stderr)
 	}
 	if said := strings.ToLower(r.Stdout + r.Stderr); strings.Contains(said, "example.com") || strings.Contains(said, "zoe") {

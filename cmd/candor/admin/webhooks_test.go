@@ -140,14 +140,17 @@ func TestOperatorRedeliversFailedWebhooks(t *testing.T) {
 		open()
 	}
 	failed := o.becomes("failed", 3)
-	o.prints(o.of("list"), "Acme Loans ("+o.account.AccountID+"), test mode", "DELIVERY", failed[0].ID, "session.accessed", "failed", "503", hook.URL, waiting.ID, "cancelled")
+	o.prints(o.of("list"), "Acme Loans ("+o.account.AccountID+"), test mode", "DELIVERY", failed[0].ID, "session.accessed", "failed",
+		"503", hook.URL, waiting.ID, "cancelled")
 	o.prints(o.of("endpoints"), hook.URL, "failing", "503")
-	_, err := dbtest.Open(t, env["DATABASE_URL"]).Raw().Exec(`UPDATE webhook_endpoint SET last_failure_at = last_failure_at - interval '8 days'`)
+	_, err := dbtest.Open(t, env["DATABASE_URL"]).Raw().
+		Exec(`UPDATE webhook_endpoint SET last_failure_at = last_failure_at - interval '8 days'`)
 	if err != nil {
 		t.Fatal(err)
 	}
 	o.prints(o.of("endpoints"), hook.URL, "unused", "503")
-	shown := o.prints([]string{"show", failed[1].ID}, failed[1].SessionID, hook.URL+"/hook?key=1", "failed", "Attempt 1", "503 Service Unavailable",
+	shown := o.prints([]string{"show", failed[1].ID}, failed[1].SessionID, hook.URL+"/hook?key=1", "failed", "Attempt 1",
+		"503 Service Unavailable",
 		"X-Webhook-Id: "+failed[1].ID, "X-Webhook-Signature: ", "out of    order", "    since noon", `"event":"session.accessed"`)
 	if strings.Contains(shown, "\x1b") {
 		t.Errorf("the receiver's response reaches the terminal: %q", shown)
@@ -156,8 +159,10 @@ func TestOperatorRedeliversFailedWebhooks(t *testing.T) {
 		t.Error("the secret is shown")
 	}
 	before := o.show(failed[1].ID)
-	if before.AccountID != o.account.AccountID || before.Livemode || len(before.AttemptLog) != 1 || before.AttemptLog[0].StatusCode != 503 ||
-		before.AttemptLog[0].Response != "out of\torder \x1b[2J\nsince noon" || before.AttemptLog[0].RequestHeaders.Get("X-Webhook-Id") != before.ID || !strings.HasPrefix(before.Body, `{"event":`) {
+	if before.AccountID != o.account.AccountID || before.Livemode || len(before.AttemptLog) != 1 ||
+		before.AttemptLog[0].StatusCode != 503 ||
+		before.AttemptLog[0].Response != "out of\torder \x1b[2J\nsince noon" ||
+		before.AttemptLog[0].RequestHeaders.Get("X-Webhook-Id") != before.ID || !strings.HasPrefix(before.Body, `{"event":`) {
 		t.Errorf("show: %+v", before)
 	}
 
@@ -165,16 +170,19 @@ func TestOperatorRedeliversFailedWebhooks(t *testing.T) {
 	o.prints([]string{"retry", "--account", o.account.AccountID, failed[1].ID}, failed[1].ID, "was failed", "under the same id")
 	o.becomes("delivered", 1)
 	after := o.show(failed[1].ID)
-	if after.Cycle != 2 || len(after.AttemptLog) != 2 || after.AttemptLog[1].StatusCode != 200 || after.AttemptLog[1].RequestHeaders.Get("X-Webhook-Id") != after.ID || after.Body != before.Body {
+	if after.Cycle != 2 || len(after.AttemptLog) != 2 || after.AttemptLog[1].StatusCode != 200 ||
+		after.AttemptLog[1].RequestHeaders.Get("X-Webhook-Id") != after.ID || after.Body != before.Body {
 		t.Errorf("after the retry: %+v", after)
 	}
 
 	asked := got.Load()
-	o.prints(o.of("redeliver", "--since", "1h"), "2 failed deliveries would be redelivered, at most 10 a second. Nothing was sent. Add --yes to start.")
+	o.prints(o.of("redeliver", "--since", "1h"),
+		"2 failed deliveries would be redelivered, at most 10 a second. Nothing was sent. Add --yes to start.")
 	o.prints(o.of("redeliver", "--since", "1h", "--rate", "1"), "at most 1 a second, in at least 2s. Nothing")
 	o.prints(o.of("redeliver", "--since", "1h", "--status", "4xx"), "No failed delivery matches in test mode. Add --live")
 	o.becomes("failed", 2)
-	if n := len(process.RunJSON[struct{ Redeliveries []any }](t, env, append([]string{"webhooks"}, o.of("redeliveries")...)...).Redeliveries); n != 0 || got.Load() != asked {
+	if n := len(process.RunJSON[struct{ Redeliveries []any }](t, env, append([]string{"webhooks"},
+		o.of("redeliveries")...)...).Redeliveries); n != 0 || got.Load() != asked {
 		t.Errorf("the preview started %d redeliveries and %d requests", n, got.Load()-asked)
 	}
 	o.prints(o.of("redeliver", "--since", "1h", "--status", "5xx", "--endpoint", hook.URL+"/other", "--rate", "50", "--yes"),
@@ -219,9 +227,12 @@ func TestWebhooksListFiltersAndPages(t *testing.T) {
 		args []string
 		want int
 	}{
-		"type": {[]string{"--type", "session.section_completed"}, 7}, "session": {[]string{"--session", all[0].SessionID}, 9}, "live session": {[]string{"--session", live.ID}, 0},
-		"endpoint": {[]string{"--endpoint", "https://hooks.acme.example:443/x"}, 9}, "status": {[]string{"--status", "5xx"}, 0}, "state": {[]string{"--state", "delivered"}, 0},
-		"a span": {[]string{"--since", "7d"}, 9}, "until": {[]string{"--until", "1h"}, 0}, "a time": {[]string{"--since", "2026-01-01T00:00:00+10:00", "--until", "2900-01-01"}, 9},
+		"type": {[]string{"--type", "session.section_completed"}, 7}, "session": {[]string{"--session", all[0].SessionID}, 9},
+		"live session": {[]string{"--session", live.ID}, 0},
+		"endpoint":     {[]string{"--endpoint", "https://hooks.acme.example:443/x"}, 9}, "status": {[]string{"--status", "5xx"}, 0},
+		"state":  {[]string{"--state", "delivered"}, 0},
+		"a span": {[]string{"--since", "7d"}, 9}, "until": {[]string{"--until", "1h"}, 0},
+		"a time": {[]string{"--since", "2026-01-01T00:00:00+10:00", "--until", "2900-01-01"}, 9},
 	} {
 		if got := o.list(tt.args...).Deliveries; len(got) != tt.want {
 			t.Errorf("by %s: %d deliveries, want %d", name, len(got), tt.want)
@@ -229,7 +240,8 @@ func TestWebhooksListFiltersAndPages(t *testing.T) {
 	}
 	o.prints(o.of("list", "--state", "failed"), "No webhook delivery matches in test mode. Add --live to search live mode.")
 	o.prints([]string{"show", liveOne[0].ID}, "live mode", live.ID)
-	started := process.RunJSON[struct{ ID, State string }](t, env, append([]string{"webhooks"}, o.of("redeliver", "--since", "1h", "--yes")...)...)
+	started := process.RunJSON[struct{ ID, State string }](t, env, append([]string{"webhooks"},
+		o.of("redeliver", "--since", "1h", "--yes")...)...)
 	o.prints([]string{"stop", started.ID}, started.ID+" is stopped: 0 of 0")
 	o.refuses(1, []string{"stop", started.ID}, "Only a running redelivery can be stopped; this one is stopped.")
 
@@ -238,9 +250,11 @@ func TestWebhooksListFiltersAndPages(t *testing.T) {
 		args []string
 		want string
 	}{
-		"another account":    {1, []string{"list", "--account", "acct_01h455vb4pex5vsknk084sn02q"}, "account acct_01h455vb4pex5vsknk084sn02q not found: see candor account list"},
-		"not an account":     {1, []string{"endpoints", "--account", "acme"}, `--account "acme" is not an account id`},
-		"unknown endpoint":   {1, o.of("list", "--endpoint", "https://other.example/"), "There is no endpoint https://other.example in this account and mode."},
+		"another account": {1, []string{"list", "--account", "acct_01h455vb4pex5vsknk084sn02q"},
+			"account acct_01h455vb4pex5vsknk084sn02q not found: see candor account list"},
+		"not an account": {1, []string{"endpoints", "--account", "acme"}, `--account "acme" is not an account id`},
+		"unknown endpoint": {1, o.of("list", "--endpoint", "https://other.example/"),
+			"There is no endpoint https://other.example in this account and mode."},
 		"bare host":          {1, o.of("list", "--endpoint", "hooks.acme.example"), "endpoint must be a URL"},
 		"unknown state":      {1, o.of("list", "--state", "lost"), "state must be pending, delivered, failed or cancelled."},
 		"unknown type":       {1, o.of("list", "--type", "completed"), "type must be an event’s name"},
@@ -251,8 +265,10 @@ func TestWebhooksListFiltersAndPages(t *testing.T) {
 		"redeliver all":      {1, o.of("redeliver", "--yes"), "since is needed"},
 		"unknown delivery":   {1, []string{"show", "whd_01h455vb4pex5vsknk084sn02q"}, "There is no webhook delivery with this id."},
 		"unknown redelivery": {1, []string{"stop", "rdl_01h455vb4pex5vsknk084sn02q"}, "There is no redelivery with this id."},
-		"another's delivery": {1, []string{"retry", all[0].ID, "--account", "acct_01h455vb4pex5vsknk084sn02q"}, "it belongs to Acme Loans"},
-		"the other mode":     {1, []string{"cancel", all[0].ID, "--live"}, "it belongs to Acme Loans (" + o.account.AccountID + "), test mode"},
+		"another's delivery": {1, []string{"retry", all[0].ID, "--account", "acct_01h455vb4pex5vsknk084sn02q"},
+			"it belongs to Acme Loans"},
+		"the other mode": {1, []string{"cancel", all[0].ID, "--live"}, "it belongs to Acme Loans (" + o.account.AccountID +
+			"), test mode"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

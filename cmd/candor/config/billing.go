@@ -30,7 +30,8 @@ func (c *Config) settleBilling() (errs []string) {
 	case s.SecretKey == "" && s.WebhookSecret != "":
 		errs = append(errs, "CANDOR_STRIPE_SECRET_KEY is missing: CANDOR_STRIPE_WEBHOOK_SECRET needs it")
 	case s.SecretKey != "" && s.WebhookSecret == "":
-		errs = append(errs, "CANDOR_STRIPE_WEBHOOK_SECRET is missing: without it Stripe can't report payments. Copy it from the webhook endpoint at Stripe")
+		errs = append(errs,
+			"CANDOR_STRIPE_WEBHOOK_SECRET is missing: without it Stripe can't report payments. Copy it from the webhook endpoint at Stripe")
 	}
 	if s.APIURL != "" {
 		if u, err := url.Parse(s.APIURL); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || !c.Development {

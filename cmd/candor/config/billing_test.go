@@ -18,15 +18,19 @@ func TestConfigOfBilling(t *testing.T) {
 		env  map[string]string
 		want billing.Terms
 	}{
-		"nothing set":           {nil, billing.Terms{GSTBasisPoints: 1000, DueDays: 14}},
-		"Stripe":                {map[string]string{key: "sk_1", secret: "whsec_1"}, billing.Terms{GSTBasisPoints: 1000, Seller: byCard}},
-		"Stripe, a week later":  {map[string]string{key: "sk_1", secret: "whsec_1", "CANDOR_INVOICE_DUE_DAYS": "7"}, billing.Terms{GSTBasisPoints: 1000, DueDays: 7, Seller: byCard}},
-		"due at once":           {map[string]string{"CANDOR_INVOICE_DUE_DAYS": "0"}, billing.Terms{GSTBasisPoints: 1000}},
-		"no GST":                {map[string]string{"CANDOR_GST_PERCENT": "0"}, billing.Terms{DueDays: 14}},
-		"a half":                {map[string]string{"CANDOR_GST_PERCENT": "12.5"}, billing.Terms{GSTBasisPoints: 1250, DueDays: 14}},
-		"two decimals":          {map[string]string{"CANDOR_GST_PERCENT": "0.05"}, billing.Terms{GSTBasisPoints: 5, DueDays: 14}},
-		"as much as there is":   {map[string]string{"CANDOR_GST_PERCENT": "100.00"}, billing.Terms{GSTBasisPoints: 10_000, DueDays: 14}},
-		"a mock in development": {map[string]string{key: "sk_1", secret: "whsec_1", "CANDOR_STRIPE_API_URL": "http://localhost:12111"}, billing.Terms{GSTBasisPoints: 1000, Seller: byCard}},
+		"nothing set": {nil, billing.Terms{GSTBasisPoints: 1000, DueDays: 14}},
+		"Stripe": {map[string]string{key: "sk_1", secret: "whsec_1"}, billing.Terms{GSTBasisPoints: 1000,
+			Seller: byCard}},
+		"Stripe, a week later": {map[string]string{key: "sk_1", secret: "whsec_1", "CANDOR_INVOICE_DUE_DAYS": "7"},
+			billing.Terms{GSTBasisPoints: 1000, DueDays: 7, Seller: byCard}},
+		"due at once":  {map[string]string{"CANDOR_INVOICE_DUE_DAYS": "0"}, billing.Terms{GSTBasisPoints: 1000}},
+		"no GST":       {map[string]string{"CANDOR_GST_PERCENT": "0"}, billing.Terms{DueDays: 14}},
+		"a half":       {map[string]string{"CANDOR_GST_PERCENT": "12.5"}, billing.Terms{GSTBasisPoints: 1250, DueDays: 14}},
+		"two decimals": {map[string]string{"CANDOR_GST_PERCENT": "0.05"}, billing.Terms{GSTBasisPoints: 5, DueDays: 14}},
+		"as much as there is": {map[string]string{"CANDOR_GST_PERCENT": "100.00"}, billing.Terms{GSTBasisPoints: 10_000,
+			DueDays: 14}},
+		"a mock in development": {map[string]string{key: "sk_1", secret: "whsec_1", "CANDOR_STRIPE_API_URL": "http://localhost:12111"},
+			billing.Terms{GSTBasisPoints: 1000, Seller: byCard}},
 	} {
 		if c := read(t, tt.env); !reflect.DeepEqual(c.Terms, tt.want) {
 			t.Errorf("%s: %+v, want %+v", name, c.Terms, tt.want)

@@ -9,7 +9,8 @@ import (
 func TestConfigOfBlobs(t *testing.T) {
 	t.Parallel()
 	bucket := map[string]string{
-		"CANDOR_S3_ENDPOINT": "https://s3.example", "CANDOR_S3_BUCKET": "docs", "CANDOR_S3_ACCESS_KEY": "key", "CANDOR_S3_SECRET_KEY": "hidden",
+		"CANDOR_S3_ENDPOINT": "https://s3.example", "CANDOR_S3_BUCKET": "docs", "CANDOR_S3_ACCESS_KEY": "key",
+		"CANDOR_S3_SECRET_KEY": "hidden",
 	}
 	if c := read(t, nil); c.BlobsInS3 || c.S3.Bucket != "" {
 		t.Errorf("by default %+v", c.S3)
@@ -28,7 +29,8 @@ func TestConfigOfBlobs(t *testing.T) {
 		t.Error("documents don't go to the bucket")
 	}
 	for name, value := range map[string]string{
-		"CANDOR_BLOBS": "disk", "CANDOR_S3_ENDPOINT": "s3.example", "CANDOR_S3_BUCKET": "", "CANDOR_S3_ACCESS_KEY": "", "CANDOR_S3_SECRET_KEY": " ",
+		"CANDOR_BLOBS": "disk", "CANDOR_S3_ENDPOINT": "s3.example", "CANDOR_S3_BUCKET": "", "CANDOR_S3_ACCESS_KEY": "",
+		"CANDOR_S3_SECRET_KEY": " ",
 	} {
 		_, err := Read(func(asked string) (string, bool) {
 			if asked == name {

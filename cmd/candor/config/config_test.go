@@ -24,7 +24,8 @@ func TestDefaults(t *testing.T) {
 	t.Parallel()
 	c := read(t, nil)
 	if !c.Development || c.Addr != "localhost:8080" || c.PublicURL() != "http://localhost:8080" || c.DataDir != ".data" ||
-		c.Schedule.String() != webhook.DefaultSchedule().String() || c.RatePerMinute != 100 || c.RateBurst != 200 || c.SweepInterval != 10*time.Second ||
+		c.Schedule.String() != webhook.DefaultSchedule().String() || c.RatePerMinute != 100 || c.RateBurst != 200 ||
+		c.SweepInterval != 10*time.Second ||
 		c.RescueAfter != 2*time.Minute || c.LogLevel != slog.LevelWarn {
 		t.Errorf("the defaults are %+v", c)
 	}
@@ -36,11 +37,13 @@ func TestAddresses(t *testing.T) {
 		env       map[string]string
 		addr, url string
 	}{
-		"PORT":            {map[string]string{"PORT": "5000"}, "localhost:5000", "http://localhost:5000"},
-		"CANDOR_ADDR":     {map[string]string{"PORT": "5000", "CANDOR_ADDR": ":81", "CANDOR_DEVELOPMENT_REMOTE": "1"}, ":81", "http://localhost:81"},
-		"every interface": {map[string]string{"CANDOR_ADDR": "0.0.0.0:81", "CANDOR_DEVELOPMENT_REMOTE": "1"}, "0.0.0.0:81", "http://localhost:81"},
-		"loopback":        {map[string]string{"CANDOR_ADDR": "127.0.0.1:81"}, "127.0.0.1:81", "http://localhost:81"},
-		"loopback, IPv6":  {map[string]string{"CANDOR_ADDR": "[::1]:81"}, "[::1]:81", "http://localhost:81"},
+		"PORT": {map[string]string{"PORT": "5000"}, "localhost:5000", "http://localhost:5000"},
+		"CANDOR_ADDR": {map[string]string{"PORT": "5000", "CANDOR_ADDR": ":81", "CANDOR_DEVELOPMENT_REMOTE": "1"}, ":81",
+			"http://localhost:81"},
+		"every interface": {map[string]string{"CANDOR_ADDR": "0.0.0.0:81", "CANDOR_DEVELOPMENT_REMOTE": "1"}, "0.0.0.0:81",
+			"http://localhost:81"},
+		"loopback":       {map[string]string{"CANDOR_ADDR": "127.0.0.1:81"}, "127.0.0.1:81", "http://localhost:81"},
+		"loopback, IPv6": {map[string]string{"CANDOR_ADDR": "[::1]:81"}, "[::1]:81", "http://localhost:81"},
 		"a slash too many": {map[string]string{"CANDOR_BASE_URL": "https://forms.example.com/"},
 			"localhost:8080", "https://forms.example.com"},
 	} {
@@ -80,7 +83,8 @@ func TestDevelopmentStaysOnThisMachine(t *testing.T) {
 func TestBaseURLIsNoIPAddress(t *testing.T) {
 	t.Parallel()
 	for host, refused := range map[string]bool{
-		"192.0.2.1": true, "127.0.0.1:8080": true, "[::1]:8080": true, "[2001:db8::1]": true, "127.1": true, "0x7f000001": true, "192.0.2.1.": true,
+		"192.0.2.1": true, "127.0.0.1:8080": true, "[::1]:8080": true, "[2001:db8::1]": true, "127.1": true, "0x7f000001": true,
+		"192.0.2.1.":        true,
 		"forms.example.com": false, "localhost:8080": false, "1.example.com": false,
 	} {
 		for _, base := range []string{"http://" + host, "https://" + host} {
@@ -125,7 +129,8 @@ func TestCertificateAndKeyBelongTogether(t *testing.T) {
 		}
 	}
 	c := read(t, map[string]string{"CANDOR_PDF_CERT": "/etc/candor/cert.pem", "CANDOR_PDF_KEY": "/etc/candor/hidden.pem"})
-	if text := fmt.Sprint(c.LogValue()); !strings.Contains(text, "pdf_cert=/etc/candor/cert.pem") || strings.Contains(text, "hidden") {
+	if text := fmt.Sprint(c.LogValue()); !strings.Contains(text, "pdf_cert=/etc/candor/cert.pem") ||
+		strings.Contains(text, "hidden") {
 		t.Errorf("the configuration prints %s", text)
 	}
 }
@@ -171,11 +176,14 @@ func TestSeller(t *testing.T) {
 	c := read(t, map[string]string{
 		"CANDOR_SELLER_ABN": "51824753556", "CANDOR_SELLER_ADDRESS": "1 High St; Hobart TAS 7000", "CANDOR_BANK_DETAILS": "BSB 062-000",
 	})
-	if c.Terms.Seller.ABN != "51 824 753 556" || strings.Join(c.Terms.Seller.Address, "|") != "1 High St|Hobart TAS 7000" || len(c.Terms.Seller.Transfer) != 1 {
+	if c.Terms.Seller.ABN != "51 824 753 556" || strings.Join(c.Terms.Seller.Address, "|") != "1 High St|Hobart TAS 7000" ||
+		len(c.Terms.Seller.Transfer) != 1 {
 		t.Errorf("seller %+v", c.Terms.Seller)
 	}
 	for _, bad := range []string{"51 824 753 557", "5182475355", "518247535560", "51824753a56", "１１８２４７５３５５６"} {
-		if _, err := Read(func(name string) (string, bool) { return bad, name == "CANDOR_SELLER_ABN" }); err == nil || !strings.Contains(err.Error(), "CANDOR_SELLER_ABN must be") {
+		if _, err := Read(func(name string) (string, bool) {
+			return bad, name == "CANDOR_SELLER_ABN"
+		}); err == nil || !strings.Contains(err.Error(), "CANDOR_SELLER_ABN must be") {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}

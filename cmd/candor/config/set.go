@@ -87,7 +87,8 @@ func (c *Config) setRemote(text string) error {
 
 func (c *Config) setBaseURL(text string) error {
 	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.Trim(u.Path, "/") != "" {
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" ||
+		u.Fragment != "" || strings.Trim(u.Path, "/") != "" {
 		return errors.New("must be an address without a path, such as https://forms.example.com")
 	}
 	// Browsers take "127.1" and "0x7f000001" for IP addresses, and refuse every
@@ -95,7 +96,8 @@ func (c *Config) setBaseURL(text string) error {
 	labels := strings.Split(strings.TrimSuffix(u.Hostname(), "."), ".")
 	last := labels[len(labels)-1]
 	if _, err := strconv.ParseUint(last, 0, 64); err == nil || strings.Contains(u.Hostname(), ":") {
-		return errors.New("must name a domain such as forms.example.com, or localhost in development, not an IP address: passkeys don't work on IP addresses")
+		return errors.New(
+			"must name a domain such as forms.example.com, or localhost in development, not an IP address: passkeys don't work on IP addresses")
 	}
 	c.BaseURL = u.Scheme + "://" + u.Host
 	return nil

@@ -29,7 +29,8 @@ func (t Traces) String() string {
 
 func (c *Config) setTraceEndpoint(text string) error {
 	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" ||
+		u.Fragment != "" {
 		return errors.New("must be the address of an OTLP receiver for HTTP, such as http://localhost:4318")
 	}
 	c.Traces.Endpoint = text

@@ -115,7 +115,8 @@ func (e *examination) role(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if len(missing) > 0 {
-		return "", failure("the role may not use "+strings.Join(missing, ", "), "run candor migrate with CANDOR_MIGRATE_URL, which grants DATABASE_URL's role what it needs")
+		return "", failure("the role may not use "+strings.Join(missing, ", "),
+			"run candor migrate with CANDOR_MIGRATE_URL, which grants DATABASE_URL's role what it needs")
 	}
 	may, err := e.DB.MayRewriteAudit(ctx)
 	if err != nil {
@@ -138,15 +139,20 @@ func (e *examination) settings(ctx context.Context) (string, error) {
 	case f.Encoding != "UTF8":
 		return "", failure("the database's encoding is "+f.Encoding, "create the database with the encoding UTF8, and restore into it")
 	case f.MaxConnections < need:
-		return "", failure(fmt.Sprintf("the server accepts %d connections, and a process uses up to %d", f.MaxConnections, need), "raise max_connections, or lower CANDOR_DB_CONNECTIONS")
+		return "", failure(fmt.Sprintf("the server accepts %d connections, and a process uses up to %d", f.MaxConnections, need),
+			"raise max_connections, or lower CANDOR_DB_CONNECTIONS")
 	case !f.Fsync || !f.FullPageWrites:
 		return "", crash("fsync or full_page_writes is off: a crash can destroy the database", "set both on in postgresql.conf")
 	case f.SynchronousCommit == "off":
-		return "", crash("synchronous_commit is off: a crash loses what was acknowledged", "set it to on, for the server and for the role")
+		return "", crash("synchronous_commit is off: a crash loses what was acknowledged",
+			"set it to on, for the server and for the role")
 	case f.MaxConnections-f.Connections < need:
-		return "", warning(fmt.Sprintf("%d of %d connections are in use, and one more process uses up to %d", f.Connections, f.MaxConnections, need), "raise max_connections, or lower CANDOR_DB_CONNECTIONS")
+		return "", warning(fmt.Sprintf("%d of %d connections are in use, and one more process uses up to %d", f.Connections,
+			f.MaxConnections, need), "raise max_connections, or lower CANDOR_DB_CONNECTIONS")
 	case f.CharacterType == "C" || f.CharacterType == "POSIX":
-		return "", warning("the database's locale is "+f.CharacterType+": names with other letters than A to Z are found only as they are written", "create the database with a UTF-8 locale such as C.UTF-8, and restore into it")
+		return "", warning("the database's locale is "+f.CharacterType+
+			": names with other letters than A to Z are found only as they are written",
+			"create the database with a UTF-8 locale such as C.UTF-8, and restore into it")
 	}
 	return fmt.Sprintf("UTF8, commits survive a crash, %d of %d connections are in use", f.Connections, f.MaxConnections), nil
 }
@@ -158,7 +164,8 @@ func (e *examination) commits(ctx context.Context) (string, error) {
 	started := time.Now()
 	err := e.DB.TryCommit(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
-		return "", failure(fmt.Sprintf("a commit has waited for %s: a synchronous replica doesn't confirm it, or the disk hangs", commitTime),
+		return "", failure(fmt.Sprintf("a commit has waited for %s: a synchronous replica doesn't confirm it, or the disk hangs",
+			commitTime),
 			"look at the replica that synchronous_standby_names names (SELECT * FROM pg_stat_replication); doc/operations.md, A half-dead database")
 	}
 	return fmt.Sprintf("acknowledged in %s", time.Since(started).Round(100*time.Microsecond)), err
@@ -170,11 +177,13 @@ func (e *examination) archive(ctx context.Context) (string, error) {
 	case err != nil:
 		return "", err
 	case f.Archives && f.ArchiveFails:
-		return "", failure("archive_command fails: the WAL stays on the database's disk until that is full and the database stops", "the database's log has the error; look whether its user may write in the archive's folder, and at the space there")
+		return "", failure("archive_command fails: the WAL stays on the database's disk until that is full and the database stops",
+			"the database's log has the error; look whether its user may write in the archive's folder, and at the space there")
 	case f.Archives:
 		return "the WAL is archived", nil
 	case f.Restored:
-		return "", warning("the database was restored and archive_mode is off: another restore loses all that came since", "take the last steps that restore.sh printed")
+		return "", warning("the database was restored and archive_mode is off: another restore loses all that came since",
+			"take the last steps that restore.sh printed")
 	}
 	return "archive_mode is off: a restore loses what came since the last backup", nil
 }
@@ -216,10 +225,12 @@ func (e *examination) keys(ctx context.Context) (string, error) {
 	counts, order := map[string]int{}, strings.Split(e.Ring.String(), ",")
 	for _, p := range probes {
 		if !p.Configured {
-			return "", failure(fmt.Sprintf("the key %s isn't configured, and sealed %d %s", p.Key, p.Values, p.Kind), "add it to CANDOR_SECRET_KEYS, after the first one")
+			return "", failure(fmt.Sprintf("the key %s isn't configured, and sealed %d %s", p.Key, p.Values, p.Kind),
+				"add it to CANDOR_SECRET_KEYS, after the first one")
 		}
 		if !p.Opens {
-			return "", failure(fmt.Sprintf("the key %s doesn't open the %s that it sealed", p.Key, p.Kind), "another key has its name: restore the one that CANDOR_SECRET_KEYS had before")
+			return "", failure(fmt.Sprintf("the key %s doesn't open the %s that it sealed", p.Key, p.Kind),
+				"another key has its name: restore the one that CANDOR_SECRET_KEYS had before")
 		}
 		counts[p.Key] += p.Values
 	}
@@ -304,7 +315,8 @@ func (e *examination) signature(context.Context) (string, error) {
 	if signer == nil {
 		return "PDFs aren't signed", nil
 	}
-	text := fmt.Sprintf("PDFs are signed by %s (certificate of %s) until %s", signer.Subject(), signer.Issuer(), signer.Expires().Format("2 January 2006"))
+	text := fmt.Sprintf("PDFs are signed by %s (certificate of %s) until %s", signer.Subject(), signer.Issuer(),
+		signer.Expires().Format("2 January 2006"))
 	return text, CertificateWarning(signer, e.Clock.Now())
 }
 
@@ -369,11 +381,14 @@ func (e *examination) workers(ctx context.Context) (string, error) {
 	case !signs.Leads:
 		return "", failure("no worker is alive", "start candor worker, or candor serve")
 	case job > longWait:
-		return "", failure(fmt.Sprintf("the oldest job has waited for %s", job), "look at the workers' log for failing jobs, or start more workers")
+		return "", failure(fmt.Sprintf("the oldest job has waited for %s", job),
+			"look at the workers' log for failing jobs, or start more workers")
 	case delivery > longWait:
-		return "", warning(fmt.Sprintf("the oldest due webhook has waited for %s", delivery), "a dead endpoint, or too few workers: the log's webhook attempts name the account, and candor webhooks endpoints --account lists its endpoints")
+		return "", warning(fmt.Sprintf("the oldest due webhook has waited for %s", delivery),
+			"a dead endpoint, or too few workers: the log's webhook attempts name the account, and candor webhooks endpoints --account lists its endpoints")
 	case signs.LastJob == nil:
 		return "a worker is alive, and no job has waited for long", nil
 	}
-	return fmt.Sprintf("a worker is alive, the last job ended %s ago, and none has waited for long", since(signs.LastJob, signs.ServerTime)), nil
+	return fmt.Sprintf("a worker is alive, the last job ended %s ago, and none has waited for long",
+		since(signs.LastJob, signs.ServerTime)), nil
 }

@@ -43,7 +43,8 @@ func newPatient(t *testing.T) *patient {
 	t.Helper()
 	f := servicetest.NewFixture(t)
 	p := &patient{T: t, dsn: f.DSN, folder: filepath.Join(t.TempDir(), "documents")}
-	p.exec(f.DB, `INSERT INTO river_leader (leader_id, elected_at, expires_at) VALUES ('worker', now(), now() + interval '1 minute')`)
+	p.exec(f.DB,
+		`INSERT INTO river_leader (leader_id, elected_at, expires_at) VALUES ('worker', now(), now() + interval '1 minute')`)
 	files, err := blob.NewFiles(p.folder)
 	p.ok(err)
 	server := mailServer(t, "235 fine")
@@ -58,7 +59,8 @@ func newPatient(t *testing.T) *patient {
 	t.Cleanup(reached.Close)
 	p.Config = doctor.Config{
 		Version: "v1", Development: true, Connections: 5, DB: f.DB, Ring: f.Ring, Blobs: files, Mail: sender,
-		Client: webhook.NewClient(webhook.Policy{Development: true}), URL: reached.URL + "/hidden", Clock: domain.SystemClock, Signer: signer(t, 31), Timeout: time.Minute,
+		Client: webhook.NewClient(webhook.Policy{Development: true}), URL: reached.URL + "/hidden", Clock: domain.SystemClock,
+		Signer: signer(t, 31), Timeout: time.Minute,
 	}
 	p.Ready = func(ctx context.Context) error {
 		pending, err := db.MigrationsPending(ctx, p.DB)
@@ -180,7 +182,8 @@ func TestHealthy(t *testing.T) {
 	}
 	for _, f := range report.Checks {
 		// The tests' server isn't durable and has one role; this machine may lack a font.
-		if f.Status != doctor.OK && f.Check != "settings" && f.Check != "role" && f.Check != "fonts" || f.Result == "" || (f.Status == doctor.OK) != (f.Remedy == "") {
+		if f.Status != doctor.OK && f.Check != "settings" && f.Check != "role" && f.Check != "fonts" || f.Result == "" ||
+			(f.Status == doctor.OK) != (f.Remedy == "") {
 			t.Errorf("%+v", f)
 		}
 	}
@@ -210,18 +213,27 @@ func TestBroken(t *testing.T) {
 		says   string
 		remedy string
 	}{
-		"no database": {"database", doctor.Failed, func(p *patient) { p.DB, p.DBErr = nil, errors.New("connection refused") }, "connection refused", "DATABASE_URL"},
-		"a standby":   {"database", doctor.Failed, func(p *patient) { p.connect("default_transaction_read_only=on") }, "only be read", "target_session_attrs"},
+		"no database": {"database", doctor.Failed, func(p *patient) {
+			p.DB, p.DBErr = nil, errors.New("connection refused")
+		}, "connection refused", "DATABASE_URL"},
+		"a standby": {"database", doctor.Failed, func(p *patient) {
+			p.connect("default_transaction_read_only=on")
+		}, "only be read", "target_session_attrs"},
 		"a readable connection": {"database", doctor.Warning, func(p *patient) {
 			p.Readable = []string{"DATABASE_URL"}
 		}, "can be read or redirected on the network", "sslmode=verify-full to DATABASE_URL"},
 		"a pooler in the wrong place": {"pooler", doctor.Failed, func(p *patient) {
 			p.Pooler = func(context.Context) error { return errors.New("leads to a pooler") }
 		}, "leads to a pooler", "pool_mode=session"},
-		"an empty database": {"schema", doctor.Failed, func(p *patient) { p.DB = dbtest.Open(p.T, dbtest.EmptyDSN(p.T)) }, "behind", "candor migrate"},
-		"no extension":      {"extensions", doctor.Failed, func(p *patient) { p.exec(p.DB, "DROP EXTENSION pg_trgm CASCADE") }, "pg_trgm is missing", "CREATE EXTENSION pg_trgm"},
+		"an empty database": {"schema", doctor.Failed, func(p *patient) {
+			p.DB = dbtest.Open(p.T, dbtest.EmptyDSN(p.T))
+		}, "behind", "candor migrate"},
+		"no extension": {"extensions", doctor.Failed, func(p *patient) {
+			p.exec(p.DB, "DROP EXTENSION pg_trgm CASCADE")
+		}, "pg_trgm is missing", "CREATE EXTENSION pg_trgm"},
 		"a role without rights": {"role", doctor.Failed, func(p *patient) {
-			p.exec(p.DB, "GRANT ALL ON ALL TABLES IN SCHEMA public TO pg_monitor; GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO pg_monitor; REVOKE INSERT ON session FROM pg_monitor")
+			p.exec(p.DB,
+				"GRANT ALL ON ALL TABLES IN SCHEMA public TO pg_monitor; GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO pg_monitor; REVOKE INSERT ON session FROM pg_monitor")
 			p.connect("role=pg_monitor")
 		}, "may not use session", "CANDOR_MIGRATE_URL"},
 		"too few connections": {"settings", doctor.Failed, func(p *patient) { p.Connections = 100_000 }, "accepts", "max_connections"},
@@ -235,14 +247,18 @@ func TestBroken(t *testing.T) {
 		"a clock that is a bit wrong": {"clock", doctor.Warning, func(p *patient) {
 			p.Clock = func() time.Time { return time.Now().Add(4500 * time.Millisecond) }
 		}, "by 4", "NTP"},
-		"a missing key": {"keys", doctor.Failed, func(p *patient) { p.Ring = ring(p.T, "other") }, "the key test isn't configured, and sealed 2 webhook secrets", "CANDOR_SECRET_KEYS"},
+		"a missing key": {"keys", doctor.Failed, func(p *patient) {
+			p.Ring = ring(p.T, "other")
+		}, "the key test isn't configured, and sealed 2 webhook secrets", "CANDOR_SECRET_KEYS"},
 		"another key of the name": {"keys", doctor.Failed, func(p *patient) { p.Ring = ring(p.T, "test") },
 			"test doesn't open the webhook secrets", "restore"},
 		"a folder that is gone": {"documents", doctor.Failed, func(p *patient) {
 			p.ok(os.RemoveAll(p.folder))
 			p.ok(os.WriteFile(p.folder, nil, 0o600))
 		}, "store blob", "CANDOR_DATA_DIR"},
-		"no data folder": {"documents", doctor.Failed, func(p *patient) { p.Blobs, p.BlobsErr = nil, errors.New("permission denied") }, "permission denied", "CANDOR_DATA_DIR"},
+		"no data folder": {"documents", doctor.Failed, func(p *patient) {
+			p.Blobs, p.BlobsErr = nil, errors.New("permission denied")
+		}, "permission denied", "CANDOR_DATA_DIR"},
 		"a store that forgets": {"documents", doctor.Failed, func(p *patient) {
 			p.Blobs = brokenStore{Store: p.Blobs, open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("x")), nil }}
 		}, "otherwise than it was written", "check the disk"},
@@ -252,14 +268,24 @@ func TestBroken(t *testing.T) {
 			p.Cleanup(func() { close(hangs) })
 			p.Blobs = brokenStore{Store: p.Blobs, put: func() error { <-hangs; return nil }}
 		}, "not finished in time", "CANDOR_DATA_DIR"},
-		"no Redis":                   {"limits", doctor.Failed, func(p *patient) { p.RedisURL = "redis://:hidden@127.0.0.1:1" }, "connection refused", "CANDOR_REDIS_URL"},
-		"a wrong font":               {"fonts", doctor.Failed, func(p *patient) { p.PDFFont = "/nowhere.ttf" }, "nowhere.ttf", "CANDOR_PDF_FONT"},
-		"a certificate of two weeks": {"signature", doctor.Warning, func(p *patient) { p.Signer = signer(p.T, 14) }, "signs PDFs as " + signtest.Subject, "get a new certificate"},
+		"no Redis": {"limits", doctor.Failed, func(p *patient) {
+			p.RedisURL = "redis://:hidden@127.0.0.1:1"
+		}, "connection refused", "CANDOR_REDIS_URL"},
+		"a wrong font": {"fonts", doctor.Failed, func(p *patient) {
+			p.PDFFont = "/nowhere.ttf"
+		}, "nowhere.ttf", "CANDOR_PDF_FONT"},
+		"a certificate of two weeks": {"signature", doctor.Warning, func(p *patient) {
+			p.Signer = signer(p.T, 14)
+		}, "signs PDFs as " + signtest.Subject, "get a new certificate"},
 		"a wrong certificate": {"signature", doctor.Failed, func(p *patient) {
 			p.Signer = func() (*pdfsign.Signer, error) { return nil, errors.New("CANDOR_PDF_CERT can't be read") }
 		}, "CANDOR_PDF_CERT can't be read", "workers don't start"},
-		"no mail server":             {"email", doctor.Warning, func(p *patient) { p.Mail = mail.Nowhere{} }, "no mail server", "CANDOR_SMTP_URL"},
-		"a mail server that is down": {"email", doctor.Failed, func(p *patient) { p.Mail = smtp(p.T, "127.0.0.1:1") }, "refuses the connection", "CANDOR_SMTP_URL"},
+		"no mail server": {"email", doctor.Warning, func(p *patient) {
+			p.Mail = mail.Nowhere{}
+		}, "no mail server", "CANDOR_SMTP_URL"},
+		"a mail server that is down": {"email", doctor.Failed, func(p *patient) {
+			p.Mail = smtp(p.T, "127.0.0.1:1")
+		}, "refuses the connection", "CANDOR_SMTP_URL"},
 		"a wrong password": {"email", doctor.Failed, func(p *patient) { p.Mail = smtp(p.T, mailServer(p.T, "535 user is unknown")) },
 			"refuses the user or the password (535)", "CANDOR_SMTP_URL"},
 		"no way out": {"webhooks", doctor.Failed, func(p *patient) { p.URL = "http://127.0.0.1:1" }, "connect: ", "port 443"},
@@ -273,9 +299,12 @@ func TestBroken(t *testing.T) {
 			p.Client = webhook.NewClient(webhook.Policy{}, webhook.WithResolver(&net.Resolver{PreferGo: true, Dial: down}))
 			p.URL = "https://hooks.partner.example/hidden"
 		}, "dns: ", "resolv.conf"},
-		"no worker": {"workers", doctor.Failed, func(p *patient) { p.exec(p.DB, "DELETE FROM river_leader") }, "no worker is alive", "candor worker"},
+		"no worker": {"workers", doctor.Failed, func(p *patient) {
+			p.exec(p.DB, "DELETE FROM river_leader")
+		}, "no worker is alive", "candor worker"},
 		"a worker that doesn't work": {"workers", doctor.Failed, func(p *patient) {
-			p.exec(p.DB, `INSERT INTO river_job (kind, args, max_attempts, state, scheduled_at) VALUES ('pdf', '{}', 25, 'available', now() - interval '10 minutes')`)
+			p.exec(p.DB,
+				`INSERT INTO river_job (kind, args, max_attempts, state, scheduled_at) VALUES ('pdf', '{}', 25, 'available', now() - interval '10 minutes')`)
 		}, "the oldest job has waited for 10m", "log"},
 	} {
 		t.Run(name, func(t *testing.T) {

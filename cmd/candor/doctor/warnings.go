@@ -14,7 +14,8 @@ func RoleWarning(mayRewriteAudit bool) error {
 	if !mayRewriteAudit {
 		return nil
 	}
-	return warning("the service's database role has every right, and could rewrite the audit log", "set CANDOR_MIGRATE_URL, so that another role owns the tables")
+	return warning("the service's database role has every right, and could rewrite the audit log",
+		"set CANDOR_MIGRATE_URL, so that another role owns the tables")
 }
 
 // DatabaseWarning is about variables whose connections the network can read.

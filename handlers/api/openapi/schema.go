@@ -207,7 +207,8 @@ func (s *Schemas) Parameters(request reflect.Type) []Parameter {
 				if in == "query" && schema.Type == "string" && schema.Enum == nil && schema.Pattern == "" && schema.Format == "" {
 					schema.Pattern = lineInQuery
 				}
-				out = append(out, Parameter{Name: name, In: in, Description: f.Tag.Get("doc"), Required: in == "path", Schema: schema, Example: sample(f, schema)})
+				out = append(out, Parameter{Name: name, In: in, Description: f.Tag.Get("doc"), Required: in == "path", Schema: schema,
+					Example: sample(f, schema)})
 			}
 		}
 	}

@@ -28,7 +28,8 @@ func (s *Server) AcceptInvitation(c echo.Context) error {
 		if checkErr != nil {
 			return s.linkGone(c, checkErr)
 		}
-		page := view.InvitationPage{Page: view.Page{Title: "Join " + invitation.AccountName, Errors: errs}, Invitation: invitation, Name: c.FormValue("name")}
+		page := view.InvitationPage{Page: view.Page{Title: "Join " + invitation.AccountName, Errors: errs}, Invitation: invitation,
+			Name: c.FormValue("name")}
 		return web.Render(c, ErrorStatus(c, err), view.Invitation(page))
 	}
 	if err != nil {

@@ -60,7 +60,8 @@ func (s *Server) buckets(v visitor, does Action) []bucket {
 		{s.Limits.Account, "staff of " + v.account.String(), "Your team has asked for very many pages in a short time."},
 	}
 	if does.Limiter != nil {
-		all = append(all, bucket{does.Limiter, "staff " + v.staff.String() + " " + does.Name, "You have done this very often in a short time."})
+		all = append(all, bucket{does.Limiter, "staff " + v.staff.String() + " " + does.Name,
+			"You have done this very often in a short time."})
 	}
 	return all
 }
@@ -75,7 +76,8 @@ func (s *Server) Admit(c echo.Context, does Action) (*domain.StaffSession, error
 		return s.Session(c)
 	}
 	now, hash := s.Clock.Now(), string(domain.HashToken(cookie.Value))
-	network := bucket{s.Limits.Account, "unknown cookies " + domain.Network(c.RealIP()), "There were too many requests from your network in a short time."}
+	network := bucket{s.Limits.Account, "unknown cookies " + domain.Network(c.RealIP()),
+		"There were too many requests from your network in a short time."}
 	if v, known := s.visitors.Get(hash); known {
 		for _, b := range s.buckets(v, does) {
 			if err := b.refusal(b.Peek(b.key, now)); err != nil {

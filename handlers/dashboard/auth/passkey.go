@@ -21,7 +21,8 @@ func (s *Server) passkeyPage(c echo.Context, status int, errs []ui.ErrorItem) er
 		return err
 	}
 	return web.Render(c, status, view.PasskeySignIn(view.PasskeySignInPage{
-		Page: view.Page{Title: "Sign in with a passkey", Errors: errs}, Options: question.Options, Token: question.Token, Then: LocalPath(c.FormValue("then")),
+		Page: view.Page{Title: "Sign in with a passkey", Errors: errs}, Options: question.Options, Token: question.Token,
+		Then: LocalPath(c.FormValue("then")),
 	}))
 }
 

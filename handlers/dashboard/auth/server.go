@@ -40,5 +40,6 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Server{Config: c, store: &staffStore{c.StaffAuth, c.Cookies}, strangers: make(chan struct{}, c.StrangersAtOnce), visitors: visitors}, nil
+	return &Server{Config: c, store: &staffStore{c.StaffAuth, c.Cookies}, strangers: make(chan struct{}, c.StrangersAtOnce),
+		visitors: visitors}, nil
 }

@@ -23,7 +23,8 @@ func (s *Server) ShowSignIn(c echo.Context) error {
 	if session != nil {
 		return c.Redirect(http.StatusSeeOther, then)
 	}
-	return web.Render(c, http.StatusOK, view.SignIn(view.SignInPage{Page: view.Page{Title: "Sign in", Announce: s.Notices.Text(c)}, Then: then}))
+	return web.Render(c, http.StatusOK, view.SignIn(view.SignInPage{Page: view.Page{Title: "Sign in", Announce: s.Notices.Text(c)},
+		Then: then}))
 }
 
 // SignIn checks email address and password and gives the browser its cookie.

@@ -17,7 +17,8 @@ func (s *Server) ShowSignUp(c echo.Context) error {
 
 // SignUp sends the email that opens an account.
 func (s *Server) SignUp(c echo.Context) error {
-	params := auth.NewAccount{Company: c.FormValue("company"), Name: c.FormValue("name"), Email: c.FormValue("email"), Password: c.FormValue("new_password")}
+	params := auth.NewAccount{Company: c.FormValue("company"), Name: c.FormValue("name"), Email: c.FormValue("email"),
+		Password: c.FormValue("new_password")}
 	err := s.StaffAuth.SignUp(c.Request().Context(), params, s.newcomer(c))
 	if errs, ok := FieldErrors(err, "email"); ok {
 		page := view.SignUpPage{

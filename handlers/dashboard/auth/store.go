@@ -56,7 +56,8 @@ func (s *staffStore) New(r *http.Request, name string) (*sessions.Session, error
 	session := sessions.NewSession(s, name)
 	session.IsNew = true
 	session.Options = &sessions.Options{
-		Path: "/", MaxAge: int(domain.StaffLifetime.Seconds()), HttpOnly: true, Secure: s.cookies.Secure, SameSite: http.SameSiteLaxMode,
+		Path: "/", MaxAge: int(domain.StaffLifetime.Seconds()), HttpOnly: true, Secure: s.cookies.Secure,
+		SameSite: http.SameSiteLaxMode,
 	}
 	cookie, err := r.Cookie(name)
 	if err != nil || cookie.Value == "" {
@@ -169,7 +170,8 @@ func currentPage(c echo.Context) string {
 // root, so that no link leads to another site through us.
 func LocalPath(path string) string {
 	u, err := url.Parse(path)
-	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || strings.ContainsAny(path, "\\\r\n\t") || strings.HasPrefix(path, "//") ||
+	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || strings.ContainsAny(path, "\\\r\n\t") ||
+		strings.HasPrefix(path, "//") ||
 		u.Path != view.Root && !strings.HasPrefix(u.Path, view.Root+"/") || strings.Contains(u.Path, "..") {
 		return view.Root
 	}

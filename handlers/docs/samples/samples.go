@@ -162,9 +162,12 @@ func (r Request) golang() string {
 	if r.Body != nil {
 		b.WriteString("\trequest.Header.Set(\"Content-Type\", \"application/json\")\n")
 	}
-	b.WriteString("\tresponse, err := http.DefaultClient.Do(request)\n\tif err != nil {\n\t\tlog.Fatal(err)\n\t}\n\tdefer response.Body.Close()\n")
+	b.WriteString(
+		"\tresponse, err := http.DefaultClient.Do(request)\n\tif err != nil {\n\t\tlog.Fatal(err)\n\t}\n\tdefer response.Body.Close()\n")
 	b.WriteString("\tanswer, err := io.ReadAll(response.Body)\n")
-	fmt.Fprintf(&b, "\tif err != nil || response.StatusCode != %d {\n\t\tlog.Fatalf(\"%%s %%v %%s\", response.Status, err, answer)\n\t}\n", r.Status)
+	fmt.Fprintf(&b,
+		"\tif err != nil || response.StatusCode != %d {\n\t\tlog.Fatalf(\"%%s %%v %%s\", response.Status, err, answer)\n\t}\n",
+		r.Status)
 	if r.File != "" {
 		fmt.Fprintf(&b, "\tif err := os.WriteFile(%q, answer, 0o600); err != nil {\n\t\tlog.Fatal(err)\n\t}\n}", r.File)
 	} else {

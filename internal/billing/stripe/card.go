@@ -33,7 +33,8 @@ func (p *provider) CardPage(ctx context.Context, account *domain.Account, succes
 	return page.URL, nil
 }
 
-func (p *provider) cardPage(ctx context.Context, account *domain.Account, customer, success, cancel string) (*stripe.CheckoutSession, error) {
+func (p *provider) cardPage(ctx context.Context, account *domain.Account, customer, success,
+	cancel string) (*stripe.CheckoutSession, error) {
 	mark := map[string]string{accountKey: account.ID.String()}
 	return p.client.V1CheckoutSessions.Create(ctx, &stripe.CheckoutSessionCreateParams{
 		Mode: stripe.String(string(stripe.CheckoutSessionModeSetup)), Customer: stripe.String(customer),

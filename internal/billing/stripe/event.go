@@ -53,7 +53,8 @@ func (p *provider) event(ctx context.Context, e *stripe.Event) (billing.Provider
 	case stripe.EventTypeCheckoutSessionCompleted:
 		var session stripe.CheckoutSession
 		err := json.Unmarshal(e.Data.Raw, &session)
-		if err != nil || session.Mode != stripe.CheckoutSessionModeSetup || session.SetupIntent == nil || session.Metadata[accountKey] == "" {
+		if err != nil || session.Mode != stripe.CheckoutSessionModeSetup || session.SetupIntent == nil ||
+			session.Metadata[accountKey] == "" {
 			return billing.ProviderEvent{}, err
 		}
 		return p.methodOf(ctx, session.SetupIntent.ID)
@@ -103,7 +104,8 @@ func (p *provider) methodOf(ctx context.Context, setupIntent string) (billing.Pr
 		return billing.ProviderEvent{}, nil
 	}
 	return billing.ProviderEvent{
-		Kind: billing.EventMethodAdded, CustomerID: method.Customer.ID, MethodID: method.ID, Label: label(method), MethodAt: time.Unix(method.Created, 0).UTC(),
+		Kind: billing.EventMethodAdded, CustomerID: method.Customer.ID, MethodID: method.ID, Label: label(method),
+		MethodAt: time.Unix(method.Created, 0).UTC(),
 	}, nil
 }
 

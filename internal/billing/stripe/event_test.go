@@ -45,17 +45,20 @@ func TestPaymentEvents(t *testing.T) {
 	b.wantEvent("payment_intent.succeeded", intent(nil), billing.ProviderEvent{
 		Kind: billing.EventPaid, InvoiceID: id, Failures: 2, Reference: "pi_1", Amount: 12_345,
 	})
-	failed := intent(stripetest.Object{"status": "requires_payment_method", "amount_received": 0, "last_payment_error": stripetest.Object{
-		"type": "card_error", "code": "card_declined", "decline_code": "insufficient_funds", "message": "Your card has insufficient funds.",
-		"payment_method": stripetest.Example("payment_method", nil),
-	}})
+	failed := intent(stripetest.Object{"status": "requires_payment_method", "amount_received": 0,
+		"last_payment_error": stripetest.Object{
+			"type": "card_error", "code": "card_declined", "decline_code": "insufficient_funds",
+			"message":        "Your card has insufficient funds.",
+			"payment_method": stripetest.Example("payment_method", nil),
+		}})
 	b.wantEvent("payment_intent.payment_failed", failed, billing.ProviderEvent{
 		Kind: billing.EventPaymentFailed, InvoiceID: id, Failures: 2, Reference: "pi_1", Reason: "The card has insufficient funds.",
 	})
 	for name, metadata := range map[string]stripetest.Object{
 		"none": {}, "another shop's": {"invoice_id": "7"}, "no count": {"invoice_id": id.String()},
 	} {
-		if got, err := b.send("payment_intent.succeeded", intent(stripetest.Object{"metadata": metadata})); err != nil || got.Kind != billing.EventIgnored {
+		if got, err := b.send("payment_intent.succeeded", intent(stripetest.Object{"metadata": metadata})); err != nil ||
+			got.Kind != billing.EventIgnored {
 			t.Errorf("metadata %s: %+v, %v, want it ignored", name, got, err)
 		}
 	}
@@ -81,24 +84,31 @@ func TestMethodEvents(t *testing.T) {
 			"id": "seti_1", "status": "succeeded", "customer": "cus_1", "payment_method": method, "metadata": ours,
 		})
 	}
-	session := stripetest.Example("checkout.session", stripetest.Object{"mode": "setup", "setup_intent": "seti_1", "customer": "cus_1", "metadata": ours})
-	want := billing.ProviderEvent{Kind: billing.EventMethodAdded, CustomerID: "cus_1", MethodID: "pm_1", Label: "Visa ending in 4242", MethodAt: made}
+	session := stripetest.Example("checkout.session", stripetest.Object{"mode": "setup", "setup_intent": "seti_1",
+		"customer": "cus_1", "metadata": ours})
+	want := billing.ProviderEvent{Kind: billing.EventMethodAdded, CustomerID: "cus_1", MethodID: "pm_1",
+		Label: "Visa ending in 4242", MethodAt: made}
 
 	b.stripe.Setup("seti_1", stored(method(nil)))
 	b.wantEvent("checkout.session.completed", session, want)
 	b.wantEvent("setup_intent.succeeded", stored("pm_1"), want)
-	if calls := b.stripe.Calls(http.MethodGet, "/v1/setup_intents/seti_1"); len(calls) != 2 || calls[0].Form["expand[0]"] != "payment_method" {
+	if calls := b.stripe.Calls(http.MethodGet, "/v1/setup_intents/seti_1"); len(calls) != 2 ||
+		calls[0].Form["expand[0]"] != "payment_method" {
 		t.Errorf("Stripe was asked by %+v", calls)
 	}
 
 	b.stripe.Setup("seti_1", stored(method(stripetest.Object{"customer": nil})))
 	b.wantEvent("setup_intent.succeeded", stored("pm_1"), billing.ProviderEvent{}) // it was removed since
-	b.wantEvent("payment_method.detached", method(stripetest.Object{"customer": nil}), billing.ProviderEvent{Kind: billing.EventMethodRemoved, MethodID: "pm_1"})
+	b.wantEvent("payment_method.detached", method(stripetest.Object{"customer": nil}),
+		billing.ProviderEvent{Kind: billing.EventMethodRemoved, MethodID: "pm_1"})
 
 	calls := len(b.stripe.Calls("", ""))
-	b.wantEvent("checkout.session.completed", stripetest.Example("checkout.session", stripetest.Object{"mode": "payment", "metadata": ours}), billing.ProviderEvent{})
-	b.wantEvent("checkout.session.completed", stripetest.Example("checkout.session", stripetest.Object{"mode": "setup", "setup_intent": "seti_1"}), billing.ProviderEvent{})
-	b.wantEvent("setup_intent.succeeded", stripetest.Example("setup_intent", stripetest.Object{"id": "seti_1"}), billing.ProviderEvent{})
+	b.wantEvent("checkout.session.completed", stripetest.Example("checkout.session", stripetest.Object{"mode": "payment",
+		"metadata": ours}), billing.ProviderEvent{})
+	b.wantEvent("checkout.session.completed", stripetest.Example("checkout.session", stripetest.Object{"mode": "setup",
+		"setup_intent": "seti_1"}), billing.ProviderEvent{})
+	b.wantEvent("setup_intent.succeeded", stripetest.Example("setup_intent", stripetest.Object{"id": "seti_1"}),
+		billing.ProviderEvent{})
 	if len(b.stripe.Calls("", "")) != calls {
 		t.Error("Stripe was asked for what isn't ours")
 	}
@@ -112,12 +122,15 @@ func TestMethodEvents(t *testing.T) {
 func TestLabels(t *testing.T) {
 	t.Parallel()
 	for brand, want := range map[string]string{
-		"mastercard": "Mastercard ending in 0005", "amex": "American Express ending in 0005", "eftpos_au": "eftpos ending in 0005", "new": "Card ending in 0005",
+		"mastercard": "Mastercard ending in 0005", "amex": "American Express ending in 0005", "eftpos_au": "eftpos ending in 0005",
+		"new": "Card ending in 0005",
 	} {
 		b := newHarness(t)
 		b.stripe.Setup("seti_1", stripetest.Example("setup_intent", stripetest.Object{"status": "succeeded",
-			"payment_method": stripetest.Example("payment_method", stripetest.Object{"customer": "cus_1", "card": stripetest.Object{"brand": brand, "last4": "0005"}})}))
-		got, err := b.send("setup_intent.succeeded", stripetest.Example("setup_intent", stripetest.Object{"id": "seti_1", "metadata": stripetest.Object{"account_id": "acct_1"}}))
+			"payment_method": stripetest.Example("payment_method", stripetest.Object{"customer": "cus_1",
+				"card": stripetest.Object{"brand": brand, "last4": "0005"}})}))
+		got, err := b.send("setup_intent.succeeded", stripetest.Example("setup_intent", stripetest.Object{"id": "seti_1",
+			"metadata": stripetest.Object{"account_id": "acct_1"}}))
 		if err != nil || got.Label != want {
 			t.Errorf("%s: %q, %v, want %q", brand, got.Label, err, want)
 		}

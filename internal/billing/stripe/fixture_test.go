@@ -55,8 +55,9 @@ func newHarness(t testing.TB) *harness {
 	server := stripetest.New(t)
 	server.Set(func(s *stripetest.State) { s.Now = now })
 	invoice := &domain.Invoice{
-		ID: domain.NewInvoiceID(), AccountID: domain.NewAccountID(), SubscriptionID: domain.NewSubscriptionID(), PeriodStart: now.AddDate(0, -1, 0),
-		Number: 42, IssuedAt: now, Total: 12_345, Currency: "AUD", Status: domain.InvoiceOpen,
+		ID: domain.NewInvoiceID(), AccountID: domain.NewAccountID(), SubscriptionID: domain.NewSubscriptionID(),
+		PeriodStart: now.AddDate(0, -1, 0),
+		Number:      42, IssuedAt: now, Total: 12_345, Currency: "AUD", Status: domain.InvoiceOpen,
 	}
 	known := &customers{account: invoice.AccountID, known: billing.Customer{ID: "cus_7", MethodID: "pm_7"}}
 	return &harness{TB: t, stripe: server, customers: known, invoice: invoice, CardProvider: stripe.New(stripe.Config{

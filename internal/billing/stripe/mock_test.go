@@ -71,7 +71,8 @@ func TestStripeUnderstandsEachCall(t *testing.T) {
 		t.Errorf("the card's page is %q, %v, the customer %q", page, err, known.known.ID)
 	}
 	known.known.MethodID = "pm_1"
-	invoice := &domain.Invoice{ID: domain.NewInvoiceID(), AccountID: account.ID, PeriodStart: now, Number: 42, IssuedAt: now, Total: 12_345, Currency: "AUD"}
+	invoice := &domain.Invoice{ID: domain.NewInvoiceID(), AccountID: account.ID, PeriodStart: now, Number: 42, IssuedAt: now,
+		Total: 12_345, Currency: "AUD"}
 	outcome, err := p.Charge(t.Context(), invoice)
 	if err != nil || outcome.State != billing.Failed || outcome.Reason == "" {
 		t.Errorf("the example payment, which wants a card, gave %+v, %v", outcome, err)
@@ -86,7 +87,8 @@ func TestStripeUnderstandsEachCall(t *testing.T) {
 
 	got := answered()
 	for _, call := range []string{
-		"POST /v1/customers", "POST /v1/checkout/sessions", "GET /v1/payment_intents", "POST /v1/payment_intents", "GET /v1/setup_intents/seti_1",
+		"POST /v1/customers", "POST /v1/checkout/sessions", "GET /v1/payment_intents", "POST /v1/payment_intents",
+		"GET /v1/setup_intents/seti_1",
 	} {
 		if got[call] != http.StatusOK {
 			t.Errorf("Stripe's mock answered %s with %d", call, got[call])

@@ -128,7 +128,8 @@ func periodOf(i *domain.Invoice) string { return i.PeriodStart.UTC().Format(time
 // still can, or this same attempt. After a restore of the database a period can have
 // a second invoice: the first one's payment pays it, or if that has another amount, it is
 // an error.
-func (p *provider) known(ctx context.Context, customer billing.Customer, i *domain.Invoice) (found bool, out billing.Outcome, err error) {
+func (p *provider) known(ctx context.Context, customer billing.Customer, i *domain.Invoice) (found bool, out billing.Outcome,
+	err error) {
 	params := &stripe.PaymentIntentListParams{
 		Customer:     stripe.String(customer.ID),
 		CreatedRange: &stripe.RangeQueryParams{GreaterThanOrEqual: i.PeriodStart.Add(-clockSlack).Unix()},
@@ -140,7 +141,8 @@ func (p *provider) known(ctx context.Context, customer billing.Customer, i *doma
 		}
 		this := outcome(intent)
 		if intent.Metadata[invoiceKey] != i.ID.String() {
-			if this.State == billing.Failed || intent.Metadata[subscriptionKey] != i.SubscriptionID.String() || intent.Metadata[periodKey] != periodOf(i) {
+			if this.State == billing.Failed || intent.Metadata[subscriptionKey] != i.SubscriptionID.String() ||
+				intent.Metadata[periodKey] != periodOf(i) {
 				continue
 			}
 			if intent.Amount != int64(i.Total) {

@@ -40,10 +40,13 @@ func TestChargePaysAnInvoice(t *testing.T) {
 func TestChargeTwiceTakesMoneyOnce(t *testing.T) {
 	t.Parallel()
 	for name, between := range map[string]func(*harness){
-		"at once":                         func(*harness) {},
-		"after keys are forgotten":        func(b *harness) { b.stripe.Set(func(s *stripetest.State) { s.Forget = true }) },
-		"after a failure that wasn't one": func(b *harness) { b.stripe.Set(func(s *stripetest.State) { s.Forget = true }); b.invoice.Failures++ },
-		"after the card was changed":      func(b *harness) { b.customers.known.MethodID = "pm_8" },
+		"at once":                  func(*harness) {},
+		"after keys are forgotten": func(b *harness) { b.stripe.Set(func(s *stripetest.State) { s.Forget = true }) },
+		"after a failure that wasn't one": func(b *harness) {
+			b.stripe.Set(func(s *stripetest.State) { s.Forget = true })
+			b.invoice.Failures++
+		},
+		"after the card was changed": func(b *harness) { b.customers.known.MethodID = "pm_8" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -75,13 +78,17 @@ func TestRestoredPeriodIsChargedOnce(t *testing.T) {
 		err      bool
 		payments int
 	}{
-		"paid":               {"succeeded", func(*domain.Invoice) {}, billing.Paid, false, 1},
-		"pending":            {"processing", func(*domain.Invoice) {}, billing.Pending, false, 1},
-		"less":               {"succeeded", func(i *domain.Invoice) { i.Total-- }, 0, true, 1},
-		"less, pending":      {"processing", func(i *domain.Invoice) { i.Total-- }, 0, true, 1},
-		"failed":             {"canceled", func(i *domain.Invoice) { i.Total-- }, billing.Paid, false, 2},
-		"another period":     {"succeeded", func(i *domain.Invoice) { i.PeriodStart = i.PeriodStart.AddDate(0, 1, 0) }, billing.Paid, false, 2},
-		"a new subscription": {"succeeded", func(i *domain.Invoice) { i.SubscriptionID = domain.NewSubscriptionID() }, billing.Paid, false, 2},
+		"paid":          {"succeeded", func(*domain.Invoice) {}, billing.Paid, false, 1},
+		"pending":       {"processing", func(*domain.Invoice) {}, billing.Pending, false, 1},
+		"less":          {"succeeded", func(i *domain.Invoice) { i.Total-- }, 0, true, 1},
+		"less, pending": {"processing", func(i *domain.Invoice) { i.Total-- }, 0, true, 1},
+		"failed":        {"canceled", func(i *domain.Invoice) { i.Total-- }, billing.Paid, false, 2},
+		"another period": {"succeeded", func(i *domain.Invoice) {
+			i.PeriodStart = i.PeriodStart.AddDate(0, 1, 0)
+		}, billing.Paid, false, 2},
+		"a new subscription": {"succeeded", func(i *domain.Invoice) {
+			i.SubscriptionID = domain.NewSubscriptionID()
+		}, billing.Paid, false, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -93,9 +100,11 @@ func TestRestoredPeriodIsChargedOnce(t *testing.T) {
 			tt.change(b.invoice)
 			got, err := b.Charge(b.Context(), b.invoice)
 			if got.State != tt.state || (err != nil) != tt.err || len(b.stripe.Payments()) != tt.payments {
-				t.Errorf("it came to %+v, %v, and %d payments; want state %d, an error: %t, %d payments", got, err, len(b.stripe.Payments()), tt.state, tt.err, tt.payments)
+				t.Errorf("it came to %+v, %v, and %d payments; want state %d, an error: %t, %d payments", got, err, len(b.stripe.Payments()),
+					tt.state, tt.err, tt.payments)
 			}
-			if err != nil && !strings.Contains(err.Error(), "pi_1 already pays the period from 2026-10-20T12:00:00Z, with $123.45 instead of $123.44") {
+			if err != nil && !strings.Contains(err.Error(),
+				"pi_1 already pays the period from 2026-10-20T12:00:00Z, with $123.45 instead of $123.44") {
 				t.Errorf("the error is %v", err)
 			}
 		})
@@ -148,12 +157,15 @@ func TestRefusals(t *testing.T) {
 		failure stripetest.Object
 		want    string
 	}{
-		"declined":        {stripetest.Object{"type": "card_error", "code": "card_declined", "decline_code": "generic_decline"}, declined},
+		"declined": {stripetest.Object{"type": "card_error", "code": "card_declined", "decline_code": "generic_decline"},
+			declined},
 		"stolen":          {stripetest.Object{"type": "card_error", "code": "card_declined", "decline_code": "stolen_card"}, declined},
 		"an unknown code": {stripetest.Object{"type": "card_error", "code": "new_code"}, declined},
-		"no funds":        {stripetest.Object{"type": "card_error", "code": "card_declined", "decline_code": "insufficient_funds"}, "The card has insufficient funds."},
-		"expired":         {stripetest.Object{"type": "card_error", "code": "expired_card"}, "The card has expired."},
-		"wants its holder": {stripetest.Object{"type": "card_error", "code": "authentication_required", "decline_code": "authentication_required"},
+		"no funds": {stripetest.Object{"type": "card_error", "code": "card_declined", "decline_code": "insufficient_funds"},
+			"The card has insufficient funds."},
+		"expired": {stripetest.Object{"type": "card_error", "code": "expired_card"}, "The card has expired."},
+		"wants its holder": {stripetest.Object{"type": "card_error", "code": "authentication_required",
+			"decline_code": "authentication_required"},
 			"The bank wants the cardholder to confirm the payment. Add the card again, and confirm it there."},
 		"deleted at Stripe": {stripetest.Object{"type": "invalid_request_error", "code": "resource_missing", "param": "payment_method"},
 			"The stored card can no longer be used."},
@@ -233,7 +245,8 @@ func TestChargeWithoutACard(t *testing.T) {
 	for name, known := range map[string]billing.Customer{"no customer": {}, "no card": {ID: "cus_7"}} {
 		b := newHarness(t)
 		b.customers.known = known
-		if got, want := b.charge(), (billing.Outcome{State: billing.Failed, Reason: "No payment method is stored."}); got != want || len(b.stripe.Calls("", "")) > 0 {
+		if got, want := b.charge(), (billing.Outcome{State: billing.Failed, Reason: "No payment method is stored."}); got != want ||
+			len(b.stripe.Calls("", "")) > 0 {
 			t.Errorf("%s: %+v after %d calls, want %+v", name, got, len(b.stripe.Calls("", "")), want)
 		}
 	}
@@ -283,7 +296,8 @@ func TestDeletedCustomer(t *testing.T) {
 	url, err := b.CardPage(b.Context(), account, "https://candor.example/ok", "https://candor.example/no")
 	b.ok(err)
 	made, pages := b.stripe.Calls(http.MethodPost, "/v1/customers"), b.stripe.Calls(http.MethodPost, "/v1/checkout/sessions")
-	if len(made) != 1 || made[0].IdempotencyKey != "account-"+account.ID.String()+"-after-cus_7" || (b.customers.known != billing.Customer{ID: "cus_1"}) {
+	if len(made) != 1 || made[0].IdempotencyKey != "account-"+account.ID.String()+"-after-cus_7" ||
+		(b.customers.known != billing.Customer{ID: "cus_1"}) {
 		t.Errorf("customers were made by %+v, and %+v is stored", made, b.customers.known)
 	}
 	if url == "" || len(pages) != 2 || pages[1].Form["customer"] != "cus_1" {

@@ -162,7 +162,8 @@ func TestAdd(t *testing.T) {
 func TestFilesAreClosed(t *testing.T) {
 	t.Parallel()
 	s, dir := store(t)
-	if err := errors.Join(s.Put(t.Context(), id, strings.NewReader("x")), s.Add(t.Context(), "doc_another_one", strings.NewReader("x"))); err != nil {
+	if err := errors.Join(s.Put(t.Context(), id, strings.NewReader("x")), s.Add(t.Context(), "doc_another_one",
+		strings.NewReader("x"))); err != nil {
 		t.Fatal(err)
 	}
 	found := files(t, dir)
@@ -240,7 +241,8 @@ func TestMalformedIDs(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, s blob.Place) {
 		ctx := t.Context()
-		for _, bad := range []string{"", "short", "../../../etc/passwd", "doc_01h455vb4pex5vsknk084sn/..", "doc_01h455vb4pex5\x00", "DOC_01H455VB4PEX5VSKNK",
+		for _, bad := range []string{"", "short", "../../../etc/passwd", "doc_01h455vb4pex5vsknk084sn/..", "doc_01h455vb4pex5\x00",
+			"DOC_01H455VB4PEX5VSKNK",
 			"doc_01h455vb4pex5vsknk084sn02q\n", strings.Repeat("a", 65), "doc_01h455vb.part"} {
 			if s.Put(ctx, bad, strings.NewReader("x")) == nil || s.Add(ctx, bad, strings.NewReader("x")) == nil {
 				t.Errorf("Put or Add took %q", bad)

@@ -50,7 +50,8 @@ const moveAtOnce = 8
 // service deletes a blob after the row of its document. So what loses its row while
 // it is copied is deleted in both places, by the service or here. If dry, it only
 // counts. Done is called after each blob.
-func (m Moving) Move(ctx context.Context, kept func(ctx context.Context, id string) (bool, error), dry bool, done func(Moved)) (Moved, error) {
+func (m Moving) Move(ctx context.Context, kept func(ctx context.Context, id string) (bool, error), dry bool,
+	done func(Moved)) (Moved, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var mu sync.Mutex
@@ -89,7 +90,8 @@ func (m Moving) Move(ctx context.Context, kept func(ctx context.Context, id stri
 	return total, ctx.Err()
 }
 
-func (m Moving) moveOne(ctx context.Context, info Info, kept func(context.Context, string) (bool, error), dry bool) (Moved, error) {
+func (m Moving) moveOne(ctx context.Context, info Info, kept func(context.Context, string) (bool, error),
+	dry bool) (Moved, error) {
 	ok, err := kept(ctx, info.ID)
 	switch {
 	case err != nil:

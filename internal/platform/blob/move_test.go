@@ -71,7 +71,8 @@ func TestMove(t *testing.T) {
 		}
 		garbage := blobID(7)
 		docs.drop(garbage)
-		if did, err := m.Move(ctx, docs.kept, true, quietly); err != nil || did.Moved != 19 || did.Left != 1 || did.Bytes == 0 || len(ids(t, m.To)) != 0 {
+		if did, err := m.Move(ctx, docs.kept, true, quietly); err != nil || did.Moved != 19 || did.Left != 1 || did.Bytes == 0 ||
+			len(ids(t, m.To)) != 0 {
 			t.Errorf("a dry run: %+v, %v, %d moved", did, err, len(ids(t, m.To)))
 		}
 		// It ends after some, and is begun again.

@@ -55,12 +55,14 @@ func (c S3Config) String() string {
 // LogValue hides the secret.
 func (c S3Config) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
-var errEndpoint = errors.New("must be the address of an S3 service without a bucket, such as https://s3.ap-southeast-2.amazonaws.com")
+var errEndpoint = errors.New(
+	"must be the address of an S3 service without a bucket, such as https://s3.ap-southeast-2.amazonaws.com")
 
 // CheckEndpoint returns an error if there can be no S3 service at that address.
 func CheckEndpoint(address string) error {
 	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil ||
+		strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
 		return errEndpoint
 	}
 	return nil
@@ -94,7 +96,8 @@ func NewS3(c S3Config, spool string) (*S3, error) {
 		return nil, errEndpoint
 	}
 	client, err := minio.NewCore(u.Host, &minio.Options{
-		Creds: credentials.NewStaticV4(c.AccessKey, c.SecretKey, ""), Secure: u.Scheme == "https", Region: c.Region, MaxRetries: attempts,
+		Creds: credentials.NewStaticV4(c.AccessKey, c.SecretKey, ""), Secure: u.Scheme == "https", Region: c.Region,
+		MaxRetries: attempts,
 		Transport: &http.Transport{
 			Proxy:       http.ProxyFromEnvironment,
 			DialContext: (&net.Dialer{Timeout: 5 * time.Second}).DialContext, TLSHandshakeTimeout: 5 * time.Second,
@@ -168,7 +171,8 @@ func (s *S3) put(ctx context.Context, id string, r io.Reader, options minio.PutO
 	options.UserMetadata = map[string]string{"x-amz-checksum-sha256": base64.StdEncoding.EncodeToString(sum)}
 	ctx, cancel := context.WithTimeout(ctx, putTimeout)
 	defer cancel()
-	_, err = s.client.PutObject(ctx, s.bucket, prefix+id, io.NewSectionReader(content, 0, size), size, "", hex.EncodeToString(sum), options)
+	_, err = s.client.PutObject(ctx, s.bucket, prefix+id, io.NewSectionReader(content, 0, size), size, "",
+		hex.EncodeToString(sum), options)
 	if err != nil {
 		return unavailable("store blob in S3", err)
 	}

@@ -20,7 +20,9 @@ var large = bytes.Repeat([]byte("0123456789abcdef"), 500_000)
 func TestS3RefusesWrongSum(t *testing.T) {
 	t.Parallel()
 	server := s3test.Start(t)
-	relay := s3test.Relay(t, server.Addr, func(b []byte) []byte { return bytes.ReplaceAll(b, []byte("right"), []byte("wrong")) }, nil)
+	relay := s3test.Relay(t, server.Addr, func(b []byte) []byte {
+		return bytes.ReplaceAll(b, []byte("right"), []byte("wrong"))
+	}, nil)
 	place := server.At(relay)
 	ctx := t.Context()
 	if err := place.Put(ctx, id, strings.NewReader("this is right")); err == nil {
@@ -116,7 +118,8 @@ func TestS3ThatIsDown(t *testing.T) {
 	}
 	server.Kill()
 	_, opening := place.Open(ctx, id)
-	for what, err := range map[string]error{"Put": place.Put(ctx, id, strings.NewReader("x")), "Open": opening, "Delete": place.Delete(ctx, id), "Check": place.Check(ctx)} {
+	for what, err := range map[string]error{"Put": place.Put(ctx, id, strings.NewReader("x")), "Open": opening,
+		"Delete": place.Delete(ctx, id), "Check": place.Check(ctx)} {
 		if err == nil || errors.Is(err, blob.ErrNotFound) || errors.Is(err, blob.ErrRefused) {
 			t.Errorf("%s: %v", what, err)
 		}

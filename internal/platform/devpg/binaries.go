@@ -13,7 +13,8 @@ import (
 )
 
 // ErrNoBinaries is returned when PostgreSQL is not installed.
-var ErrNoBinaries = errors.New("devpg: no PostgreSQL server programs (initdb, postgres) found: apt-get install postgresql, or brew install postgresql, or set DATABASE_URL to a running server")
+var ErrNoBinaries = errors.New(
+	"devpg: no PostgreSQL server programs (initdb, postgres) found: apt-get install postgresql, or brew install postgresql, or set DATABASE_URL to a running server")
 
 var versionPattern = regexp.MustCompile(`\d+`)
 
@@ -58,7 +59,8 @@ func binariesFor(data, dir string) (string, error) {
 			return d, nil
 		}
 	}
-	return "", fmt.Errorf("devpg: %s was made by PostgreSQL %s, which is not installed: install it, or move the folder away to start afresh", data, want)
+	return "", fmt.Errorf(
+		"devpg: %s was made by PostgreSQL %s, which is not installed: install it, or move the folder away to start afresh", data, want)
 }
 
 // candidates lists the usable folders, best first.

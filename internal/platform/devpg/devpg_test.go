@@ -126,7 +126,8 @@ func TestReuse(t *testing.T) {
 	first := start(t, dir, Options{})
 	second := start(t, dir, Options{})
 	if !first.Started() || second.Started() || first.PID() != second.PID() {
-		t.Errorf("started %v pid %d, then started %v pid %d; want one server", first.Started(), first.PID(), second.Started(), second.PID())
+		t.Errorf("started %v pid %d, then started %v pid %d; want one server", first.Started(), first.PID(), second.Started(),
+			second.PID())
 	}
 	if err := second.Stop(); err != nil || !answers(first) {
 		t.Errorf("Stop of a reused server: %v, answers %v; it must keep running", err, answers(first))

@@ -59,7 +59,8 @@ func findOwner(name string) (owner, error) {
 		}
 		return owner{uid: uint32(uid), gid: uint32(gid), name: n, drop: true}, nil
 	}
-	return owner{}, fmt.Errorf("devpg: PostgreSQL does not run as root, and there is no other user among %v: create one, or set DATABASE_URL to a running server", names)
+	return owner{}, fmt.Errorf(
+		"devpg: PostgreSQL does not run as root, and there is no other user among %v: create one, or set DATABASE_URL to a running server", names)
 }
 
 // place is where a server lives: its data, locks and log in dir, its socket
@@ -166,7 +167,8 @@ func unusable(dir string, err error) error {
 	if errors.As(err, &path) {
 		dir, err = path.Path, path.Err
 	}
-	return fmt.Errorf("devpg: cannot use %s: %w: make it writable, name another folder, or set DATABASE_URL to a running server", dir, err)
+	return fmt.Errorf("devpg: cannot use %s: %w: make it writable, name another folder, or set DATABASE_URL to a running server",
+		dir, err)
 }
 
 // fingerprint is a short stable name for a path.

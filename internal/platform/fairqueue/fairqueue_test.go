@@ -85,7 +85,8 @@ func tryAll(t *testing.T, seed uint64) {
 		}
 	}
 	if q.free != limits.Places || len(q.taken)+len(q.waiting) != 0 {
-		t.Fatalf("seed %d: %d of %d places are free at the end, taken %v, %d wait", seed, q.free, limits.Places, q.taken, len(q.waiting))
+		t.Fatalf("seed %d: %d of %d places are free at the end, taken %v, %d wait", seed, q.free, limits.Places, q.taken,
+			len(q.waiting))
 	}
 }
 
@@ -141,7 +142,8 @@ func wrong(q *Queue[int], held, waited, granted []*Place[int], before map[int]in
 	if len(granted) == 1 {
 		first := granted[0]
 		for i, t := range waited {
-			if t != first && before[t.key] < min(most(t.key), wereFree) && (before[t.key] < before[first.key] || before[t.key] == before[first.key] && i < slices.Index(waited, first)) {
+			if t != first && before[t.key] < min(most(t.key), wereFree) && (before[t.key] < before[first.key] ||
+				before[t.key] == before[first.key] && i < slices.Index(waited, first)) {
 				return "one who came before, or whose key had fewer places, waits on"
 			}
 		}

@@ -24,14 +24,16 @@ func TestParseRefuses(t *testing.T) {
 	t.Parallel()
 	secret := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte("s"), 32))
 	short := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte("s"), 31))
-	for _, text := range []string{"", "a", ":" + secret, "a:", "a:" + short, "a:%%%" + secret, "a:" + secret + ",", "a:" + secret + ",a:" + secret,
+	for _, text := range []string{"", "a", ":" + secret, "a:", "a:" + short, "a:%%%" + secret, "a:" + secret + ",",
+		"a:" + secret + ",a:" + secret,
 		"a b:" + secret, strings.Repeat("a", 33) + ":" + secret} {
 		_, err := keyring.Parse(text)
 		if err == nil || strings.Contains(err.Error(), secret) || strings.Contains(err.Error(), short) {
 			t.Errorf("Parse(%q) = %v; want an error that shows no key", text, err)
 		}
 	}
-	if r := ring(t, " new:"+secret+" ", "old:"+base64.StdEncoding.EncodeToString(bytes.Repeat([]byte("t"), 64))); r.String() != "new,old" {
+	if r := ring(t, " new:"+secret+" ", "old:"+base64.StdEncoding.EncodeToString(bytes.Repeat([]byte("t"),
+		64))); r.String() != "new,old" {
 		t.Errorf("keys are %s", r)
 	}
 }
@@ -53,7 +55,8 @@ func TestSealAndOpen(t *testing.T) {
 		}
 	}
 	sealed := r.Seal("owner", []byte("secret"))
-	if rotated := ring(t, b, a); !opens(rotated, "owner", sealed) || !opens(ring(t, b), "owner", rotated.Seal("owner", []byte("secret"))) {
+	if rotated := ring(t, b, a); !opens(rotated, "owner", sealed) || !opens(ring(t, b), "owner",
+		rotated.Seal("owner", []byte("secret"))) {
 		t.Error("after rotation the old key doesn't open, or the new one doesn't seal")
 	}
 	_, foreign, _ := strings.Cut(keyring.Generate("x"), ":")
@@ -138,7 +141,8 @@ func TestPrintsRedacted(t *testing.T) {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
 			out := fmt.Sprintf(verb, printed)
 			for _, s := range secrets {
-				if strings.Contains(out, encoded) || strings.Contains(out, fmt.Sprint(s)[1:20]) || strings.Contains(out, fmt.Sprintf("%x", s)) ||
+				if strings.Contains(out, encoded) || strings.Contains(out, fmt.Sprint(s)[1:20]) ||
+					strings.Contains(out, fmt.Sprintf("%x", s)) ||
 					strings.Contains(out, fmt.Sprintf("%#v", s)[8:40]) || strings.Contains(out, string(s)) {
 					t.Errorf("%s of %T shows a key: %s", verb, printed, out)
 				}

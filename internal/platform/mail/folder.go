@@ -56,7 +56,8 @@ func (f *Folder) Send(ctx context.Context, m Message) error {
 	if err := os.Rename(file.Name(), strings.TrimSuffix(file.Name(), ".tmp")+".json"); err != nil {
 		return fmt.Errorf("mail: store an email: %w", err)
 	}
-	f.logger.WarnContext(ctx, "an email was stored instead of sent, as this is development: read it at /dev/mail", "subject", m.Subject)
+	f.logger.WarnContext(ctx, "an email was stored instead of sent, as this is development: read it at /dev/mail",
+		"subject", m.Subject)
 	return nil
 }
 

@@ -41,8 +41,10 @@ func TestSMTP(t *testing.T) {
 	t.Parallel()
 	taken := server(t, "250 fine")
 	m := sending.Message{
-		To: "sam@lender.example", Subject: "Join Łukasz\r\nBcc: victim@example.com", Text: "Open https://candor.example/x\n", HTML: "<p>Open</p>",
-		Attachments: []sending.Attachment{{Name: "CAN-000042.pdf", ContentType: "application/pdf", Content: []byte("%PDF-1.4 made up")}},
+		To: "sam@lender.example", Subject: "Join Łukasz\r\nBcc: victim@example.com", Text: "Open https://candor.example/x\n",
+		HTML: "<p>Open</p>",
+		Attachments: []sending.Attachment{{Name: "CAN-000042.pdf", ContentType: "application/pdf",
+			Content: []byte("%PDF-1.4 made up")}},
 	}
 	if err := send(t, taken.Address, m); err != nil {
 		t.Fatal(err)
@@ -59,14 +61,17 @@ func TestSMTP(t *testing.T) {
 	if h.Get("Bcc") != "" {
 		t.Error("a line break in the subject made a header")
 	}
-	if h.Get("From") != `"Candor" <no-reply@candor.example>` || h.Get("To") != "<sam@lender.example>" || h.Get("Auto-Submitted") == "" || h.Get("Message-ID") == "" {
+	if h.Get("From") != `"Candor" <no-reply@candor.example>` || h.Get("To") != "<sam@lender.example>" ||
+		h.Get("Auto-Submitted") == "" || h.Get("Message-ID") == "" {
 		t.Errorf("headers %v", h)
 	}
 	var body bytes.Buffer
 	if _, err := body.ReadFrom(email.Body); err != nil {
 		t.Fatal(err)
 	}
-	for _, part := range []string{"text/plain", "text/html", "https://candor.example/x", "multipart/alternative", `Content-Type: application/pdf; name="CAN-000042.pdf"`, `Content-Disposition: attachment; filename="CAN-000042.pdf"`, base64.StdEncoding.EncodeToString([]byte("%PDF-1.4 made up"))} {
+	for _, part := range []string{"text/plain", "text/html", "https://candor.example/x", "multipart/alternative",
+		`Content-Type: application/pdf; name="CAN-000042.pdf"`, `Content-Disposition: attachment; filename="CAN-000042.pdf"`,
+		base64.StdEncoding.EncodeToString([]byte("%PDF-1.4 made up"))} {
 		if !strings.Contains(body.String(), part) {
 			t.Errorf("the email lacks %s:\n%s", part, body.String())
 		}
@@ -80,7 +85,8 @@ func TestSMTPRefused(t *testing.T) {
 		"451 greylisted, sam@lender.example, wait":    false,
 		"421 too many connections sam@lender.example": false,
 	} {
-		err := send(t, server(t, reply).Address, sending.Message{To: "sam@lender.example", Subject: "Hello", Text: "Hello", HTML: "Hello"})
+		err := send(t, server(t, reply).Address, sending.Message{To: "sam@lender.example", Subject: "Hello", Text: "Hello",
+			HTML: "Hello"})
 		if err == nil || errors.Is(err, sending.ErrRefused) != forGood {
 			t.Errorf("%s: %v, refused for good: want %t", reply, err, forGood)
 		}
@@ -138,7 +144,8 @@ func TestSMTPClaims(t *testing.T) {
 				t.Errorf("claimed %t, taken %d, want %t, %d", claimed, len(server.Emails()), tt.claimed, tt.taken)
 			}
 			var reply *sending.Reply
-			if name != "fine" && err == nil || tt.want != nil && !errors.Is(err, tt.want) || tt.want == nil && (errors.Is(err, sending.ErrRefused) || errors.Is(err, sending.ErrUnanswered)) {
+			if name != "fine" && err == nil || tt.want != nil && !errors.Is(err, tt.want) || tt.want == nil &&
+				(errors.Is(err, sending.ErrRefused) || errors.Is(err, sending.ErrUnanswered)) {
 				t.Errorf("%v, want %v", err, tt.want)
 			}
 			if errors.As(err, &reply) != (tt.codes != "") || reply != nil && reply.Codes() != tt.codes {
@@ -156,8 +163,9 @@ func TestSMTPHeaders(t *testing.T) {
 	t.Parallel()
 	server := smtptest.New(t, nil)
 	err := send(t, server.Address, sending.Message{
-		To: "jo@customer.example", Subject: "财务状况表", Text: "Hello", HTML: `<img src="cid:logo">`, FromName: "Harbour \"<x@evil.example>, & Łodz\r\nBcc: x@evil.example via Candor",
-		ReplyTo: "help@harbour.example", ID: "0123abcd", Unsubscribe: "https://candor.example/f/sess_1/reminders/x",
+		To: "jo@customer.example", Subject: "财务状况表", Text: "Hello", HTML: `<img src="cid:logo">`,
+		FromName: "Harbour \"<x@evil.example>, & Łodz\r\nBcc: x@evil.example via Candor",
+		ReplyTo:  "help@harbour.example", ID: "0123abcd", Unsubscribe: "https://candor.example/f/sess_1/reminders/x",
 		Picture: &sending.Attachment{Name: "logo", ContentType: "image/png", Content: []byte("made up")},
 	})
 	if err != nil {
@@ -168,18 +176,21 @@ func TestSMTPHeaders(t *testing.T) {
 		t.Fatal(err)
 	}
 	from, err := email.Header.AddressList("From")
-	if err != nil || len(from) != 1 || from[0].Address != "no-reply@candor.example" || !strings.HasPrefix(from[0].Name, `Harbour "<x@evil.example>, & Łodz`) {
+	if err != nil || len(from) != 1 || from[0].Address != "no-reply@candor.example" || !strings.HasPrefix(from[0].Name,
+		`Harbour "<x@evil.example>, & Łodz`) {
 		t.Errorf("From: %v, %v", from, err)
 	}
 	for header, want := range map[string]string{
-		"Reply-To": "<help@harbour.example>", "Message-ID": "<0123abcd@candor.example>", "Bcc": "", "List-Unsubscribe": "<https://candor.example/f/sess_1/reminders/x>", "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
+		"Reply-To": "<help@harbour.example>", "Message-ID": "<0123abcd@candor.example>", "Bcc": "",
+		"List-Unsubscribe": "<https://candor.example/f/sess_1/reminders/x>", "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
 	} {
 		if got := email.Header.Get(header); got != want {
 			t.Errorf("%s: %q, want %q", header, got, want)
 		}
 	}
 	var body bytes.Buffer
-	if _, err := body.ReadFrom(email.Body); err != nil || !strings.Contains(body.String(), "Content-Id: <logo>") || !strings.HasPrefix(email.Header.Get("Content-Type"), "multipart/related") {
+	if _, err := body.ReadFrom(email.Body); err != nil || !strings.Contains(body.String(), "Content-Id: <logo>") ||
+		!strings.HasPrefix(email.Header.Get("Content-Type"), "multipart/related") {
 		t.Errorf("%v: no picture within the email:\n%s", err, body.String())
 	}
 }
@@ -193,7 +204,8 @@ func TestSMTPAsksForTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	const host = "0.0.0.0" // this machine, and not spelled as such
-	if err := send(t, net.JoinHostPort(host, port), sending.Message{To: "sam@lender.example", Subject: "Hello", Text: "Hello", HTML: "Hello"}); err == nil {
+	if err := send(t, net.JoinHostPort(host, port), sending.Message{To: "sam@lender.example", Subject: "Hello", Text: "Hello",
+		HTML: "Hello"}); err == nil {
 		t.Error("an email was sent in clear")
 	}
 	if emails := taken.Emails(); len(emails) > 0 {
@@ -215,10 +227,12 @@ func TestFolder(t *testing.T) {
 		}
 	}
 	emails, err := folder.Emails()
-	if err != nil || len(emails) != 100 || emails[0].Subject != "Email 101" || emails[99].Subject != "Email 2" || emails[0].SentAt.IsZero() {
+	if err != nil || len(emails) != 100 || emails[0].Subject != "Email 101" || emails[99].Subject != "Email 2" ||
+		emails[0].SentAt.IsZero() {
 		t.Errorf("%d emails, %v, want the last 100, latest first", len(emails), err)
 	}
-	if strings.Contains(log.String(), "secret link") || strings.Contains(log.String(), "sam@") || !strings.Contains(log.String(), "Email 101") {
+	if strings.Contains(log.String(), "secret link") || strings.Contains(log.String(), "sam@") ||
+		!strings.Contains(log.String(), "Email 101") {
 		t.Errorf("the log shows an address or the text, or no subject: %.200s", log.String())
 	}
 }

@@ -39,8 +39,10 @@ var _ Sender = (*SMTP)(nil)
 // errors show no password.
 func NewSMTP(server, from string) (*SMTP, error) {
 	u, err := url.Parse(server)
-	if err != nil || u.Scheme != "smtp" && u.Scheme != "smtps" || u.Hostname() == "" || u.Path != "" && u.Path != "/" || u.RawQuery != "" {
-		return nil, errors.New("must be smtp://user:password@host:587 or smtps://user:password@host:465, signs such as @ and / in the password written as %40 and %2F")
+	if err != nil || u.Scheme != "smtp" && u.Scheme != "smtps" || u.Hostname() == "" || u.Path != "" && u.Path != "/" ||
+		u.RawQuery != "" {
+		return nil, errors.New(
+			"must be smtp://user:password@host:587 or smtps://user:password@host:465, signs such as @ and / in the password written as %40 and %2F")
 	}
 	sender, err := netmail.ParseAddress(from)
 	if err != nil {
@@ -65,7 +67,8 @@ func NewSMTP(server, from string) (*SMTP, error) {
 	s.options = append(s.options, mail.WithPort(port))
 	if u.User != nil {
 		password, _ := u.User.Password()
-		s.options = append(s.options, mail.WithSMTPAuth(mail.SMTPAuthAutoDiscover), mail.WithUsername(u.User.Username()), mail.WithPassword(password))
+		s.options = append(s.options, mail.WithSMTPAuth(mail.SMTPAuthAutoDiscover), mail.WithUsername(u.User.Username()),
+			mail.WithPassword(password))
 	}
 	return s, nil
 }
@@ -125,12 +128,14 @@ func (s *SMTP) message(m *Message) (*mail.Msg, error) {
 	message.SetBodyString(mail.TypeTextPlain, m.Text)
 	message.AddAlternativeString(mail.TypeTextHTML, m.HTML)
 	for _, a := range m.Attachments {
-		if err := message.AttachReader(a.Name, bytes.NewReader(a.Content), mail.WithFileContentType(mail.ContentType(a.ContentType))); err != nil {
+		if err := message.AttachReader(a.Name, bytes.NewReader(a.Content),
+			mail.WithFileContentType(mail.ContentType(a.ContentType))); err != nil {
 			return nil, errors.New("mail: an attachment can't be read")
 		}
 	}
 	if p := m.Picture; p != nil {
-		err := message.EmbedReader(p.Name, bytes.NewReader(p.Content), mail.WithFileContentType(mail.ContentType(p.ContentType)), mail.WithFileContentID("<"+p.Name+">"))
+		err := message.EmbedReader(p.Name, bytes.NewReader(p.Content), mail.WithFileContentType(mail.ContentType(p.ContentType)),
+			mail.WithFileContentID("<"+p.Name+">"))
 		if err != nil {
 			return nil, errors.New("mail: a picture can't be read")
 		}

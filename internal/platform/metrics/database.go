@@ -33,10 +33,12 @@ type backlog struct {
 func newBacklog(source Source) *backlog {
 	desc := func(name, help string) *prometheus.Desc { return prometheus.NewDesc(name, help, nil, nil) }
 	return &backlog{
-		source:    source,
-		readable:  desc("candor_database_readable", "1 if the database answered this scrape, else 0 and the backlog's metrics are absent."),
-		pending:   desc("candor_webhook_pending_deliveries", "Pending deliveries, at most 100000."),
-		oldest:    desc("candor_webhook_oldest_pending_age_seconds", "Age of the oldest pending delivery, 0 for none, without redeliveries."),
+		source: source,
+		readable: desc("candor_database_readable",
+			"1 if the database answered this scrape, else 0 and the backlog's metrics are absent."),
+		pending: desc("candor_webhook_pending_deliveries", "Pending deliveries, at most 100000."),
+		oldest: desc("candor_webhook_oldest_pending_age_seconds",
+			"Age of the oldest pending delivery, 0 for none, without redeliveries."),
 		queueAge:  desc("candor_webhook_queue_age_seconds", "How long the oldest due and unclaimed delivery has been due, 0 for none."),
 		endpoints: desc("candor_webhook_due_endpoints", "Endpoints with a due and unclaimed delivery."),
 	}
@@ -100,8 +102,9 @@ func newPool(source Source) *pool {
 		waits:  desc("candor_database_connection_waits_total", "How often a request waited for a connection."),
 		waited: desc("candor_database_connection_wait_seconds_total",
 			"Total time of waiting for a connection."),
-		waiting: desc("candor_database_commits_waiting", "Commits that wait for a replica, of all processes. Absent if the primary doesn't say."),
-		age:     desc("candor_database_commit_wait_seconds", "How long the one that waits longest has waited, 0 for none."),
+		waiting: desc("candor_database_commits_waiting",
+			"Commits that wait for a replica, of all processes. Absent if the primary doesn't say."),
+		age: desc("candor_database_commit_wait_seconds", "How long the one that waits longest has waited, 0 for none."),
 	}
 }
 

@@ -75,16 +75,20 @@ func New(source Source) *Metrics {
 			Name: "candor_webhook_attempt_duration_seconds", Help: "How long an attempt took.", Buckets: attemptBuckets,
 		}),
 		first: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "candor_webhook_first_attempt_delay_seconds", Help: "From an event to the start of its first attempt.", Buckets: delayBuckets,
+			Name: "candor_webhook_first_attempt_delay_seconds", Help: "From an event to the start of its first attempt.",
+			Buckets: delayBuckets,
 		}),
 		delivered: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "candor_webhook_delivery_delay_seconds", Help: "From an event to its arrival, retries included, redeliveries not.", Buckets: delayBuckets,
+			Name: "candor_webhook_delivery_delay_seconds", Help: "From an event to its arrival, retries included, redeliveries not.",
+			Buckets: delayBuckets,
 		}),
 		drifts: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "candor_usage_drifts_total", Help: "Accounts whose used sessions were counted wrongly, at each daily recount again. Never expected.",
+			Name: "candor_usage_drifts_total",
+			Help: "Accounts whose used sessions were counted wrongly, at each daily recount again. Never expected.",
 		}),
 		undrawn: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "candor_pdfs_undrawn_total", Help: "Tries to draw a statement that has a character without a font, each ten minutes again.",
+			Name: "candor_pdfs_undrawn_total",
+			Help: "Tries to draw a statement that has a character without a font, each ten minutes again.",
 		}),
 		emailed: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "candor_link_emails_total", Help: "Emails with a session’s link, by kind and by the state that they came to.",
@@ -96,7 +100,8 @@ func New(source Source) *Metrics {
 			Name: "candor_jobs_total", Help: "Jobs worked, by kind and result.",
 		}, []string{"kind", "result"}),
 		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "candor_http_request_duration_seconds", Help: "Requests, by route pattern, method and class of status.", Buckets: requestBuckets,
+			Name: "candor_http_request_duration_seconds", Help: "Requests, by route pattern, method and class of status.",
+			Buckets: requestBuckets,
 		}, []string{"route", "method", "status"}),
 		unlogged: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "candor_api_requests_unlogged_total", Help: "API requests that the dashboard doesn't list, by why not.",
@@ -109,14 +114,16 @@ func New(source Source) *Metrics {
 		}, []string{"by"}),
 		// Without labels, so that they are absent without Redis.
 		shared: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "candor_rate_limits_shared", Help: "1 if processes share their rate limits through Redis, 0 if it doesn't answer. Absent if none is configured.",
+			Name: "candor_rate_limits_shared",
+			Help: "1 if processes share their rate limits through Redis, 0 if it doesn't answer. Absent if none is configured.",
 		}, nil),
 		alone: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "candor_rate_limits_alone_total", Help: "Requests that this process counted by itself because Redis didn't answer.",
 		}, nil),
 	}
 	m.expiry = prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "candor_pdf_certificate_expiry_timestamp_seconds", Help: "When the certificate that signs PDFs expires, in Unix seconds. Absent if none is configured.",
+		Name: "candor_pdf_certificate_expiry_timestamp_seconds",
+		Help: "When the certificate that signs PDFs expires, in Unix seconds. Absent if none is configured.",
 	}, nil)
 	m.showZeros()
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
@@ -124,7 +131,8 @@ func New(source Source) *Metrics {
 	})
 	build.Set(1)
 	m.registry.MustRegister(
-		m.events, m.attempts, m.duration, m.first, m.delivered, m.repairs, m.drifts, m.undrawn, m.emailed, m.worked, m.requests, m.unlogged, m.signIns, m.forbidden, m.shared, m.alone, m.expiry, build,
+		m.events, m.attempts, m.duration, m.first, m.delivered, m.repairs, m.drifts, m.undrawn, m.emailed, m.worked, m.requests,
+		m.unlogged, m.signIns, m.forbidden, m.shared, m.alone, m.expiry, build,
 		newBacklog(source), newPool(source),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)

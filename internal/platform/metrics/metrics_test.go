@@ -51,7 +51,11 @@ func TestMetrics(t *testing.T) {
 			asked.Add(1)
 			return db.DeliveryBacklog{Pending: 12, OldestPending: &oldest, OldestDue: &due, DueEndpoints: 2}, nil
 		},
-		Pool: func() sql.DBStats { return sql.DBStats{OpenConnections: 5, InUse: 3} }, Clock: func() time.Time { return start }, Version: "v1", CommitWaits: func() db.CommitWaits { return db.CommitWaits{Known: true} },
+		Pool: func() sql.DBStats {
+			return sql.DBStats{OpenConnections: 5, InUse: 3}
+		}, Clock: func() time.Time {
+			return start
+		}, Version: "v1", CommitWaits: func() db.CommitWaits { return db.CommitWaits{Known: true} },
 	})
 	m.EventRecorded(domain.SessionCompleted)
 	m.Attempted("", 20*time.Millisecond)
@@ -74,14 +78,16 @@ func TestMetrics(t *testing.T) {
 		`candor_events_total{type="session.completed"} 1`, `candor_events_total{type="session.expired"} 0`,
 		`candor_webhook_attempts_total{outcome="delivered"} 1`, `candor_webhook_attempts_total{outcome="timeout"} 1`,
 		`candor_webhook_first_attempt_delay_seconds_bucket{le="0.005"} 1`, `candor_webhook_delivery_delay_seconds_bucket{le="60"} 0`,
-		`candor_webhook_delivery_delay_seconds_bucket{le="300"} 1`, `candor_repairs_total{lacked="event"} 0`, `candor_pdfs_undrawn_total 1`,
+		`candor_webhook_delivery_delay_seconds_bucket{le="300"} 1`, `candor_repairs_total{lacked="event"} 0`,
+		`candor_pdfs_undrawn_total 1`,
 		`candor_jobs_total{kind="pdf",result="done"} 1`, `candor_jobs_total{kind="pdf",result="failed"} 1`,
 		`candor_http_request_duration_seconds_count{method="GET",route="/v1/sessions/:id",status="4xx"} 1`,
 		`candor_http_request_duration_seconds_count{method="other",route="none",status="4xx"} 1`,
 		`candor_api_requests_unlogged_total{why="full"} 3`, `candor_api_requests_unlogged_total{why="failed"} 0`,
 		`candor_rate_limits_shared 0`, `candor_rate_limits_alone_total 1`,
 		`candor_database_readable 1`, `candor_webhook_pending_deliveries 12`, `candor_webhook_queue_age_seconds 7`,
-		`candor_webhook_oldest_pending_age_seconds 3600`, `candor_webhook_due_endpoints 2`, `candor_database_connections_in_use 3`, `candor_build_info{version="v1"} 1`,
+		`candor_webhook_oldest_pending_age_seconds 3600`, `candor_webhook_due_endpoints 2`, `candor_database_connections_in_use 3`,
+		`candor_build_info{version="v1"} 1`,
 	} {
 		if !strings.Contains(text, line+"\n") {
 			t.Errorf("no %s", line)
@@ -101,7 +107,9 @@ func TestScrapeWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	m := metrics.New(metrics.Source{
 		Backlog: func(context.Context) (db.DeliveryBacklog, error) { return db.DeliveryBacklog{}, errors.New("gone") },
-		Pool:    func() sql.DBStats { return sql.DBStats{} }, Clock: time.Now, Version: "v1", CommitWaits: func() db.CommitWaits { return db.CommitWaits{Known: true} },
+		Pool: func() sql.DBStats {
+			return sql.DBStats{}
+		}, Clock: time.Now, Version: "v1", CommitWaits: func() db.CommitWaits { return db.CommitWaits{Known: true} },
 	})
 	_, families := scrape(t, m)
 	if v := families["candor_database_readable"].GetMetric()[0].GetGauge().GetValue(); v != 0 {

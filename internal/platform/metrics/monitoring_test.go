@@ -98,7 +98,9 @@ func scraped(t *testing.T) (names, labels map[string]bool) {
 	t.Helper()
 	m := metrics.New(metrics.Source{
 		Backlog: func(context.Context) (db.DeliveryBacklog, error) { return db.DeliveryBacklog{}, nil },
-		Pool:    func() sql.DBStats { return sql.DBStats{} }, Clock: time.Now, Version: "v1", CommitWaits: func() db.CommitWaits { return db.CommitWaits{Known: true} },
+		Pool: func() sql.DBStats {
+			return sql.DBStats{}
+		}, Clock: time.Now, Version: "v1", CommitWaits: func() db.CommitWaits { return db.CommitWaits{Known: true} },
 	})
 	m.Attempted("", time.Second)
 	m.Worked("pdf", false)
@@ -181,7 +183,8 @@ func TestAlertsHaveRunbooksAndTests(t *testing.T) {
 	names := alertName.FindAllStringSubmatch(rules, -1)
 	for _, match := range names {
 		name := match[1]
-		if !strings.Contains(rules, "runbook: doc/operations.md#"+strings.ToLower(name)+"\n") || !strings.Contains(string(operations), "\n### "+name+"\n") {
+		if !strings.Contains(rules, "runbook: doc/operations.md#"+strings.ToLower(name)+"\n") ||
+			!strings.Contains(string(operations), "\n### "+name+"\n") {
 			t.Errorf("%s has no runbook in doc/operations.md", name)
 		}
 		if !strings.Contains(tests, fmt.Sprintf("alertname=%q, alertstate=\"firing\"", name)) {

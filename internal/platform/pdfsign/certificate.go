@@ -41,7 +41,8 @@ func ReadChain(path string) ([]*x509.Certificate, error) {
 	}
 	for i, c := range chain[1:] {
 		if err := chain[i].CheckSignatureFrom(c); err != nil {
-			return nil, fmt.Errorf("%s is out of order: put the signer's certificate first, then each certificate that issued the one before it (%w)", path, err)
+			return nil, fmt.Errorf(
+				"%s is out of order: put the signer's certificate first, then each certificate that issued the one before it (%w)", path, err)
 		}
 	}
 	if err := maySign(chain[0]); err != nil {
@@ -68,7 +69,10 @@ func maySign(c *x509.Certificate) error {
 	forServers := func(u x509.ExtKeyUsage) bool {
 		return u == x509.ExtKeyUsageServerAuth || u == x509.ExtKeyUsageClientAuth
 	}
-	if len(c.ExtKeyUsage) > 0 && len(c.UnknownExtKeyUsage) == 0 && !slices.ContainsFunc(c.ExtKeyUsage, func(u x509.ExtKeyUsage) bool { return !forServers(u) }) {
+	if len(c.ExtKeyUsage) > 0 && len(c.UnknownExtKeyUsage) == 0 && !slices.ContainsFunc(c.ExtKeyUsage,
+		func(u x509.ExtKeyUsage) bool {
+			return !forServers(u)
+		}) {
 		return errors.New("is for web servers, which readers of PDFs don't accept: get a certificate for signing documents")
 	}
 	return nil
@@ -85,7 +89,8 @@ func ReadKey(path string) (crypto.Signer, error) {
 		var key any
 		switch {
 		case block.Type == "ENCRYPTED PRIVATE KEY" || strings.Contains(block.Headers["Proc-Type"], "ENCRYPTED"):
-			return nil, fmt.Errorf("%s has a passphrase: write the key without one (openssl pkey -in FILE -out NEW), in a file that only the service's user can read", path)
+			return nil, fmt.Errorf(
+				"%s has a passphrase: write the key without one (openssl pkey -in FILE -out NEW), in a file that only the service's user can read", path)
 		case block.Type == "PRIVATE KEY":
 			key, err = x509.ParsePKCS8PrivateKey(block.Bytes)
 		case block.Type == "RSA PRIVATE KEY":

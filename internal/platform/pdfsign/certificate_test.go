@@ -49,7 +49,8 @@ func TestOddCertificatesAreRefused(t *testing.T) {
 		return path
 	}
 	locked := rewritten("RSA PRIVATE KEY")
-	block := pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Headers: map[string]string{"Proc-Type": "4,ENCRYPTED"}, Bytes: private})
+	block := pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Headers: map[string]string{"Proc-Type": "4,ENCRYPTED"},
+		Bytes: private})
 	if err := os.WriteFile(locked, block, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -63,27 +64,38 @@ func TestOddCertificatesAreRefused(t *testing.T) {
 	}{
 		"good":         {good, ""},
 		"no key usage": {with(func(c *x509.Certificate) { c.KeyUsage, c.ExtKeyUsage = 0, nil }), ""},
-		"expired":      {with(func(c *x509.Certificate) { c.NotAfter = time.Date(2026, 3, 5, 0, 0, 0, 0, time.UTC) }), "the certificate of " + signtest.Subject + " expired on 5 March 2026: get a new one"},
+		"expired": {with(func(c *x509.Certificate) {
+			c.NotAfter = time.Date(2026, 3, 5, 0, 0, 0, 0, time.UTC)
+		}), "the certificate of " + signtest.Subject + " expired on 5 March 2026: get a new one"},
 		"not yet valid": {with(func(c *x509.Certificate) {
 			c.NotBefore = time.Now().AddDate(0, 1, 0)
 			c.NotAfter = c.NotBefore.AddDate(1, 0, 0)
 		}), "is valid only from"},
-		"for encryption": {with(func(c *x509.Certificate) { c.KeyUsage = x509.KeyUsageKeyEncipherment }), "may not sign documents: get a certificate with the key usage digitalSignature"},
+		"for encryption": {with(func(c *x509.Certificate) {
+			c.KeyUsage = x509.KeyUsageKeyEncipherment
+		}), "may not sign documents: get a certificate with the key usage digitalSignature"},
 		"of a web server": {with(func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth} }),
 			"is for web servers, which readers of PDFs don't accept"},
-		"short RSA":            {signtest.New(t, signtest.RSA(t, 1024)), "has an RSA key of 1024 bits: get a certificate for one of 2048 or more"},
-		"Ed25519":              {signtest.New(t, edwards), "has a key of the kind Ed25519"},
-		"another's key":        {signtest.Files{Certificate: good.Certificate, Key: signtest.New(t, signtest.ECDSA(t)).Key}, "is not the key of the certificate of " + signtest.Subject},
+		"short RSA": {signtest.New(t, signtest.RSA(t, 1024)),
+			"has an RSA key of 1024 bits: get a certificate for one of 2048 or more"},
+		"Ed25519": {signtest.New(t, edwards), "has a key of the kind Ed25519"},
+		"another's key": {signtest.Files{Certificate: good.Certificate, Key: signtest.New(t, signtest.ECDSA(t)).Key},
+			"is not the key of the certificate of " + signtest.Subject},
 		"no file":              {signtest.Files{Certificate: "/nowhere.pem", Key: good.Key}, "/nowhere.pem: no such file"},
 		"a key as certificate": {signtest.Files{Certificate: good.Key, Key: good.Key}, "has no certificate"},
 		"a certificate as key": {signtest.Files{Certificate: good.Certificate, Key: good.Certificate}, "has no private key"},
-		"chain out of order":   {signtest.Files{Certificate: rewritten("CERTIFICATE", decoded(t, good.Authority), decoded(t, good.Certificate)), Key: good.Key}, "put the signer's certificate first"},
-		"encrypted PKCS #8":    {signtest.Files{Certificate: good.Certificate, Key: rewritten("ENCRYPTED PRIVATE KEY", private)}, "has a passphrase: write the key without one"},
-		"encrypted PEM":        {signtest.Files{Certificate: good.Certificate, Key: locked}, "has a passphrase: write the key without one"},
-		"garbage":              {signtest.Files{Certificate: good.Certificate, Key: rewritten("PRIVATE KEY", []byte("hidden"))}, "has a key that can't be read"},
+		"chain out of order": {signtest.Files{Certificate: rewritten("CERTIFICATE", decoded(t, good.Authority),
+			decoded(t, good.Certificate)), Key: good.Key}, "put the signer's certificate first"},
+		"encrypted PKCS #8": {signtest.Files{Certificate: good.Certificate, Key: rewritten("ENCRYPTED PRIVATE KEY", private)},
+			"has a passphrase: write the key without one"},
+		"encrypted PEM": {signtest.Files{Certificate: good.Certificate, Key: locked},
+			"has a passphrase: write the key without one"},
+		"garbage": {signtest.Files{Certificate: good.Certificate, Key: rewritten("PRIVATE KEY", []byte("hidden"))},
+			"has a key that can't be read"},
 	} {
 		err := load(tt.files)
-		if (err == nil) != (tt.want == "") || err != nil && (!strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "hidden")) {
+		if (err == nil) != (tt.want == "") || err != nil && (!strings.Contains(err.Error(), tt.want) ||
+			strings.Contains(err.Error(), "hidden")) {
 			t.Errorf("%s: %v, want %q", name, err, tt.want)
 		}
 	}
@@ -113,7 +125,8 @@ func TestSignerExpires(t *testing.T) {
 	if _, err := s.Sign(file, end); err != nil {
 		t.Errorf("at its end: %v", err)
 	}
-	if signed, err := s.Sign(file, end.Add(time.Second)); err == nil || signed != nil || !strings.Contains(err.Error(), "expired on") {
+	if signed, err := s.Sign(file, end.Add(time.Second)); err == nil || signed != nil ||
+		!strings.Contains(err.Error(), "expired on") {
 		t.Errorf("after its end: %d bytes, %v", len(signed), err)
 	}
 }

@@ -139,7 +139,8 @@ func (f *file) withSignature(name string, at time.Time, room int) (unsigned, err
 	u.Write(f.bytes)
 	u.object(f.root, "<<%s\n/AcroForm <</Fields [%d 0 R] /SigFlags 3>>\n/Perms <</DocMDP %d 0 R>>>>", catalog, field, value)
 	u.object(number, "<<%s>>", page)
-	u.object(field, "<</Type /Annot /Subtype /Widget /FT /Sig /T (Signature) /F 132 /Rect [0 0 0 0] /P %d 0 R /V %d 0 R>>", number, value)
+	u.object(field, "<</Type /Annot /Subtype /Widget /FT /Sig /T (Signature) /F 132 /Rect [0 0 0 0] /P %d 0 R /V %d 0 R>>",
+		number, value)
 	u.object(value, `<</Type /Sig /Filter /Adobe.PPKLite /SubFilter /ETSI.CAdES.detached
 /M (%s) /Name <%s>
 /Reference [<</Type /SigRef /TransformMethod /DocMDP /TransformParams <</Type /TransformParams /P 1 /V /1.2>>>>]
@@ -149,13 +150,15 @@ func (f *file) withSignature(name string, at time.Time, room int) (unsigned, err
 	for _, n := range slices.Sorted(maps.Keys(u.offsets)) {
 		fmt.Fprintf(&u, "%d 1\n%010d 00000 n \n", n, u.offsets[n])
 	}
-	fmt.Fprintf(&u, "trailer\n<<\n/Size %d\n/Root %d 0 R\n/Info %d 0 R\n/Prev %d\n>>\nstartxref\n%d\n%%%%EOF\n", f.size+2, f.root, f.info, f.xref, moved)
+	fmt.Fprintf(&u, "trailer\n<<\n/Size %d\n/Root %d 0 R\n/Info %d 0 R\n/Prev %d\n>>\nstartxref\n%d\n%%%%EOF\n", f.size+2, f.root,
+		f.info, f.xref, moved)
 
 	out := unsigned{bytes: u.Bytes()}
 	object := out.bytes[u.offsets[value]:]
 	out.start = u.offsets[value] + bytes.Index(object, []byte("/Contents <")) + len("/Contents ")
 	out.end = out.start + 2*room + len("<>")
-	copy(object[bytes.Index(object, []byte("/ByteRange ["))+len("/ByteRange "):], byteRange(out.start, out.end, len(out.bytes)-out.end))
+	copy(object[bytes.Index(object, []byte("/ByteRange ["))+len("/ByteRange "):], byteRange(out.start, out.end,
+		len(out.bytes)-out.end))
 	return out, nil
 }
 

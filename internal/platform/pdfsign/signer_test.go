@@ -29,7 +29,8 @@ func drawn(t testing.TB) []byte {
 		t.Fatal(err)
 	}
 	at := time.Date(2026, 11, 20, 3, 14, 15, 0, time.UTC)
-	result, err := pdf.Render(pdf.Statement{SessionID: "sess_01jd2m8x7fe4rsvk0w3zq9ny5t", SubmittedAt: at, Answers: new(statement.Statement)}, fonts)
+	result, err := pdf.Render(pdf.Statement{SessionID: "sess_01jd2m8x7fe4rsvk0w3zq9ny5t", SubmittedAt: at,
+		Answers: new(statement.Statement)}, fonts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +58,8 @@ func TestSign(t *testing.T) {
 			t.Errorf("%s: the file that was signed isn't the beginning of the result", kind)
 		}
 		said := signtest.Verify(t, signed, files.Trusting(t))
-		for _, want := range []string{"Signature is Valid.", "Certificate is Trusted.", "Total document signed", "Common Name: " + signtest.Subject,
+		for _, want := range []string{"Signature is Valid.", "Certificate is Trusted.", "Total document signed",
+			"Common Name: " + signtest.Subject,
 			"SHA-256", "ETSI.CAdES.detached", "Signing Time: " + at.Local().Format("Jan 02 2006 15:04:05")} {
 			if !strings.Contains(said, want) {
 				t.Errorf("%s: pdfsig doesn't say %q:\n%s", kind, want, said)
@@ -66,7 +68,8 @@ func TestSign(t *testing.T) {
 		if strings.Count(said, "Signature #") != 1 {
 			t.Errorf("%s: not one signature:\n%s", kind, said)
 		}
-		if out, err := exec.CommandContext(t.Context(), "qpdf", "--check", written(t, "signed.pdf", signed)).CombinedOutput(); err != nil || strings.Contains(string(out), "WARNING") {
+		if out, err := exec.CommandContext(t.Context(), "qpdf", "--check", written(t, "signed.pdf", signed)).
+			CombinedOutput(); err != nil || strings.Contains(string(out), "WARNING") {
 			t.Errorf("%s: qpdf --check: %v\n%s", kind, err, out)
 		}
 		for _, place := range []string{"/MediaBox", "/EmbeddedFile ", "/DocMDP "} {
@@ -101,7 +104,8 @@ func checkCMS(t *testing.T, kind string, signed []byte, files signtest.Files) {
 	}
 	der = der[:4+int(der[2])<<8+int(der[3])] // without what fills the place
 	content := append(bytes.Clone(signed[:start]), signed[end:]...)
-	verify := exec.CommandContext(t.Context(), "openssl", "cms", "-verify", "-cades", "-binary", "-inform", "DER", "-in", written(t, "signature.der", der),
+	verify := exec.CommandContext(t.Context(), "openssl", "cms", "-verify", "-cades", "-binary", "-inform", "DER", "-in",
+		written(t, "signature.der", der),
 		"-content", written(t, "content", content), "-CAfile", files.Authority, "-out", os.DevNull)
 	if out, err := verify.CombinedOutput(); err != nil {
 		t.Errorf("%s: openssl: %v\n%s", kind, err, out)
@@ -114,7 +118,8 @@ func checkCMS(t *testing.T, kind string, signed []byte, files signtest.Files) {
 	for _, a := range cms.Signers[0].AuthenticatedAttributes {
 		attributes = append(attributes, a.Type.String())
 	}
-	if got := strings.Join(attributes, " "); got != "1.2.840.113549.1.9.3 1.2.840.113549.1.9.4 1.2.840.113549.1.9.16.2.47" || len(cms.Certificates) != 2 {
+	if got := strings.Join(attributes, " "); got != "1.2.840.113549.1.9.3 1.2.840.113549.1.9.4 1.2.840.113549.1.9.16.2.47" ||
+		len(cms.Certificates) != 2 {
 		t.Errorf("%s: signed attributes %s, %d certificates", kind, got, len(cms.Certificates))
 	}
 }
@@ -161,7 +166,8 @@ func TestSignOtherFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, other := range map[string][]byte{"nothing": nil, "a text": []byte("%PDF-1.7\n"), "a signed file": signed, "a part": file[100:]} {
+	for name, other := range map[string][]byte{"nothing": nil, "a text": []byte("%PDF-1.7\n"), "a signed file": signed,
+		"a part": file[100:]} {
 		if _, err := s.Sign(other, time.Now()); err == nil {
 			t.Errorf("%s was signed", name)
 		}

@@ -29,7 +29,8 @@ func TestBurstAndRefill(t *testing.T) {
 	for i := 1; i <= 200; i++ {
 		q := m.Take("a", start)
 		left := 200 - i
-		want := ratelimit.Quota{Allowed: true, Limit: 100, Remaining: max(left-100, 0), Reset: start.Add(time.Duration(i) * 600 * time.Millisecond)}
+		want := ratelimit.Quota{Allowed: true, Limit: 100, Remaining: max(left-100, 0),
+			Reset: start.Add(time.Duration(i) * 600 * time.Millisecond)}
 		if q != want {
 			t.Fatalf("request %d: %+v, want %+v", i, q, want)
 		}
@@ -118,7 +119,8 @@ func TestMemoryIsBounded(t *testing.T) {
 
 func TestNewRefusesNonsense(t *testing.T) {
 	t.Parallel()
-	for _, c := range []ratelimit.Config{{}, {PerMinute: 1, Burst: 1}, {PerMinute: 1, Keys: 1}, {Burst: 1, Keys: 1}, {PerMinute: -1, Burst: 1, Keys: 1}} {
+	for _, c := range []ratelimit.Config{{}, {PerMinute: 1, Burst: 1}, {PerMinute: 1, Keys: 1}, {Burst: 1, Keys: 1},
+		{PerMinute: -1, Burst: 1, Keys: 1}} {
 		if _, err := ratelimit.New(c); err == nil {
 			t.Errorf("%+v is accepted", c)
 		}

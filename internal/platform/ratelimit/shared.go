@@ -58,7 +58,8 @@ func CheckURL(address string) error {
 	return err
 }
 
-var errURL = errors.New("must be redis://user:password@host:6379, rediss://… with TLS, or unix:///path/to/socket, signs such as @ and / in the password written as %40 and %2F")
+var errURL = errors.New(
+	"must be redis://user:password@host:6379, rediss://… with TLS, or unix:///path/to/socket, signs such as @ and / in the password written as %40 and %2F")
 
 func parseURL(address string) (*redis.Options, error) {
 	o, err := redis.ParseURL(address)
@@ -127,7 +128,8 @@ func (r *Redis) Limiter(name string, c Config) (Limiter, error) {
 		return nil, err
 	}
 	return &shared{
-		redis: r, name: name, config: c, limit: redis_rate.Limit{Rate: c.PerMinute, Burst: c.Burst, Period: time.Minute}, own: own, empty: empty,
+		redis: r, name: name, config: c, limit: redis_rate.Limit{Rate: c.PerMinute, Burst: c.Burst, Period: time.Minute}, own: own,
+		empty: empty,
 	}, nil
 }
 

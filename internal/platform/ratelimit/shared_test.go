@@ -222,12 +222,14 @@ func TestRedisThatIsntThere(t *testing.T) {
 
 func TestCheckURL(t *testing.T) {
 	t.Parallel()
-	for _, good := range []string{"redis://localhost", "redis://:p@h:6380/2", "rediss://u:p%40@redis.example:6379", "unix:///run/redis.sock"} {
+	for _, good := range []string{"redis://localhost", "redis://:p@h:6380/2", "rediss://u:p%40@redis.example:6379",
+		"unix:///run/redis.sock"} {
 		if err := ratelimit.CheckURL(good); err != nil {
 			t.Errorf("%s: %v", good, err)
 		}
 	}
-	for _, bad := range []string{"localhost:6379", "http://:hidden@h", "redis://", "redis://:hid/den@h", "redis://u:hidden@h/x", "unix://", "redis://h?hidden=1"} {
+	for _, bad := range []string{"localhost:6379", "http://:hidden@h", "redis://", "redis://:hid/den@h", "redis://u:hidden@h/x",
+		"unix://", "redis://h?hidden=1"} {
 		if err := ratelimit.CheckURL(bad); err == nil || strings.Contains(err.Error(), "hid") {
 			t.Errorf("%s: %v", bad, err)
 		}

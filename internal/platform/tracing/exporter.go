@@ -49,7 +49,8 @@ type exporter struct {
 var _ sdktrace.SpanExporter = (*exporter)(nil)
 
 func newExporter(c Config) *exporter {
-	return &exporter{url: strings.TrimSuffix(c.Endpoint, "/") + "/v1/traces", headers: c.Headers, client: &http.Client{Timeout: exportTimeout}, logger: c.Logger}
+	return &exporter{url: strings.TrimSuffix(c.Endpoint, "/") + "/v1/traces", headers: c.Headers,
+		client: &http.Client{Timeout: exportTimeout}, logger: c.Logger}
 }
 
 // ExportSpans sends spans once. What can't be sent is dropped: it must not fill the
@@ -57,7 +58,8 @@ func newExporter(c Config) *exporter {
 func (e *exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
 	err := e.send(ctx, spans)
 	if was := e.down.Swap(err != nil); err != nil && !was {
-		e.logger.WarnContext(ctx, "traces can't be exported and are dropped: check OTEL_EXPORTER_OTLP_ENDPOINT and its receiver", "error", err)
+		e.logger.WarnContext(ctx, "traces can't be exported and are dropped: check OTEL_EXPORTER_OTLP_ENDPOINT and its receiver",
+			"error", err)
 	} else if err == nil && was {
 		e.logger.InfoContext(ctx, "traces are exported again")
 	}
@@ -119,11 +121,13 @@ func message(spans []sdktrace.ReadOnlySpan) *collector.ExportTraceServiceRequest
 }
 
 var kinds = map[trace.SpanKind]otlp.Span_SpanKind{
-	trace.SpanKindServer: otlp.Span_SPAN_KIND_SERVER, trace.SpanKindClient: otlp.Span_SPAN_KIND_CLIENT, trace.SpanKindConsumer: otlp.Span_SPAN_KIND_CONSUMER,
+	trace.SpanKindServer: otlp.Span_SPAN_KIND_SERVER, trace.SpanKindClient: otlp.Span_SPAN_KIND_CLIENT,
+	trace.SpanKindConsumer: otlp.Span_SPAN_KIND_CONSUMER,
 }
 
 // statuses are OTLP's by OpenTelemetry's codes: unset, error, ok.
-var statuses = [...]otlp.Status_StatusCode{otlp.Status_STATUS_CODE_UNSET, otlp.Status_STATUS_CODE_ERROR, otlp.Status_STATUS_CODE_OK}
+var statuses = [...]otlp.Status_StatusCode{otlp.Status_STATUS_CODE_UNSET, otlp.Status_STATUS_CODE_ERROR,
+	otlp.Status_STATUS_CODE_OK}
 
 func attributes(list []attribute.KeyValue) []*common.KeyValue {
 	out := make([]*common.KeyValue, len(list))

@@ -52,11 +52,13 @@ type Tracer struct {
 // New returns a Tracer that exports to an OTLP receiver. Stop it to export the last
 // spans.
 func New(c Config) *Tracer {
-	resource := sdkresource.NewSchemaless(attribute.String("service.name", c.Service), attribute.String("service.version", c.Version))
+	resource := sdkresource.NewSchemaless(attribute.String("service.name", c.Service), attribute.String("service.version",
+		c.Version))
 	provider := sdktrace.NewTracerProvider(
 		sdktrace.WithResource(resource),
 		sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(c.Ratio))),
-		sdktrace.WithBatcher(newExporter(c), sdktrace.WithBatchTimeout(batchTime), sdktrace.WithExportTimeout(exportTimeout)), // drops what doesn't fit
+		// drops what doesn't fit
+		sdktrace.WithBatcher(newExporter(c), sdktrace.WithBatchTimeout(batchTime), sdktrace.WithExportTimeout(exportTimeout)),
 	)
 	on.Store(true)
 	return &Tracer{provider: provider, tracer: provider.Tracer("candor")}

@@ -40,11 +40,14 @@ func TestTrace(t *testing.T) {
 		spans[s.Name] = s
 	}
 	root, below, other := spans["GET /x"], spans["db.X"], spans["job x"]
-	if len(spans) != 3 || root.Parent != "" || below.Parent != root.ID || other.Parent != root.ID || below.Trace != root.Trace || other.Trace != root.Trace {
+	if len(spans) != 3 || root.Parent != "" || below.Parent != root.ID || other.Parent != root.ID || below.Trace != root.Trace ||
+		other.Trace != root.Trace {
 		t.Errorf("spans %+v, want one trace", spans)
 	}
-	if !root.Failed || below.Failed || root.Kind != "SPAN_KIND_SERVER" || below.Kind != "SPAN_KIND_CLIENT" || other.Kind != "SPAN_KIND_CONSUMER" ||
-		!strings.Contains(root.Attributes["http.response.status_code"], "500") || !strings.Contains(root.Attributes["http.route"], "/x") {
+	if !root.Failed || below.Failed || root.Kind != "SPAN_KIND_SERVER" || below.Kind != "SPAN_KIND_CLIENT" ||
+		other.Kind != "SPAN_KIND_CONSUMER" ||
+		!strings.Contains(root.Attributes["http.response.status_code"], "500") ||
+		!strings.Contains(root.Attributes["http.route"], "/x") {
 		t.Errorf("spans %+v", spans)
 	}
 	if receiver.Service() != "candor-test" || receiver.Header("X-Token") != "let me in" || logs.String() != "" {
@@ -61,7 +64,8 @@ func TestNoTrace(t *testing.T) {
 	span.Number(tracing.StatusCode, 200)
 	span.End(false)
 	_, span = none.Continue(ctx, "", tracing.Job, "job x")
-	if span != nil || ctx != t.Context() || tracing.Parent(ctx) != "" || tracing.Delivery(tracing.About(ctx, "whd_1")) != "" || none.Stop(ctx) != nil {
+	if span != nil || ctx != t.Context() || tracing.Parent(ctx) != "" || tracing.Delivery(tracing.About(ctx, "whd_1")) != "" ||
+		none.Stop(ctx) != nil {
 		t.Error("a nil Tracer records")
 	}
 	receiver := tracetest.NewReceiver(t)
@@ -69,7 +73,10 @@ func TestNoTrace(t *testing.T) {
 	c.Ratio = 0
 	tracer := tracing.New(c)
 	ctx, span = tracer.Begin(t.Context(), tracing.Request, "GET /x")
-	if _, step := tracing.Step(ctx, func() string { t.Error("a step is named"); return "" }); step != nil || tracing.Parent(ctx) != "" {
+	if _, step := tracing.Step(ctx, func() string {
+		t.Error("a step is named")
+		return ""
+	}); step != nil || tracing.Parent(ctx) != "" {
 		t.Error("a trace that isn't sampled continues")
 	}
 	span.End(false)
@@ -90,7 +97,8 @@ func TestReceiverDown(t *testing.T) {
 	if err := tracer.Stop(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if n := strings.Count(logs.String(), "traces can't be exported"); n != 1 || strings.Count(logs.String(), "\n") != 1 || strings.Contains(logs.String(), "let me in") {
+	if n := strings.Count(logs.String(), "traces can't be exported"); n != 1 || strings.Count(logs.String(), "\n") != 1 ||
+		strings.Contains(logs.String(), "let me in") {
 		t.Errorf("logged %q, want one warning", logs.String())
 	}
 }

@@ -88,7 +88,8 @@ func (s *Service) Create(ctx context.Context, params Params, by domain.Actor) (*
 	account := &domain.Account{ID: domain.NewAccountID(), Name: name, BillingEmail: params.Email, CreatedAt: now, ApprovedAt: &now}
 	out := &Created{AccountID: account.ID, Email: params.Email, Password: passwords.Random()}
 	hash := s.Passwords.HashNow(out.Password)
-	owner := &domain.Staff{ID: domain.NewStaffID(), AccountID: account.ID, Email: params.Email, Role: domain.RoleOwner, CreatedAt: now, MustChangePassword: params.ChangePassword}
+	owner := &domain.Staff{ID: domain.NewStaffID(), AccountID: account.ID, Email: params.Email, Role: domain.RoleOwner,
+		CreatedAt: now, MustChangePassword: params.ChangePassword}
 	err := s.DB.InTx(ctx, func(tx *db.Tx) error {
 		secrets, err := s.Open(ctx, tx, account, params.Plan, owner, hash)
 		if err != nil {
@@ -122,7 +123,8 @@ func (s *Service) Create(ctx context.Context, params Params, by domain.Actor) (*
 
 // Open stores an account with its subscription, its owner and a webhook secret
 // for each mode.
-func (s *Service) Open(ctx context.Context, tx *db.Tx, account *domain.Account, plan string, owner *domain.Staff, passwordHash string) (Secrets, error) {
+func (s *Service) Open(ctx context.Context, tx *db.Tx, account *domain.Account, plan string, owner *domain.Staff,
+	passwordHash string) (Secrets, error) {
 	var secrets Secrets
 	if err := tx.InsertAccount(ctx, account); err != nil {
 		return secrets, err
@@ -163,7 +165,8 @@ func (s *Service) Approve(ctx context.Context, id domain.AccountID, by domain.Ac
 				return err
 			}
 		}
-		return s.Audit.Record(ctx, tx, id, by, audit.Entry{Action: domain.AuditAccountApproved, TargetID: id.String(), TargetName: account.Name})
+		return s.Audit.Record(ctx, tx, id, by, audit.Entry{Action: domain.AuditAccountApproved, TargetID: id.String(),
+			TargetName: account.Name})
 	})
 	return account, err
 }

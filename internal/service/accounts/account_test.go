@@ -27,18 +27,22 @@ func TestCreateAccount(t *testing.T) {
 		setting, err := b.DB.WebhookSetting(b.Ctx, scope)
 		b.OK(err)
 		opened, err := b.Ring.Open(scope.SecretOwner(), setting.Secret)
-		if err != nil || string(opened) != want || !strings.HasPrefix(want, "whsec_") || strings.Contains(string(setting.Secret), want[6:]) {
+		if err != nil || string(opened) != want || !strings.HasPrefix(want, "whsec_") || strings.Contains(string(setting.Secret),
+			want[6:]) {
 			t.Errorf("secret %q is kept as %q, %v", want, opened, err)
 		}
 	}
 	var hash string
-	b.OK(b.DB.Raw().GetContext(b.Ctx, &hash, "SELECT password_hash FROM staff_user WHERE email = 'owner@lender.example' AND role = 'owner'"))
+	b.OK(b.DB.Raw().GetContext(b.Ctx, &hash,
+		"SELECT password_hash FROM staff_user WHERE email = 'owner@lender.example' AND role = 'owner'"))
 	if !strings.HasPrefix(hash, "$argon2id$v=19$m=19456,t=2,p=1$") || !passwords.Verify(hash, b.Account.Password) {
 		t.Errorf("the password isn't kept as its Argon2id hash: %s", hash)
 	}
 	for _, wrong := range []struct{ hash, password string }{
-		{hash, b.Account.Password + "x"}, {hash, ""}, {"", b.Account.Password}, {strings.Replace(hash, "t=2", "t=1", 1), b.Account.Password},
-		{strings.Replace(hash, "argon2id", "argon2i", 1), b.Account.Password}, {hash[:strings.LastIndex(hash, "$")+1], b.Account.Password}, {hash + "A", b.Account.Password},
+		{hash, b.Account.Password + "x"}, {hash, ""}, {"", b.Account.Password}, {strings.Replace(hash, "t=2", "t=1", 1),
+			b.Account.Password},
+		{strings.Replace(hash, "argon2id", "argon2i", 1), b.Account.Password}, {hash[:strings.LastIndex(hash, "$")+1],
+			b.Account.Password}, {hash + "A", b.Account.Password},
 	} {
 		if passwords.Verify(wrong.hash, wrong.password) {
 			t.Errorf("%q is taken for %s", wrong.password, wrong.hash)
@@ -83,10 +87,12 @@ func TestCreateAccountRefuses(t *testing.T) {
 func TestAuthenticate(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
-	key, text, err := b.Keys.Create(b.Ctx, b.Live(), servicetest.Someone, keys.Params{Name: " Reports ", Permissions: domain.Permissions{domain.BillingRead}})
+	key, text, err := b.Keys.Create(b.Ctx, b.Live(), servicetest.Someone, keys.Params{Name: " Reports ",
+		Permissions: domain.Permissions{domain.BillingRead}})
 	b.OK(err)
 	got, err := b.Keys.Authenticate(b.Ctx, text, "192.0.2.1")
-	if err != nil || got.KeyID != key.ID || got.Scope != b.Live() || !got.Permissions.Allow(domain.BillingRead) || got.Permissions.Allow(domain.DataRead) || key.Name != "Reports" {
+	if err != nil || got.KeyID != key.ID || got.Scope != b.Live() || !got.Permissions.Allow(domain.BillingRead) ||
+		got.Permissions.Allow(domain.DataRead) || key.Name != "Reports" {
 		t.Errorf("restricted key stands for %+v, %v", got, err)
 	}
 	_, _, err = b.Keys.Create(b.Ctx, b.Live(), servicetest.Someone, keys.Params{Name: "a\x00b"})
@@ -134,7 +140,8 @@ func TestSubscriptionAndLiveSessions(t *testing.T) {
 	_, err = b.Create(b.Live())
 	b.OK(err)
 	set("plan_id = 'enterprise'")
-	if got, err := b.Billing.Subscription(b.Ctx, b.Account.AccountID); err != nil || got.Used != 1 || got.Remaining != nil || got.SessionsIncluded != nil {
+	if got, err := b.Billing.Subscription(b.Ctx, b.Account.AccountID); err != nil || got.Used != 1 || got.Remaining != nil ||
+		got.SessionsIncluded != nil {
 		t.Errorf("Enterprise: %+v, %v", got, err)
 	}
 	set("status = 'cancelled'")
@@ -204,7 +211,8 @@ func TestCreateAccountIsAudited(t *testing.T) {
 	b.OK(err)
 	for _, want := range []string{
 		`account.created by a test both {"plan": "starter", "owner": "` + team[0].ID.String() + `"}`,
-		`api_key.created by a test test {"permissions": "full access"}`, `api_key.created by a test live {"permissions": "full access"}`,
+		`api_key.created by a test test {"permissions": "full access"}`,
+		`api_key.created by a test live {"permissions": "full access"}`,
 	} {
 		if got[want] != 1 || len(page) != 3 {
 			t.Errorf("the audit log has %v, want one %s", got, want)

@@ -78,12 +78,16 @@ func TestLogoIsRedrawn(t *testing.T) {
 		width, height         int // 0 for no matter
 	}{
 		{"PNG with a comment", withText(encoded(t, asPNG, fill(image.NewNRGBA(image.Rect(0, 0, 960, 100)), bars))), ".png", 480, 50},
-		{"JPEG with a comment", withComment(encoded(t, asJPEG, fill(image.NewNRGBA(image.Rect(0, 0, 400, 400)), green))), ".png", 96, 96},
-		{"PNG that is HTML, too", encoded(t, asPNG, fill(image.NewNRGBA(image.Rect(0, 0, 100, 40)), green)) + secretWords, ".png", 100, 40},
-		{"JPEG that is HTML, too", encoded(t, asJPEG, fill(image.NewNRGBA(image.Rect(0, 0, 100, 40)), green)) + secretWords, ".png", 100, 40},
+		{"JPEG with a comment", withComment(encoded(t, asJPEG, fill(image.NewNRGBA(image.Rect(0, 0, 400, 400)), green))),
+			".png", 96, 96},
+		{"PNG that is HTML, too", encoded(t, asPNG, fill(image.NewNRGBA(image.Rect(0, 0, 100, 40)), green)) + secretWords,
+			".png", 100, 40},
+		{"JPEG that is HTML, too", encoded(t, asJPEG, fill(image.NewNRGBA(image.Rect(0, 0, 100, 40)), green)) + secretWords,
+			".png", 100, 40},
 		{"grey", encoded(t, asPNG, image.NewGray(image.Rect(0, 0, 64, 64))), ".png", 64, 64},
 		{"of 16 bits", encoded(t, asPNG, fill(image.NewNRGBA64(image.Rect(0, 0, 64, 64)), bars)), ".png", 64, 64},
-		{"with a palette", encoded(t, asPNG, image.NewPaletted(image.Rect(0, 0, 64, 64), color.Palette{color.Black, color.Transparent})), ".png", 64, 64},
+		{"with a palette", encoded(t, asPNG, image.NewPaletted(image.Rect(0, 0, 64, 64), color.Palette{color.Black,
+			color.Transparent})), ".png", 64, 64},
 		{"smallest", encoded(t, asPNG, image.NewGray(image.Rect(0, 0, 16, 16))), ".png", 16, 16},
 		{"widest", encoded(t, asPNG, image.NewGray(image.Rect(0, 0, 4000, 16))), ".png", 480, 2},
 		{"largest", encoded(t, asPNG, image.NewGray(image.Rect(0, 0, 2000, 2000))), ".png", 96, 96},
@@ -100,13 +104,17 @@ func TestLogoIsRedrawn(t *testing.T) {
 		content, err := b.Accounts.Logo(b.Ctx, *account.LogoName)
 		b.OK(err)
 		size, format, err := image.DecodeConfig(bytes.NewReader(content))
-		if err != nil || size.Width != *account.LogoWidth || size.Height != *account.LogoHeight || (format == "png") != strings.HasSuffix(*account.LogoName, ".png") {
-			t.Errorf("%s: %s of %v (%v), stored as %s of %d × %d", tt.name, format, size, err, *account.LogoName, *account.LogoWidth, *account.LogoHeight)
+		if err != nil || size.Width != *account.LogoWidth || size.Height != *account.LogoHeight ||
+			(format == "png") != strings.HasSuffix(*account.LogoName, ".png") {
+			t.Errorf("%s: %s of %v (%v), stored as %s of %d × %d", tt.name, format, size, err, *account.LogoName, *account.LogoWidth,
+				*account.LogoHeight)
 		}
-		if tt.width != 0 && (size.Width != tt.width || size.Height != tt.height) || size.Width > domain.MaxLogoWidth || size.Height > domain.MaxLogoHeight {
+		if tt.width != 0 && (size.Width != tt.width || size.Height != tt.height) || size.Width > domain.MaxLogoWidth ||
+			size.Height > domain.MaxLogoHeight {
 			t.Errorf("%s: %d × %d, want %d × %d", tt.name, size.Width, size.Height, tt.width, tt.height)
 		}
-		if !strings.HasSuffix(*account.LogoName, tt.ending) || len(content) > domain.MaxLogoBytes || bytes.Contains(content, []byte("script")) {
+		if !strings.HasSuffix(*account.LogoName, tt.ending) || len(content) > domain.MaxLogoBytes ||
+			bytes.Contains(content, []byte("script")) {
 			t.Errorf("%s: %s of %d bytes: %.60q", tt.name, *account.LogoName, len(content), content)
 		}
 		if sum := sha256.Sum256(content); hex.EncodeToString(sum[:16])+tt.ending != *account.LogoName {
@@ -126,11 +134,15 @@ func TestHostileLogos(t *testing.T) {
 	whole := encoded(t, asPNG, image.NewGray(image.Rect(0, 0, 64, 64)))
 	photo := encoded(t, asJPEG, image.NewGray(image.Rect(0, 0, 64, 64)))
 	tests := map[string]struct{ content, want string }{
-		"nothing":            {"", "empty"},
-		"SVG":                {`<?xml version="1.0"?><!-- a logo --><SVG xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></SVG>`, "SVG files can contain scripts"},
-		"SVG after a mark":   {"\xef\xbb\xbf  <svg onload='alert(1)'/>", "SVG files can contain scripts"},
-		"HTML":               {"<!doctype html>" + secretWords, "must be a PNG or JPEG"},
-		"GIF":                {encoded(t, func(w io.Writer, m image.Image) error { return gif.Encode(w, m, nil) }, image.NewGray(image.Rect(0, 0, 64, 64))), "must be a PNG or JPEG"},
+		"nothing": {"", "empty"},
+		"SVG": {
+			`<?xml version="1.0"?><!-- a logo --><SVG xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></SVG>`,
+			"SVG files can contain scripts"},
+		"SVG after a mark": {"\xef\xbb\xbf  <svg onload='alert(1)'/>", "SVG files can contain scripts"},
+		"HTML":             {"<!doctype html>" + secretWords, "must be a PNG or JPEG"},
+		"GIF": {encoded(t, func(w io.Writer, m image.Image) error {
+			return gif.Encode(w, m, nil)
+		}, image.NewGray(image.Rect(0, 0, 64, 64))), "must be a PNG or JPEG"},
 		"PDF":                {"%PDF-1.7", "must be a PNG or JPEG"},
 		"too large":          {whole + strings.Repeat("x", domain.MaxLogoUpload), "512 KB or smaller"},
 		"bomb":               {servicetest.Bomb(t), "4 million pixels"},
@@ -147,7 +159,8 @@ func TestHostileLogos(t *testing.T) {
 	for name, tt := range tests {
 		err := b.Accounts.SetLogo(b.Ctx, b.Account.AccountID, servicetest.Someone, strings.NewReader(tt.content))
 		var own *domain.Error
-		if !errors.As(err, &own) || len(own.Fields) != 1 || own.Fields[0].Field != "file" || !strings.Contains(view.Words.Say(own.Fields[0]), tt.want) {
+		if !errors.As(err, &own) || len(own.Fields) != 1 || own.Fields[0].Field != "file" ||
+			!strings.Contains(view.Words.Say(own.Fields[0]), tt.want) {
 			t.Errorf("%s: %v, want %q", name, err, tt.want)
 		}
 	}

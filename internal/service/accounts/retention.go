@@ -26,7 +26,8 @@ func (s *Service) SetDefaultExpiry(ctx context.Context, id domain.AccountID, by 
 			return nil
 		}
 		account.DefaultExpiresInDays = days
-		return s.updateAccount(ctx, tx, account, by, map[string]any{"default_expires_in_days": before}, map[string]any{"default_expires_in_days": days})
+		return s.updateAccount(ctx, tx, account, by, map[string]any{"default_expires_in_days": before},
+			map[string]any{"default_expires_in_days": days})
 	})
 }
 
@@ -59,7 +60,8 @@ func retentionError(kind domain.RetentionKind, days int) error {
 
 // PreviewRetention says what ChangeRetention would do now, and does nothing.
 // Error: validation_error on the kind.
-func (s *Service) PreviewRetention(ctx context.Context, id domain.AccountID, kind domain.RetentionKind, days int) (*RetentionChange, error) {
+func (s *Service) PreviewRetention(ctx context.Context, id domain.AccountID, kind domain.RetentionKind,
+	days int) (*RetentionChange, error) {
 	if err := retentionError(kind, days); err != nil {
 		return nil, err
 	}
@@ -80,7 +82,8 @@ func (s *Service) PreviewRetention(ctx context.Context, id domain.AccountID, kin
 // sweep deletes it. It takes the number that it was when someone agreed to that,
 // and changes nothing and reports false if it is neither of them by now. Error:
 // validation_error on the kind.
-func (s *Service) ChangeRetention(ctx context.Context, id domain.AccountID, by domain.Actor, kind domain.RetentionKind, from, to int) (changed bool, err error) {
+func (s *Service) ChangeRetention(ctx context.Context, id domain.AccountID, by domain.Actor, kind domain.RetentionKind, from,
+	to int) (changed bool, err error) {
 	if err := retentionError(kind, to); err != nil {
 		return false, err
 	}

@@ -53,7 +53,10 @@ func (s *Service) ChangeSettings(ctx context.Context, id domain.AccountID, by do
 	}
 	help, brokenHelp, link, brokenLink := cleanMoneyHelp(params)
 	next, brokenNext := domain.CleanWords(strings.Join(strings.Fields(params.NextSteps), " "), maxNextSteps)
-	err := domain.Invalid(form.Error{Field: "next_steps", Rule: brokenNext}, form.Error{Field: "money_help", Rule: brokenHelp}, form.Error{Field: "money_help_url", Rule: brokenLink}, form.Error{Field: "name", Rule: brokenName}, form.Error{Field: "help_email", Rule: brokenEmail}, form.Error{Field: "help_phone", Rule: brokenPhone}, form.Error{Field: "brand_colour", Rule: brokenColour})
+	err := domain.Invalid(form.Error{Field: "next_steps", Rule: brokenNext}, form.Error{Field: "money_help", Rule: brokenHelp},
+		form.Error{Field: "money_help_url", Rule: brokenLink}, form.Error{Field: "name",
+			Rule: brokenName}, form.Error{Field: "help_email", Rule: brokenEmail}, form.Error{Field: "help_phone", Rule: brokenPhone},
+		form.Error{Field: "brand_colour", Rule: brokenColour})
 	if err != nil {
 		return err
 	}
@@ -63,7 +66,8 @@ func (s *Service) ChangeSettings(ctx context.Context, id domain.AccountID, by do
 			return db.MissingAs(err, domain.ErrAccountNotFound)
 		}
 		before := settingsState(account)
-		account.Name, account.HelpEmail, account.HelpPhone, account.BrandColour = name, optional(email), optional(number), optional(colour)
+		account.Name, account.HelpEmail, account.HelpPhone, account.BrandColour = name, optional(email), optional(number),
+			optional(colour)
 		account.MoneyHelp, account.MoneyHelpURL = optional(help), optional(link)
 		account.NextSteps, account.ReceiptEmail = optional(next), params.ReceiptEmail
 		return s.updateAccount(ctx, tx, account, by, before, settingsState(account))
@@ -92,7 +96,8 @@ func cleanMoneyHelp(params Settings) (text string, brokenText form.Rule, link st
 }
 
 // updateAccount stores a changed account, with an audit entry.
-func (s *Service) updateAccount(ctx context.Context, tx *db.Tx, account *domain.Account, by domain.Actor, before, after map[string]any) error {
+func (s *Service) updateAccount(ctx context.Context, tx *db.Tx, account *domain.Account, by domain.Actor, before,
+	after map[string]any) error {
 	if err := tx.UpdateAccount(ctx, account); err != nil {
 		return err
 	}
@@ -122,7 +127,8 @@ func (s *Service) ChangeFormLanguages(ctx context.Context, id domain.AccountID, 
 		if account.FormLanguages = chosen; languagesState(account) == before {
 			return nil
 		}
-		return s.updateAccount(ctx, tx, account, by, map[string]any{"form_languages": before}, map[string]any{"form_languages": languagesState(account)})
+		return s.updateAccount(ctx, tx, account, by, map[string]any{"form_languages": before},
+			map[string]any{"form_languages": languagesState(account)})
 	})
 }
 
@@ -147,7 +153,8 @@ func (s *Service) RequireTwoStep(ctx context.Context, session *domain.StaffSessi
 			return nil
 		}
 		account.TwoStepRequired = required
-		return s.updateAccount(ctx, tx, account, by, map[string]any{"two_step_required": !required}, map[string]any{"two_step_required": required})
+		return s.updateAccount(ctx, tx, account, by, map[string]any{"two_step_required": !required},
+			map[string]any{"two_step_required": required})
 	})
 }
 
@@ -187,5 +194,6 @@ func optional(s string) *string {
 }
 
 func settingsState(a *domain.Account) map[string]any {
-	return map[string]any{"name": a.Name, "help_email": a.HelpEmail, "help_phone": a.HelpPhone, "money_help": a.MoneyHelp, "money_help_url": a.MoneyHelpURL, "brand_colour": a.BrandColour, "next_steps": a.NextSteps, "receipt_email": a.ReceiptEmail}
+	return map[string]any{"name": a.Name, "help_email": a.HelpEmail, "help_phone": a.HelpPhone, "money_help": a.MoneyHelp,
+		"money_help_url": a.MoneyHelpURL, "brand_colour": a.BrandColour, "next_steps": a.NextSteps, "receipt_email": a.ReceiptEmail}
 }

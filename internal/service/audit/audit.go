@@ -113,7 +113,8 @@ const exportPage = 1000
 // Page returns at most limit entries of the account's audit log that match the
 // filter, newest first, after before (nil: from the newest), and whether older ones
 // follow. Error: not_found for an unknown before.
-func (s *Service) Page(ctx context.Context, account domain.AccountID, f domain.AuditFilter, before *domain.AuditID, limit int) (page []domain.AuditEntry, more bool, err error) {
+func (s *Service) Page(ctx context.Context, account domain.AccountID, f domain.AuditFilter, before *domain.AuditID,
+	limit int) (page []domain.AuditEntry, more bool, err error) {
 	var last *domain.AuditEntry
 	if before != nil {
 		if last, err = s.DB.AuditEntry(ctx, account, *before); err != nil {
@@ -125,9 +126,11 @@ func (s *Service) Page(ctx context.Context, account domain.AccountID, f domain.A
 }
 
 // Export calls row for each entry that matches the filter, newest first.
-func (s *Service) Export(ctx context.Context, account domain.AccountID, f domain.AuditFilter, by domain.Actor, row func(*domain.AuditEntry) error) error {
+func (s *Service) Export(ctx context.Context, account domain.AccountID, f domain.AuditFilter, by domain.Actor,
+	row func(*domain.AuditEntry) error) error {
 	err := s.DB.InTx(ctx, func(tx *db.Tx) error {
-		return s.Record(ctx, tx, account, by, Entry{Action: domain.AuditLogExported, TargetID: account.String(), TargetName: "audit log"})
+		return s.Record(ctx, tx, account, by, Entry{Action: domain.AuditLogExported, TargetID: account.String(),
+			TargetName: "audit log"})
 	})
 	for last := (*domain.AuditEntry)(nil); err == nil; {
 		var page []domain.AuditEntry

@@ -80,8 +80,9 @@ func (s *Service) Subscription(ctx context.Context, account domain.AccountID) (*
 		return nil, err
 	}
 	out := &CurrentSubscription{
-		Subscription: *subscription, Period: running.Period, Used: running.Used, Carried: running.Carried, BillingEmail: owner.BillingEmail,
-		InvoiceDate: *subscription.Closing(running.Period.Start), Lines: running.Lines(),
+		Subscription: *subscription, Period: running.Period, Used: running.Used, Carried: running.Carried,
+		BillingEmail: owner.BillingEmail,
+		InvoiceDate:  *subscription.Closing(running.Period.Start), Lines: running.Lines(),
 	}
 	out.GST = domain.GSTIn(out.Lines.Total(), s.Ledger.Terms.GSTBasisPoints)
 	if out.Limits, err = s.DB.SpendLimits(ctx, account); err != nil {

@@ -191,7 +191,8 @@ func TestSimulatedYear(t *testing.T) {
 		t.Errorf("after the last try the subscription is %s", b.status())
 	}
 	b.use(1) // past due works on (D32)
-	if _, err := b.Billing.MarkPaid(b.Ctx, b.last().ID, servicetest.Someone, "bank transfer 77"); err != nil || b.status() != domain.SubscriptionActive {
+	if _, err := b.Billing.MarkPaid(b.Ctx, b.last().ID, servicetest.Someone, "bank transfer 77"); err != nil ||
+		b.status() != domain.SubscriptionActive {
 		t.Errorf("paid by hand: %v, %s", err, b.status())
 	}
 	said = b.wantWebhooks(said, "paid 8000 AUD")
@@ -262,7 +263,8 @@ func (b *biller) balanced() {
 			b.Errorf("%s ends at %s, the next starts at %s", invoice.NumberText(), invoice.PeriodEnd, all[i-1].PeriodStart)
 		}
 		var sessions int
-		b.OK(b.DB.Raw().GetContext(b.Ctx, &sessions, `SELECT count(*) FROM session WHERE account_id = $1 AND livemode AND created_at >= $2 AND created_at < $3`,
+		b.OK(b.DB.Raw().GetContext(b.Ctx, &sessions,
+			`SELECT count(*) FROM session WHERE account_id = $1 AND livemode AND created_at >= $2 AND created_at < $3`,
 			b.id, invoice.PeriodStart, invoice.PeriodEnd))
 		billed := 0
 		for _, line := range invoice.Lines {
@@ -293,7 +295,8 @@ func (b *biller) ledger() string {
 		for _, l := range all[i].Lines {
 			lines = append(lines, fmt.Sprintf("%s %d × %s", l.Plan, l.Sessions, l.Price))
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\n", all[i].NumberText(), all[i].PeriodStart.Format(time.DateTime), all[i].PeriodEnd.Format(time.DateTime),
+		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\n", all[i].NumberText(), all[i].PeriodStart.Format(time.DateTime),
+			all[i].PeriodEnd.Format(time.DateTime),
 			all[i].SessionsUsed, strings.Join(lines, ", "), all[i].Total, all[i].GST, all[i].Status)
 	}
 	_ = table.Flush()

@@ -146,7 +146,8 @@ func TestCancelledNowIsNotReactivated(t *testing.T) {
 			func() error { return other.Billing.Reactivate(b.Ctx, b.id, servicetest.Someone) },
 		)
 		b.OK(done[0])
-		if err := other.Billing.Reactivate(b.Ctx, b.id, servicetest.Someone); !errors.Is(err, &domain.Error{Code: domain.CodeSubscriptionNotFound}) {
+		if err := other.Billing.Reactivate(b.Ctx, b.id, servicetest.Someone); !errors.Is(err,
+			&domain.Error{Code: domain.CodeSubscriptionNotFound}) {
 			t.Fatalf("round %d: reactivated after its end: %v", round, err)
 		}
 		if _, err := other.Billing.Subscription(b.Ctx, b.id); !errors.Is(err, &domain.Error{Code: domain.CodeSubscriptionNotFound}) {

@@ -13,7 +13,8 @@ import (
 // invoice is due: they don't bring the reminders forward.
 func TestBankTransferIsDunnedOnceItIsDue(t *testing.T) {
 	t.Parallel()
-	for early, noted := range map[string][]int{"none": nil, "one on the first day": {1}, "more than there are retries": {1, 2, 3, 4, 5}, "on the eve": {13}} {
+	for early, noted := range map[string][]int{"none": nil, "one on the first day": {1}, "more than there are retries": {1, 2,
+		3, 4, 5}, "on the eve": {13}} {
 		t.Run(early, func(t *testing.T) {
 			t.Parallel()
 			b := newBiller(t)
@@ -68,7 +69,8 @@ func TestBankTransferIsDueOnADate(t *testing.T) {
 		b.use(11)
 		b.to(servicetest.Start.AddDate(0, 1, 0).Add(time.Minute))
 		issued := b.last()
-		if got, want := issued.DueAt.UTC().Format(time.DateOnly), issued.IssuedAt.UTC().AddDate(0, 0, days).Format(time.DateOnly); got != want || billing.TermsOf(&issued).DueDays != days {
+		if got, want := issued.DueAt.UTC().Format(time.DateOnly), issued.IssuedAt.UTC().AddDate(0, 0, days).
+			Format(time.DateOnly); got != want || billing.TermsOf(&issued).DueDays != days {
 			t.Errorf("%d days: due on %s, want %s; its terms are %+v", days, got, want, billing.TermsOf(&issued))
 		}
 		end := issued.IssuedAt.UTC().Truncate(24*time.Hour).AddDate(0, 0, days+1)

@@ -169,7 +169,8 @@ func (b *biller) agrees(n *naive) {
 		return
 	}
 	b.OK(err)
-	if s.Plan.ID != n.plan || s.Used != n.used || s.Carried != n.carried || int(s.Lines.Total()) != n.owed || !s.Period.End.Equal(n.end) {
+	if s.Plan.ID != n.plan || s.Used != n.used || s.Carried != n.carried || int(s.Lines.Total()) != n.owed ||
+		!s.Period.End.Equal(n.end) {
 		b.Fatalf("%s: %d used, %d carried, %s until %s; want %+v", s.Plan.ID, s.Used, s.Carried, s.Lines.Total(), s.Period.End, n)
 	}
 	if included := planIncluded[n.plan]; s.Remaining != nil && *s.Remaining != max(0, included-n.carried-n.used) {

@@ -19,7 +19,8 @@ var (
 
 // Invoices returns at most limit of the account's invoices, newest first, below the
 // number before (0: from the newest), and whether older ones follow.
-func (s *Service) Invoices(ctx context.Context, account domain.AccountID, before int64, limit int) (page []domain.Invoice, more bool, err error) {
+func (s *Service) Invoices(ctx context.Context, account domain.AccountID, before int64, limit int) (page []domain.Invoice,
+	more bool, err error) {
 	page, err = s.DB.Invoices(ctx, account, before, limit+1)
 	return page[:min(limit, len(page))], len(page) > limit, err
 }
@@ -66,7 +67,8 @@ func (s *Service) Void(ctx context.Context, id domain.InvoiceID, by domain.Actor
 
 type settling func(ctx context.Context, tx *db.Tx, id domain.InvoiceID, note string, now time.Time) (*domain.Invoice, error)
 
-func (s *Service) settle(ctx context.Context, id domain.InvoiceID, by domain.Actor, action domain.AuditAction, note string, how settling) (out *domain.Invoice, err error) {
+func (s *Service) settle(ctx context.Context, id domain.InvoiceID, by domain.Actor, action domain.AuditAction, note string,
+	how settling) (out *domain.Invoice, err error) {
 	if note, err = cleanReason("note", note, form.Rule{Code: "note"}); err != nil {
 		return nil, err
 	}

@@ -31,7 +31,8 @@ func (s *Service) Card(ctx context.Context, account domain.AccountID) (collects 
 // account's staff store a card. It leads back to success or cancel. The audit log
 // has who went there, because the provider doesn't say who stored a card. Error:
 // not_found if no provider collects.
-func (s *Service) CardPage(ctx context.Context, account domain.AccountID, by domain.Actor, success, cancel string) (page string, err error) {
+func (s *Service) CardPage(ctx context.Context, account domain.AccountID, by domain.Actor, success, cancel string) (page string,
+	err error) {
 	if s.Cards == nil {
 		return "", domain.Errorf(domain.CodeNotFound, "Invoices are paid by bank transfer here.")
 	}
@@ -43,7 +44,8 @@ func (s *Service) CardPage(ctx context.Context, account domain.AccountID, by dom
 		return "", err
 	}
 	return page, s.DB.InTx(ctx, func(tx *db.Tx) error {
-		return s.Audit.Record(ctx, tx, account, by, audit.Entry{Action: domain.AuditCardPage, TargetID: account.String(), TargetName: s.Cards.Name()})
+		return s.Audit.Record(ctx, tx, account, by, audit.Entry{Action: domain.AuditCardPage, TargetID: account.String(),
+			TargetName: s.Cards.Name()})
 	})
 }
 
@@ -77,7 +79,8 @@ func (s *Service) followEvent(ctx context.Context, tx *db.Tx, provider string, e
 		// An attempt that is running has its next one minutes ahead. One that is due now
 		// was brought forward; servers' clocks differ by less than Grace.
 		next := now.Add(ledger.Grace)
-		_, err := s.Ledger.FailAttempt(ctx, tx, &domain.Invoice{ID: e.InvoiceID, Failures: e.Failures, NextAttemptAt: &next}, e.Reason, now)
+		_, err := s.Ledger.FailAttempt(ctx, tx, &domain.Invoice{ID: e.InvoiceID, Failures: e.Failures, NextAttemptAt: &next},
+			e.Reason, now)
 		if errors.Is(err, ledger.ErrSettled) || errors.Is(err, ledger.ErrCounted) {
 			return nil
 		}
@@ -102,7 +105,8 @@ func (s *Service) followEvent(ctx context.Context, tx *db.Tx, provider string, e
 }
 
 // noteCard writes the audit entry of a card that the payment provider reports.
-func (s *Service) noteCard(ctx context.Context, tx *db.Tx, account domain.AccountID, provider string, action domain.AuditAction, label string) error {
+func (s *Service) noteCard(ctx context.Context, tx *db.Tx, account domain.AccountID, provider string, action domain.AuditAction,
+	label string) error {
 	by := domain.Actor{Kind: domain.ActorSystem, ID: "payment_provider", Name: provider}
 	return s.Audit.Record(ctx, tx, account, by, audit.Entry{Action: action, TargetID: account.String(), TargetName: label})
 }

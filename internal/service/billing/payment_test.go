@@ -28,7 +28,9 @@ type payFixture struct {
 func newPayFixture(t *testing.T) *payFixture {
 	t.Helper()
 	logs := new(bytes.Buffer)
-	b := &payFixture{logs: logs, fixture: newFixture(t, func(c *servicetest.Config) { c.Logger = slog.New(slog.NewTextHandler(logs, nil)) })}
+	b := &payFixture{logs: logs, fixture: newFixture(t, func(c *servicetest.Config) {
+		c.Logger = slog.New(slog.NewTextHandler(logs, nil))
+	})}
 	b.id = b.owe(0)
 	b.OK(b.DB.SetCustomer(b.Ctx, &db.PaymentMethod{AccountID: b.Account.AccountID, Provider: "stripe", CustomerID: "cus_1"}, ""))
 	return b
@@ -43,8 +45,10 @@ func (b *payFixture) owe(days int) domain.InvoiceID {
 	subscription, err := b.DB.Subscription(b.Ctx, b.Account.AccountID, now)
 	b.OK(err)
 	i := &domain.Invoice{
-		ID: domain.NewInvoiceID(), AccountID: b.Account.AccountID, SubscriptionID: subscription.SubscriptionID, IssuedAt: now, DueAt: due,
-		AccountName: "Lender", BillingEmail: "owner@lender.example", Currency: "AUD", Total: 12_345, Status: domain.InvoiceOpen, NextAttemptAt: &due,
+		ID: domain.NewInvoiceID(), AccountID: b.Account.AccountID, SubscriptionID: subscription.SubscriptionID, IssuedAt: now,
+		DueAt:       due,
+		AccountName: "Lender", BillingEmail: "owner@lender.example", Currency: "AUD", Total: 12_345, Status: domain.InvoiceOpen,
+		NextAttemptAt: &due,
 	}
 	b.OK(b.DB.InTx(b.Ctx, func(tx *db.Tx) (err error) {
 		if i.Number, err = tx.NextInvoiceNumber(b.Ctx); err != nil {
@@ -69,11 +73,13 @@ func (b *payFixture) paid() billing.ProviderEvent {
 }
 
 func failure(b *payFixture, id string, failures int) billing.ProviderEvent {
-	return billing.ProviderEvent{ID: id, Kind: billing.EventPaymentFailed, InvoiceID: b.id, Failures: failures, Reference: "pi_" + id, Reason: "The card has expired."}
+	return billing.ProviderEvent{ID: id, Kind: billing.EventPaymentFailed, InvoiceID: b.id, Failures: failures,
+		Reference: "pi_" + id, Reason: "The card has expired."}
 }
 
 func method(id, card string, at time.Time) billing.ProviderEvent {
-	return billing.ProviderEvent{ID: id, Kind: billing.EventMethodAdded, CustomerID: "cus_1", MethodID: card, Label: "Visa " + card, MethodAt: at}
+	return billing.ProviderEvent{ID: id, Kind: billing.EventMethodAdded, CustomerID: "cus_1", MethodID: card, Label: "Visa " + card,
+		MethodAt: at}
 }
 
 // stands reports an invoice that isn't in this state, and events that aren't
@@ -85,7 +91,8 @@ func (b *payFixture) stands(status domain.InvoiceStatus, failures, paidEvents, f
 	if i.Status != status || i.Failures != failures {
 		b.Errorf("the invoice is %s after %d failures, want %s after %d", i.Status, i.Failures, status, failures)
 	}
-	for kind, want := range map[domain.EventType]int{domain.BillingInvoicePaid: paidEvents, domain.BillingInvoicePaymentFailed: failedEvents} {
+	for kind, want := range map[domain.EventType]int{domain.BillingInvoicePaid: paidEvents,
+		domain.BillingInvoicePaymentFailed: failedEvents} {
 		if got := b.Count(`SELECT count(*) FROM event WHERE type = $1`, kind); got != want {
 			b.Errorf("%d events %s, want %d", got, kind, want)
 		}
@@ -250,7 +257,8 @@ func TestCardIsStoredWhileAnotherFails(t *testing.T) {
 		runner := billing.Runner{DB: b.DB, Provider: charge, Ledger: &billing.Ledger{Events: b.Outbox}, Logger: b.Logger}
 		b.OK(runner.Run(b.Ctx, b.Clock.Now()))
 		if charges != 2 {
-			t.Errorf("after %d failures, the event first: %t: %d charges, want that of the old card and that of the new one", failed+1, eventFirst, charges)
+			t.Errorf("after %d failures, the event first: %t: %d charges, want that of the old card and that of the new one", failed+1,
+				eventFirst, charges)
 		}
 	}
 }
@@ -372,7 +380,8 @@ func (b *payFixture) cardLines(want string) {
 func TestPaymentOfAnEndedAccountsInvoice(t *testing.T) {
 	t.Parallel()
 	b := newPayFixture(t)
-	_, err := b.DB.Raw().ExecContext(b.Ctx, `UPDATE subscription SET effective_at = $1, status = 'cancelled', reason = 'moved'`, servicetest.Start.Add(-time.Hour))
+	_, err := b.DB.Raw().ExecContext(b.Ctx, `UPDATE subscription SET effective_at = $1, status = 'cancelled', reason = 'moved'`,
+		servicetest.Start.Add(-time.Hour))
 	b.OK(err)
 	b.tell(failure(b, "evt_1", 0))
 	b.tell(b.paid())
@@ -398,7 +407,8 @@ func TestPaymentCardPage(t *testing.T) {
 	if want := "https://cards.example/owner@lender.example?ok&no"; err != nil || url != want {
 		t.Errorf("the page is %q, %v, want %q", url, err, want)
 	}
-	if page, _, err := b.Audit.Page(b.Ctx, b.Account.AccountID, domain.AuditFilter{Action: domain.AuditCardPage}, nil, 9); err != nil || len(page) != 1 || page[0].ActorName != servicetest.Someone.Name {
+	if page, _, err := b.Audit.Page(b.Ctx, b.Account.AccountID, domain.AuditFilter{Action: domain.AuditCardPage}, nil,
+		9); err != nil || len(page) != 1 || page[0].ActorName != servicetest.Someone.Name {
 		t.Errorf("the audit log has %d lines of who went to the provider's page, %v; want one", len(page), err)
 	}
 	_, err = b.Billing.CardPage(b.Ctx, domain.NewAccountID(), servicetest.Someone, "ok", "no")

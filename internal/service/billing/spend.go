@@ -63,14 +63,16 @@ func (s *Service) SetSpendLimits(ctx context.Context, account domain.AccountID, 
 			return err
 		}
 		return s.Audit.Record(ctx, tx, account, by, audit.Entry{
-			Action: domain.AuditSpendLimits, TargetID: account.String(), TargetName: of.Name, Before: auditedLimits(before), After: auditedLimits(limits),
+			Action: domain.AuditSpendLimits, TargetID: account.String(), TargetName: of.Name, Before: auditedLimits(before),
+			After: auditedLimits(limits),
 		})
 	})
 }
 
 // stops returns an error if live sessions, which a subscription admits under the cap
 // before, would be refused at once under the next one.
-func (s *Service) stops(ctx context.Context, tx *db.Tx, of *domain.Subscription, before *statement.Cents, next statement.Cents) error {
+func (s *Service) stops(ctx context.Context, tx *db.Tx, of *domain.Subscription, before *statement.Cents,
+	next statement.Cents) error {
 	now := s.Clock.Now()
 	if !of.Admits() || of.Ended(now) {
 		return nil
@@ -79,7 +81,8 @@ func (s *Service) stops(ctx context.Context, tx *db.Tx, of *domain.Subscription,
 	if err != nil || running.Admits(next) || before != nil && !running.Admits(*before) {
 		return err
 	}
-	return domain.Breaks(domain.CodeValidation, "spend_cap", form.Rule{Code: "spend_cap_stops", Value: running.Total(running.Used).String()})
+	return domain.Breaks(domain.CodeValidation, "spend_cap", form.Rule{Code: "spend_cap_stops",
+		Value: running.Total(running.Used).String()})
 }
 
 // auditedLimits is what the audit log says of spend limits.

@@ -31,7 +31,8 @@ func CheckPlan(of *domain.Subscription, plan *domain.Plan, by domain.Actor) erro
 	case domain.PlanUnchanged:
 		return errUnchangedPlan
 	case domain.PlanPending:
-		return domain.Breaks(domain.CodeValidation, "plan", form.Rule{Code: "plan_pending", Value: of.ClosesAt.UTC().Format("2 January 2006")})
+		return domain.Breaks(domain.CodeValidation, "plan", form.Rule{Code: "plan_pending",
+			Value: of.ClosesAt.UTC().Format("2 January 2006")})
 	case domain.PlanUp, domain.PlanDown:
 		return mayTake(plan, by)
 	case domain.PlanKept:
@@ -56,7 +57,8 @@ func (s *Service) Plans(ctx context.Context) ([]domain.Plan, error) { return s.D
 // onSubscription locks the account's subscription, changes it and writes the audit
 // entry that change returns, in one transaction. It reads the clock after the lock:
 // another change may have come first. Error: subscription_not_found.
-func (s *Service) onSubscription(ctx context.Context, account domain.AccountID, by domain.Actor, change func(*db.Tx, *domain.Subscription, time.Time) (audit.Entry, error)) error {
+func (s *Service) onSubscription(ctx context.Context, account domain.AccountID, by domain.Actor,
+	change func(*db.Tx, *domain.Subscription, time.Time) (audit.Entry, error)) error {
 	live := true
 	return s.DB.InTx(ctx, func(tx *db.Tx) error {
 		subscription, err := tx.LockSubscription(ctx, account)
@@ -134,7 +136,8 @@ func (s *Service) Cancel(ctx context.Context, account domain.AccountID, by domai
 		if errors.Is(err, ledger.ErrUnchanged) {
 			err = errCancelledTwice
 		}
-		return audit.Entry{Action: domain.AuditSubscriptionCancelled, After: map[string]any{"effective_at": of.EffectiveAt, "reason": reason}}, err
+		return audit.Entry{Action: domain.AuditSubscriptionCancelled, After: map[string]any{"effective_at": of.EffectiveAt,
+			"reason": reason}}, err
 	})
 }
 
@@ -192,7 +195,8 @@ func (s *Service) Subscribe(ctx context.Context, account domain.AccountID, by do
 		}
 		live := true
 		return s.Audit.Record(ctx, tx, account, by, audit.Entry{
-			Action: domain.AuditSubscribed, Livemode: &live, TargetID: started.SubscriptionID.String(), TargetName: started.Name, After: planState{Plan: plan},
+			Action: domain.AuditSubscribed, Livemode: &live, TargetID: started.SubscriptionID.String(), TargetName: started.Name,
+			After: planState{Plan: plan},
 		})
 	})
 }

@@ -55,7 +55,8 @@ func TestUsageNoticesAfterAStepUp(t *testing.T) {
 	for _, step := range []struct {
 		use  int
 		want string
-	}{{66, "125"}, {1, "125 80"}, {19, "125 80"}, {1, "125 80 100"}, {24, "125 80 100"}, {1, "125 80 100 125"}, {1, "125 80 100 125"}} {
+	}{{66, "125"}, {1, "125 80"}, {19, "125 80"}, {1, "125 80 100"}, {24, "125 80 100"}, {1, "125 80 100 125"},
+		{1, "125 80 100 125"}} {
 		b.use(step.use)
 		run()
 		b.sharesSent(step.want)
@@ -66,7 +67,8 @@ func TestUsageNoticesAfterAStepUp(t *testing.T) {
 func (b *biller) sharesSent(want string) {
 	b.Helper()
 	var sent []string
-	b.OK(b.DB.Raw().SelectContext(b.Ctx, &sent, `SELECT args->>'percent' FROM river_job WHERE kind = 'billing_letter' AND args ? 'percent' ORDER BY id`))
+	b.OK(b.DB.Raw().SelectContext(b.Ctx, &sent,
+		`SELECT args->>'percent' FROM river_job WHERE kind = 'billing_letter' AND args ? 'percent' ORDER BY id`))
 	if got := strings.Join(sent, " "); got != want {
 		b.Errorf("sent %q, want %q", got, want)
 	}
@@ -97,7 +99,8 @@ func TestDriftOfAnInvoiceIsFound(t *testing.T) {
 	b.use(3)
 	end := servicetest.Start.AddDate(0, 1, 0)
 	b.to(end.Add(time.Minute))
-	_, err := b.DB.Raw().ExecContext(b.Ctx, `UPDATE session SET erased_at = $1 WHERE id = (SELECT id FROM session WHERE livemode LIMIT 1)`, end)
+	_, err := b.DB.Raw().ExecContext(b.Ctx,
+		`UPDATE session SET erased_at = $1 WHERE id = (SELECT id FROM session WHERE livemode LIMIT 1)`, end)
 	b.OK(err)
 	if drifts, err := b.Billing.UsageDrifts(b.Ctx); err != nil || len(drifts) != 0 {
 		t.Errorf("an erased session: %+v, %v; want it to count", drifts, err)
@@ -108,7 +111,8 @@ func TestDriftOfAnInvoiceIsFound(t *testing.T) {
 		b.Offset.Store(int64(end.AddDate(0, 0, day.after).Add(2 * time.Minute).Sub(servicetest.Start)))
 		drifts, err := b.Billing.UsageDrifts(b.Ctx)
 		b.OK(err)
-		if len(drifts) != day.want || day.want > 0 && (drifts[0].Counted != 3 || drifts[0].Sessions != 2 || !drifts[0].PeriodStart.Equal(servicetest.Start)) {
+		if len(drifts) != day.want || day.want > 0 && (drifts[0].Counted != 3 || drifts[0].Sessions != 2 ||
+			!drifts[0].PeriodStart.Equal(servicetest.Start)) {
 			t.Errorf("%d days later: drifts %+v, want %d", day.after, drifts, day.want)
 		}
 	}

@@ -25,7 +25,8 @@ import (
 )
 
 func (b *fixture) upload(id domain.SessionID, category, name, content string) error {
-	return b.Forms.AddDocument(b.Ctx, &domain.Session{ID: id}, forms.Upload{Category: category, FileName: name, Content: strings.NewReader(content)})
+	return b.Forms.AddDocument(b.Ctx, &domain.Session{ID: id}, forms.Upload{Category: category, FileName: name,
+		Content: strings.NewReader(content)})
 }
 
 func picture(t *testing.T, encode func(io.Writer, image.Image) error) string {
@@ -44,7 +45,9 @@ func TestUploads(t *testing.T) {
 	gif := picture(t, png.Encode)
 	tests := []struct{ name, category, file, content, contentType, stored string }{
 		{"PDF", "bank_statement", "May.pdf", "%PDF-1.7 …", "application/pdf", "May.pdf"},
-		{"JPEG named otherwise", "identification", `C:\photos\me.png`, picture(t, func(w io.Writer, m image.Image) error { return jpeg.Encode(w, m, nil) }), "image/jpeg", "me.png.jpg"},
+		{"JPEG named otherwise", "identification", `C:\photos\me.png`, picture(t, func(w io.Writer, m image.Image) error {
+			return jpeg.Encode(w, m, nil)
+		}), "image/jpeg", "me.png.jpg"},
 		{"PNG", "other", "../../etc/passwd", gif, "image/png", "passwd.png"},
 		{"HEIC", "other", "a\nb", "\x00\x00\x00\x18ftypheic\x00\x00", "image/heic", "document.heic"},
 		{"largest", "other", "", "%PDF-" + strings.Repeat("x", statement.MaxDocumentBytes-5), "application/pdf", "document.pdf"},
@@ -58,7 +61,8 @@ func TestUploads(t *testing.T) {
 	b.OK(err)
 	for i, tt := range tests {
 		d := docs[i]
-		if d.Category != tt.category || d.FileName != tt.stored || d.ContentType != tt.contentType || d.SizeBytes != int64(len(tt.content)) || !d.UploadedAt.Equal(servicetest.Start) || len(d.SHA256) != 32 {
+		if d.Category != tt.category || d.FileName != tt.stored || d.ContentType != tt.contentType ||
+			d.SizeBytes != int64(len(tt.content)) || !d.UploadedAt.Equal(servicetest.Start) || len(d.SHA256) != 32 {
 			t.Errorf("%s is kept as %+v", tt.name, d)
 		}
 	}
@@ -105,7 +109,8 @@ func TestTwentyDocuments(t *testing.T) {
 	for i := range 15 {
 		process := servicetest.New(b.Config)
 		wg.Go(func() {
-			err := process.Forms.AddDocument(b.Ctx, &domain.Session{ID: id}, forms.Upload{Category: "other", Content: strings.NewReader(fmt.Sprintf("%%PDF-%02d", 20+i))})
+			err := process.Forms.AddDocument(b.Ctx, &domain.Session{ID: id}, forms.Upload{Category: "other",
+				Content: strings.NewReader(fmt.Sprintf("%%PDF-%02d", 20+i))})
 			switch {
 			case err == nil:
 				taken.Add(1)
@@ -143,7 +148,8 @@ func TestTheSameBytesAreOneDocument(t *testing.T) {
 	for range 6 {
 		process := servicetest.New(b.Config)
 		wg.Go(func() {
-			err := process.Forms.AddDocument(b.Ctx, &domain.Session{ID: id}, forms.Upload{FileName: "payslip.pdf", Content: strings.NewReader("%PDF-same")})
+			err := process.Forms.AddDocument(b.Ctx, &domain.Session{ID: id}, forms.Upload{FileName: "payslip.pdf",
+				Content: strings.NewReader("%PDF-same")})
 			switch {
 			case err == nil:
 				stored.Add(1)
@@ -183,7 +189,8 @@ func TestTheSameBytesAreOneDocument(t *testing.T) {
 	if n := b.Count("SELECT count(*) FROM blob_garbage"); n != 0 || store.count() != 1 {
 		t.Errorf("%d notes of garbage, %d blobs; want 0 and 1", n, store.count())
 	}
-	_, err = b.DB.Raw().ExecContext(b.Ctx, `INSERT INTO document SELECT gen_random_uuid(), session_id, category, file_name, content_type, size_bytes, sha256, uploaded_at FROM document`)
+	_, err = b.DB.Raw().ExecContext(b.Ctx,
+		`INSERT INTO document SELECT gen_random_uuid(), session_id, category, file_name, content_type, size_bytes, sha256, uploaded_at FROM document`)
 	b.OK(err)
 	send("", "third.pdf")
 	b.OK(b.upload(b.Opened().ID, "other", "payslip.pdf", "%PDF-same")) // another session's
@@ -250,7 +257,8 @@ func TestRefusedUploadsLeaveNothing(t *testing.T) {
 		if got := b.Count("SELECT uploaded_bytes FROM session WHERE id = $1", id) - total; got != tt.counted && tt.counted >= 0 {
 			t.Errorf("%s: %d bytes are counted, want %d", tt.name, got, tt.counted)
 		}
-		if left := b.Count("SELECT (SELECT count(*) FROM blob_garbage) + (SELECT count(*) FROM document)"); left != 0 || store.count() != 0 {
+		if left := b.Count("SELECT (SELECT count(*) FROM blob_garbage) + (SELECT count(*) FROM document)"); left != 0 ||
+			store.count() != 0 {
 			t.Fatalf("%s: %d rows and %d blobs are left", tt.name, left, store.count())
 		}
 	}
@@ -300,7 +308,8 @@ func TestUploadsAtOnce(t *testing.T) {
 	finishSecond := begin(second)
 	waited := make(chan error)
 	go func() { waited <- b.upload(third, "other", "a.pdf", "%PDF-") }()
-	b.OK(b.Forms.AddDocument(b.Ctx, &domain.Session{ID: b.Opened().ID, AccountID: domain.NewAccountID()}, forms.Upload{Category: "other", Content: strings.NewReader("%PDF-")}))
+	b.OK(b.Forms.AddDocument(b.Ctx, &domain.Session{ID: b.Opened().ID, AccountID: domain.NewAccountID()},
+		forms.Upload{Category: "other", Content: strings.NewReader("%PDF-")}))
 	if n := b.Count("SELECT uploaded_bytes FROM session WHERE id = $1", third); n != 0 {
 		t.Errorf("an upload beyond its account's places has reserved %d bytes", n)
 	}
@@ -328,7 +337,8 @@ func TestUploadBudget(t *testing.T) {
 	if err := b.upload(id, "other", "b.pdf", "%PDF-2"); !errors.As(err, &refusal) || refusal.Message != statement.TooMuchUploaded {
 		t.Errorf("an upload beyond the budget: %v, want %q", err, statement.TooMuchUploaded)
 	}
-	if got := b.Count("SELECT uploaded_bytes FROM session WHERE id = $1", id); got != statement.MaxUploadedBytes-statement.MaxDocumentBytes+5 {
+	if got := b.Count("SELECT uploaded_bytes FROM session WHERE id = $1",
+		id); got != statement.MaxUploadedBytes-statement.MaxDocumentBytes+5 {
 		t.Errorf("%d bytes are counted", got)
 	}
 	if store.stored.Load() != 1 {

@@ -39,23 +39,28 @@ func TestEdited(t *testing.T) {
 	jo, jess := url.Values{"full_name": {"Jo"}}, url.Values{"full_name": {"Jess"}, "occupation": {"Baker"}}
 	done, err := b.edit(id, statement.PersonalDetailsSection, blank, forms.Change{Edit: form.Edit{Ours: jo}, Action: forms.Complete})
 	b.OK(err)
-	if done.Refused.For("phone") == "" || done.Refused.For("full_name") != "" || done.Section.Inputs().Get("full_name") != "Jo" || stored().Get("full_name") != "Jo" {
+	if done.Refused.For("phone") == "" || done.Refused.For("full_name") != "" || done.Section.Inputs().Get("full_name") != "Jo" ||
+		stored().Get("full_name") != "Jo" {
 		t.Errorf("refused %v of %v; stored %v", done.Refused, done.Section.Inputs(), stored())
 	}
-	done, err = b.edit(id, statement.PersonalDetailsSection, blank, forms.Change{Edit: form.Edit{Ours: jess}, Action: forms.Complete})
+	done, err = b.edit(id, statement.PersonalDetailsSection, blank, forms.Change{Edit: form.Edit{Ours: jess},
+		Action: forms.Complete})
 	b.OK(err)
-	if !slices.Equal(done.Conflicts, []string{"full_name"}) || done.Refused != nil || done.Section.Inputs().Get("full_name") != "Jess" ||
+	if !slices.Equal(done.Conflicts, []string{"full_name"}) || done.Refused != nil || done.Section.Inputs().
+		Get("full_name") != "Jess" ||
 		done.Stored.Inputs().Get("full_name") != "Jo" || stored().Get("full_name") != "Jo" || stored().Get("occupation") != "Baker" {
 		t.Errorf("%v collided: %v; stored %v", done.Conflicts, done.Section.Inputs(), stored())
 	}
 
 	cars := url.Values{"vehicles.0.description": {"Mazda"}, "vehicles.1.description": {"Boat"}}
-	done, err = b.edit(id, statement.AssetsSection, nil, forms.Change{Edit: form.Edit{Ours: cars}, Action: forms.Remove, Target: "vehicles.0"})
+	done, err = b.edit(id, statement.AssetsSection, nil, forms.Change{Edit: form.Edit{Ours: cars}, Action: forms.Remove,
+		Target: "vehicles.0"})
 	b.OK(err)
 	if done.List == nil || !done.Removed || done.Item != 0 || done.List.Len() != 1 {
 		t.Errorf("removed: %+v", done)
 	}
-	if done, err = b.edit(id, statement.AssetsSection, nil, forms.Change{Edit: form.Edit{Ours: cars}, Action: forms.Add, Target: "vehicles"}); err != nil || done.Removed || done.Item != 2 {
+	if done, err = b.edit(id, statement.AssetsSection, nil, forms.Change{Edit: form.Edit{Ours: cars}, Action: forms.Add,
+		Target: "vehicles"}); err != nil || done.Removed || done.Item != 2 {
 		t.Errorf("added: %+v, %v", done, err)
 	}
 	for _, action := range []forms.Action{forms.Add, forms.Remove, forms.FillIn} {

@@ -281,7 +281,8 @@ func (f *State) outdated(name string) bool {
 // answers are still valid and fit the other sections, and every document has a category.
 func (f *State) Finished(name string) bool {
 	own := f.Sections[name]
-	return own.Completed && own.Draft == nil && !f.outdated(name) && (name != statement.DocumentsSection || f.Statement.DocumentsDescribed())
+	return own.Completed && own.Draft == nil && !f.outdated(name) && (name != statement.DocumentsSection ||
+		f.Statement.DocumentsDescribed())
 }
 
 // Unfinished lists the sections before the declaration that can't be signed
@@ -323,7 +324,8 @@ func (s *Service) closed(ctx context.Context, tx *db.Tx, id domain.SessionID, no
 // change runs work on a locked open session. seen is the session as the caller's link
 // opened it: an upload that began before the link was renewed can end minutes later.
 // Errors: session_completed, session_cancelled, session_expired, those of sameLink.
-func (s *Service) change(ctx context.Context, seen *domain.Session, work func(tx *db.Tx, session *domain.Session, now time.Time) error) error {
+func (s *Service) change(ctx context.Context, seen *domain.Session, work func(tx *db.Tx, session *domain.Session,
+	now time.Time) error) error {
 	now := s.Clock.Now()
 	return s.inTx(ctx, func(tx *db.Tx) error {
 		session, err := tx.LockOpenSession(ctx, seen.ID, now)

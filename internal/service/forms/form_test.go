@@ -39,14 +39,16 @@ func TestOpenFormOnce(t *testing.T) {
 		t.Fatalf("events %v, want one session.accessed", kinds)
 	}
 	got := servicetest.Payload[domain.AccessedPayload](b.Fixture, session.ID)
-	if got.SessionID != session.ID || !got.AccessedAt.Equal(servicetest.Start) || got.UserAgent != "Test/1 \ufffd\x00" || got.IPAddress != "192.0.2.7" {
+	if got.SessionID != session.ID || !got.AccessedAt.Equal(servicetest.Start) || got.UserAgent != "Test/1 \ufffd\x00" ||
+		got.IPAddress != "192.0.2.7" {
 		t.Errorf("payload %+v", got)
 	}
 	b.Pass(2 * time.Minute)
 	if state := b.Open(session.ID); !state.Session.AccessedAt.Equal(servicetest.Start) {
 		t.Errorf("opened again: accessed at %s", state.Session.AccessedAt)
 	}
-	if again, err := b.DB.SessionByID(b.Ctx, session.ID); err != nil || !again.LastActivityAt.Equal(servicetest.Start.Add(2*time.Minute)) {
+	if again, err := b.DB.SessionByID(b.Ctx, session.ID); err != nil ||
+		!again.LastActivityAt.Equal(servicetest.Start.Add(2*time.Minute)) {
 		t.Errorf("last activity %v, %v", again.LastActivityAt, err)
 	}
 }
@@ -124,7 +126,8 @@ func TestFormToSubmission(t *testing.T) {
 		}
 		want = append(want, domain.SessionSectionCompleted)
 		got := servicetest.Payload[domain.SectionCompletedPayload](b.Fixture, session.ID)
-		if expect := (domain.SectionCompletedPayload{SessionID: session.ID, Section: statement.SectionName(name), SectionNumber: statement.SectionNumber(name), SectionsTotal: 7,
+		if expect := (domain.SectionCompletedPayload{SessionID: session.ID, Section: statement.SectionName(name),
+			SectionNumber: statement.SectionNumber(name), SectionsTotal: 7,
 			SectionsCompleted: i + 1, ProgressPercentage: []int{14, 29, 43, 57, 71, 86}[i]}); got != expect {
 			t.Errorf("payload %+v, want %+v", got, expect)
 		}
@@ -139,14 +142,17 @@ func TestFormToSubmission(t *testing.T) {
 	}
 	now, sum := b.Clock.Now(), statementtest.Full().Summary()
 	got := servicetest.Payload[domain.CompletedPayload](b.Fixture, session.ID)
-	if got.SessionID != session.ID || !got.CompletedAt.Equal(now) || got.FormType != "financial_statement" || *got.ReferenceID != reference || got.DurationMinutes != 62 ||
-		got.Summary != (domain.CompletedSummary{TotalAssets: sum.TotalAssets, TotalLiabilities: sum.TotalLiabilities, NetWorth: sum.NetWorth}) {
+	if got.SessionID != session.ID || !got.CompletedAt.Equal(now) || got.FormType != "financial_statement" ||
+		*got.ReferenceID != reference || got.DurationMinutes != 62 ||
+		got.Summary != (domain.CompletedSummary{TotalAssets: sum.TotalAssets, TotalLiabilities: sum.TotalLiabilities,
+			NetWorth: sum.NetWorth}) {
 		t.Errorf("payload %+v", got)
 	}
 	data, err := b.Sessions.Data(b.Ctx, b.Test(), session.ID, servicetest.Someone)
 	b.OK(err)
 	if data.Session.Status != domain.Completed || data.Session.SectionsCompleted != 7 || !data.Session.CompletedAt.Equal(now) ||
-		!data.Statement.Declaration.SignedAt.Equal(now) || data.Statement.Declaration.FullName != "Jo Customer" || !data.Statement.Declaration.Accepted {
+		!data.Statement.Declaration.SignedAt.Equal(now) || data.Statement.Declaration.FullName != "Jo Customer" ||
+		!data.Statement.Declaration.Accepted {
 		t.Errorf("data %+v, %+v", data.Session, data.Statement.Declaration)
 	}
 	full := statementtest.Full()
@@ -157,7 +163,8 @@ func TestFormToSubmission(t *testing.T) {
 	if n := b.Count("SELECT count(*) FROM river_job WHERE kind = 'statement_pdf'"); n != 1 {
 		t.Errorf("%d PDF jobs, want 1", n)
 	}
-	if state, err := b.Forms.Get(b.Ctx, session.ID); err != nil || state.Statement != nil || state.Session.Status != domain.Completed {
+	if state, err := b.Forms.Get(b.Ctx, session.ID); err != nil || state.Statement != nil ||
+		state.Session.Status != domain.Completed {
 		t.Errorf("the form of a completed session shows answers: %+v, %v", state, err)
 	}
 }
@@ -187,7 +194,8 @@ func TestDrafts(t *testing.T) {
 		t.Errorf("unfinished: %v of %+v", state.Unfinished(), state.Sections)
 	}
 	var e *domain.Error
-	if err := b.Submit(session.ID); !errors.As(err, &e) || fmt.Sprint(e.Fields) != fmt.Sprint(form.Errors{{Field: "income", Rule: form.Rule{Code: "unfinished"}}}) {
+	if err := b.Submit(session.ID); !errors.As(err, &e) || fmt.Sprint(e.Fields) != fmt.Sprint(form.Errors{{Field: "income",
+		Rule: form.Rule{Code: "unfinished"}}}) {
 		t.Errorf("signing over a draft: %v", err)
 	}
 	b.OK(b.Fill(session.ID, statement.IncomeSection))
@@ -211,7 +219,8 @@ func TestSuggestions(t *testing.T) {
 	state = b.Open(session.ID)
 	want := statement.SuggestLiabilities(&statementtest.Full().Assets)
 	liabilities := state.Section(statement.LiabilitiesSection)
-	if n, m := liabilities.List("mortgages").Len(), liabilities.List("other_liabilities").Len(); n != len(want.Mortgages) || m != len(want.Other) || n+m == 0 {
+	if n, m := liabilities.List("mortgages").Len(), liabilities.List("other_liabilities").Len(); n != len(want.Mortgages) ||
+		m != len(want.Other) || n+m == 0 {
 		t.Errorf("liabilities start with %d mortgages and %d others, want %d and %d", n, m, len(want.Mortgages), len(want.Other))
 	}
 	none := forms.Change{Edit: form.Edit{Ours: url.Values{form.HasInput: {form.HasNone}}}, Action: forms.Complete}
@@ -222,7 +231,8 @@ func TestSuggestions(t *testing.T) {
 	if got := state.Section(statement.LiabilitiesSection); got.List("mortgages").Len() != 0 {
 		t.Errorf("answered liabilities are filled in again: %v", got.Inputs())
 	}
-	if got := state.Section(statement.PersonalDetailsSection).Inputs(); got.Get("full_name") != statementtest.Full().Personal.FullName {
+	if got := state.Section(statement.PersonalDetailsSection).Inputs(); got.Get("full_name") != statementtest.Full().
+		Personal.FullName {
 		t.Errorf("answered personal details are shown as %v", got)
 	}
 	if state.Section("unknown") != nil || state.Section(statement.DocumentsSection) != nil {

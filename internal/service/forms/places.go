@@ -47,7 +47,8 @@ func newUploads() *uploads {
 
 // begin admits an upload of the session until end is called. It waits for a place and
 // reads no more of content than its buffer.
-func (u *uploads) begin(ctx context.Context, session *domain.Session, upload Upload, content *bufio.Reader) (end func(), err error) {
+func (u *uploads) begin(ctx context.Context, session *domain.Session, upload Upload, content *bufio.Reader) (end func(),
+	err error) {
 	if !u.claim(session.ID) {
 		return nil, fileError("file", statement.UploadRunning)
 	}

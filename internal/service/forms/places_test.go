@@ -32,7 +32,8 @@ func (s *sender) Read(p []byte) (int, error) {
 }
 
 // beginUpload begins an upload of another session of the account.
-func beginUpload(ctx context.Context, u *uploads, account domain.AccountID, approved bool, content io.Reader) (end func(), err error) {
+func beginUpload(ctx context.Context, u *uploads, account domain.AccountID, approved bool, content io.Reader) (end func(),
+	err error) {
 	session := &domain.Session{ID: domain.NewSessionID(), AccountID: account}
 	return u.begin(ctx, session, Upload{Approved: approved}, bufio.NewReaderSize(content, waitingBytes))
 }
@@ -134,7 +135,8 @@ func TestAccountsOfAnyoneTakeNoneOfTheOthers(t *testing.T) {
 		}
 		began := time.Now()
 		for range 8 {
-			if _, err := beginUpload(t.Context(), u, domain.AccountID{}, true, strings.NewReader("x")); err != nil || time.Since(began) != 0 {
+			if _, err := beginUpload(t.Context(), u, domain.AccountID{}, true, strings.NewReader("x")); err != nil ||
+				time.Since(began) != 0 {
 				t.Errorf("an approved account's: %v after %s", err, time.Since(began))
 			}
 		}

@@ -33,7 +33,9 @@ type Signature struct {
 // Unconfirmed are the doubts that the customer was asked about and didn't
 // confirm.
 func (s Signature) Unconfirmed(doubts []statement.Doubt) []statement.Doubt {
-	return slices.DeleteFunc(slices.Clone(doubts), func(d statement.Doubt) bool { return !s.Asked || slices.Contains(s.Confirmed, d.Key()) })
+	return slices.DeleteFunc(slices.Clone(doubts), func(d statement.Doubt) bool {
+		return !s.Asked || slices.Contains(s.Confirmed, d.Key())
+	})
 }
 
 // confirmations are the odd answers that the customer confirmed.
@@ -122,7 +124,8 @@ func unfinished(stored []db.Section, answers *statement.Statement) error {
 	return domain.Invalid(fields...)
 }
 
-func (s *Service) complete(ctx context.Context, tx *db.Tx, session *domain.Session, answers *statement.Statement, now time.Time) error {
+func (s *Service) complete(ctx context.Context, tx *db.Tx, session *domain.Session, answers *statement.Statement,
+	now time.Time) error {
 	session.Status, session.CompletedAt, session.SectionsCompleted = domain.Completed, &now, statement.SectionsTotal
 	if err := tx.CompleteSession(ctx, session); err != nil {
 		return err

@@ -38,9 +38,10 @@ type Figures struct {
 	Subscription *billing.CurrentSubscription // nil in test mode, and without one
 	HasKey       bool                         // or had one lately
 	Opened       bool                         // a customer has opened a session, whatever became of it
-	Expiring     int                          // open sessions whose link expires before the until of Figures, domain.ExpiringMost at most
-	Unpaid       *domain.Invoice              // the oldest that someone has to pay; nil for none, and in test mode
-	Invoice      *domain.Invoice              // the latest; nil for none, and in test mode
+	// open sessions whose link expires before the until of Figures, domain.ExpiringMost at most
+	Expiring int
+	Unpaid   *domain.Invoice // the oldest that someone has to pay; nil for none, and in test mode
+	Invoice  *domain.Invoice // the latest; nil for none, and in test mode
 }
 
 // A Median is the middle of times. It is Exact if the times were few enough to
@@ -80,7 +81,8 @@ func (s *Service) Figures(ctx context.Context, scope domain.Scope, zone *time.Lo
 	if err != nil {
 		return nil, err
 	}
-	if h.MedianBefore, err = s.median(ctx, scope, zone, h.Before, first.AddDate(0, 0, -days), first.AddDate(0, 0, -1), times); err != nil {
+	if h.MedianBefore, err = s.median(ctx, scope, zone, h.Before, first.AddDate(0, 0, -days), first.AddDate(0, 0, -1),
+		times); err != nil {
 		return nil, err
 	}
 	if h.Expiring, err = s.DB.CountSessions(ctx, scope, domain.SessionFilter{ExpiresBefore: &until}, now, 0); err != nil {
@@ -138,7 +140,8 @@ func (s *Service) unpaid(ctx context.Context, account domain.AccountID) (*domain
 }
 
 // median is the median of a period's sessions; times are its counters.
-func (s *Service) median(ctx context.Context, scope domain.Scope, zone *time.Location, of *domain.Usage, first, last time.Time, times domain.Times) (Median, error) {
+func (s *Service) median(ctx context.Context, scope domain.Scope, zone *time.Location, of *domain.Usage, first, last time.Time,
+	times domain.Times) (Median, error) {
 	if of.Created > exactMost {
 		middle, known := times.Median()
 		return Median{Time: middle, Known: known}, nil

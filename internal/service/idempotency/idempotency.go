@@ -167,7 +167,8 @@ func (r request) meaning(fingerprint []byte) []byte {
 // repeats reports whether the body is the stored one, or means the same. One whose customer
 // is erased is repeated by any.
 func (r request) repeats(stored *db.StoredResponse) bool {
-	return len(stored.Fingerprint) == 0 || bytes.Equal(stored.Fingerprint, r.fingerprint) || bytes.Equal(stored.Meaning, r.meaning(stored.Fingerprint))
+	return len(stored.Fingerprint) == 0 || bytes.Equal(stored.Fingerprint, r.fingerprint) ||
+		bytes.Equal(stored.Meaning, r.meaning(stored.Fingerprint))
 }
 
 // claim takes the request's key until the transaction ends. If the request has
@@ -189,7 +190,8 @@ func (s *Store) claim(ctx context.Context, tx *db.Tx, r request) error {
 	}
 	r.Key = stored.Key
 	if !r.repeats(stored) {
-		return domain.Errorf(domain.CodeIdempotencyKeyReused, "This Idempotency-Key was used with another request body. Use a new key for a new request.")
+		return domain.Errorf(domain.CodeIdempotencyKeyReused,
+			"This Idempotency-Key was used with another request body. Use a new key for a new request.")
 	}
 	body, err := s.Ring.Open(r.SealOwner(), stored.Response)
 	if err != nil {

@@ -34,7 +34,8 @@ func (b *fixture) request(key, body string) request {
 // creating makes a session and answers with its link, as the API does.
 func (b *fixture) creating(email string) func(tx *db.Tx) (string, error) {
 	return func(tx *db.Tx) (string, error) {
-		session, err := b.Sessions.Insert(b.Ctx, tx, b.Test(), domain.NewSession{FormType: domain.FinancialStatement, CustomerEmail: email})
+		session, err := b.Sessions.Insert(b.Ctx, tx, b.Test(), domain.NewSession{FormType: domain.FinancialStatement,
+			CustomerEmail: email})
 		if err != nil {
 			return "", err
 		}
@@ -46,7 +47,8 @@ func (b *fixture) creating(email string) func(tx *db.Tx) (string, error) {
 // forbidden is an answer that is kept.
 func (b *fixture) send(r request, do func(tx *db.Tx) (string, error)) (reply, error) {
 	var answer *idempotency.Answer
-	key := &idempotency.Key[string]{Path: r.path, Text: r.key, Body: []byte(r.body), Encode: func(result string, refusal error) (*idempotency.Answer, error) {
+	key := &idempotency.Key[string]{Path: r.path, Text: r.key, Body: []byte(r.body), Encode: func(result string,
+		refusal error) (*idempotency.Answer, error) {
 		answer = &idempotency.Answer{Status: 201, Body: []byte(result)}
 		if refusal != nil {
 			var e *domain.Error
@@ -95,7 +97,8 @@ func TestIdempotentlyConcurrent(t *testing.T) {
 	wg.Wait()
 	close(bodies)
 	if first.Load() != 1 || first.Load()+replayed.Load()+running.Load() != 50 || b.Count("SELECT count(*) FROM session") != 1 {
-		t.Errorf("%d first, %d replayed, %d running, %d sessions", first.Load(), replayed.Load(), running.Load(), b.Count("SELECT count(*) FROM session"))
+		t.Errorf("%d first, %d replayed, %d running, %d sessions", first.Load(), replayed.Load(), running.Load(),
+			b.Count("SELECT count(*) FROM session"))
 	}
 	one := <-bodies
 	for body := range bodies {
@@ -104,7 +107,9 @@ func TestIdempotentlyConcurrent(t *testing.T) {
 		}
 	}
 	token := one[strings.LastIndex(one, "/")+1:]
-	if len(token) < 20 || b.Count("SELECT count(*) FROM idempotency_key k WHERE position($1::bytea IN response) > 0 OR strpos(k::text, $2) > 0", []byte(token), token) != 0 {
+	if len(token) < 20 ||
+		b.Count("SELECT count(*) FROM idempotency_key k WHERE position($1::bytea IN response) > 0 OR strpos(k::text, $2) > 0",
+			[]byte(token), token) != 0 {
 		t.Errorf("the token %q is kept in clear", token)
 	}
 }
@@ -160,7 +165,8 @@ func TestIdempotentlyRefusals(t *testing.T) {
 			t.Errorf("%v: %v, %d sessions", failure, err, b.Count("SELECT count(*) FROM session"))
 		}
 	}
-	if got, err := b.send(b.request("again", "{}"), b.creating("jo@customer.example")); err != nil || got.replayed || got.status != 201 {
+	if got, err := b.send(b.request("again", "{}"), b.creating("jo@customer.example")); err != nil || got.replayed ||
+		got.status != 201 {
 		t.Errorf("after failures: %+v, %v", got, err)
 	}
 }

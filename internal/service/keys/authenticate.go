@@ -25,7 +25,8 @@ func (s *Service) Authenticate(ctx context.Context, key, address string) (domain
 	hash, now := domain.HashAPIKey(key), s.Clock.Now()
 	found, err := s.DB.Principal(ctx, hash[:], now)
 	if errors.Is(err, db.ErrNotFound) {
-		return domain.Principal{}, domain.Errorf(domain.CodeInvalidAPIKey, "This API key isn’t known here. It belongs to another server, such as a staging one, or was deleted long ago.")
+		return domain.Principal{}, domain.Errorf(domain.CodeInvalidAPIKey,
+			"This API key isn’t known here. It belongs to another server, such as a staging one, or was deleted long ago.")
 	}
 	if err != nil {
 		return domain.Principal{}, err
@@ -36,7 +37,8 @@ func (s *Service) Authenticate(ctx context.Context, key, address string) (domain
 // AuthenticateFor is Authenticate that also reads the session that the request asks for,
 // in the same statement. The session is nil if the key's account and mode have none of
 // that id.
-func (s *Service) AuthenticateFor(ctx context.Context, key, address string, id domain.SessionID) (domain.Principal, *domain.Session, error) {
+func (s *Service) AuthenticateFor(ctx context.Context, key, address string, id domain.SessionID) (domain.Principal,
+	*domain.Session, error) {
 	if domain.WellFormedAPIKey(key) {
 		hash, now := domain.HashAPIKey(key), s.Clock.Now()
 		found, session, err := s.DB.PrincipalAndSession(ctx, hash[:], now, id)
@@ -57,7 +59,8 @@ func (s *Service) AuthenticateFor(ctx context.Context, key, address string, id d
 func (s *Service) admit(ctx context.Context, found *db.FoundKey, address string, now time.Time) error {
 	switch {
 	case found.Ended:
-		return domain.Errorf(domain.CodeInvalidAPIKey, "This API key has expired, or was deleted or rotated. Use another one of the dashboard.")
+		return domain.Errorf(domain.CodeInvalidAPIKey,
+			"This API key has expired, or was deleted or rotated. Use another one of the dashboard.")
 	case !within(found.Networks, address):
 		return domain.Errorf(domain.CodeForbidden,
 			"This API key may not be used from %s. Add the address to the key in the dashboard, or use another key.", address)

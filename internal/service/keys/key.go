@@ -90,7 +90,8 @@ func (s *Service) Create(ctx context.Context, scope domain.Scope, by domain.Acto
 	if params.ExpiresAt != nil && params.ExpiresAt.Year() > now.Year()+maxKeyYears {
 		brokenExpiry = form.Rule{Code: "expiry_near", Max: maxKeyYears}
 	}
-	err := domain.Invalid(form.Error{Field: "name", Rule: brokenName}, form.Error{Field: "permissions", Rule: brokenPermissions}, form.Error{Field: "expires_at", Rule: brokenExpiry}, form.Error{Field: "networks", Rule: brokenNetworks})
+	err := domain.Invalid(form.Error{Field: "name", Rule: brokenName}, form.Error{Field: "permissions", Rule: brokenPermissions},
+		form.Error{Field: "expires_at", Rule: brokenExpiry}, form.Error{Field: "networks", Rule: brokenNetworks})
 	if err != nil {
 		return domain.APIKey{}, "", err
 	}
@@ -112,7 +113,8 @@ func grantableBy(by domain.Actor) domain.Permissions {
 }
 
 // errMoreThanRole refuses to show the text of a key that can do more than the actor.
-var errMoreThanRole = domain.Errorf(domain.CodeForbidden, "This API key can do more than your role. Ask an owner to rotate it. If it leaked, delete it.")
+var errMoreThanRole = domain.Errorf(domain.CodeForbidden,
+	"This API key can do more than your role. Ask an owner to rotate it. If it leaked, delete it.")
 
 // CreateFirst makes a scope's first key, with full access, in the transaction
 // that opens the account. It returns the key's text, which is shown once.
@@ -224,7 +226,8 @@ type Rotation struct {
 // If the replacement is lost, rotate the old key again. Errors: validation_error on
 // overlap, not_found, also for a key that has expired, forbidden if the key can do more
 // than the actor.
-func (s *Service) Rotate(ctx context.Context, scope domain.Scope, by domain.Actor, id domain.KeyID, overlap time.Duration) (r Rotation, err error) {
+func (s *Service) Rotate(ctx context.Context, scope domain.Scope, by domain.Actor, id domain.KeyID,
+	overlap time.Duration) (r Rotation, err error) {
 	err = s.changeKey(ctx, scope, id, func(tx *db.Tx, old *domain.APIKey) error {
 		now := s.Clock.Now()
 		if old.ExpiresAt != nil && !old.ExpiresAt.After(now) {
@@ -273,7 +276,8 @@ func (s *Service) Delete(ctx context.Context, scope domain.Scope, by domain.Acto
 	})
 }
 
-func (s *Service) changeKey(ctx context.Context, scope domain.Scope, id domain.KeyID, change func(tx *db.Tx, k *domain.APIKey) error) error {
+func (s *Service) changeKey(ctx context.Context, scope domain.Scope, id domain.KeyID,
+	change func(tx *db.Tx, k *domain.APIKey) error) error {
 	return s.DB.InTx(ctx, func(tx *db.Tx) error {
 		k, err := tx.APIKey(ctx, scope, id)
 		if err != nil {

@@ -115,7 +115,8 @@ func (s *Service) Follow(ctx context.Context, staff *domain.StaffSession, p Para
 		switch {
 		case ctx.Err() != nil:
 			return nil
-		case errors.Is(err, db.ErrNotFound), err == nil && (now.Role != staff.Role || now.MayDownload != staff.MayDownload || now.Duty() != staff.Duty()):
+		case errors.Is(err, db.ErrNotFound), err == nil && (now.Role != staff.Role || now.MayDownload != staff.MayDownload ||
+			now.Duty() != staff.Duty()):
 			return send(EndName)
 		case err != nil:
 			return err

@@ -23,7 +23,8 @@ func New(c Config) *Service { return &Service{c} }
 // match the filter, newest first, after before (nil: from the newest). more is
 // where the next page starts, nil if this is the last. exhausted says that the
 // search stopped early because too many lines didn't match.
-func (s *Service) Page(ctx context.Context, scope domain.Scope, f domain.RequestFilter, before *domain.RequestID, limit int) (page []domain.APIRequest, more *domain.RequestID, exhausted bool, err error) {
+func (s *Service) Page(ctx context.Context, scope domain.Scope, f domain.RequestFilter, before *domain.RequestID,
+	limit int) (page []domain.APIRequest, more *domain.RequestID, exhausted bool, err error) {
 	// What is older may not have been deleted yet.
 	if oldest := s.Clock.Now().Add(-domain.RequestRetention); f.From == nil || f.From.Before(oldest) {
 		f.From = &oldest
@@ -42,7 +43,8 @@ func (s *Service) Page(ctx context.Context, scope domain.Scope, f domain.Request
 // Get returns one of the scope's API requests of the last 7 days.
 // Error: not_found.
 func (s *Service) Get(ctx context.Context, scope domain.Scope, id domain.RequestID) (*domain.APIRequest, error) {
-	missing := domain.Errorf(domain.CodeNotFound, "There is no API request with this id in this account and mode, or it is more than 7 days old.")
+	missing := domain.Errorf(domain.CodeNotFound,
+		"There is no API request with this id in this account and mode, or it is more than 7 days old.")
 	r, err := s.DB.APIRequest(ctx, scope, id)
 	if err != nil {
 		return nil, db.MissingAs(err, missing)

@@ -34,7 +34,8 @@ func (b *fixture) staffSession(name string) *domain.StaffSession {
 	b.Helper()
 	now := b.Clock.Now()
 	session := &domain.StaffSession{
-		Staff:     domain.Staff{ID: domain.NewStaffID(), AccountID: b.Account.AccountID, Email: name + "@lender.example", Role: domain.RoleOwner, CreatedAt: now},
+		Staff: domain.Staff{ID: domain.NewStaffID(), AccountID: b.Account.AccountID, Email: name + "@lender.example",
+			Role: domain.RoleOwner, CreatedAt: now},
 		SessionID: domain.NewStaffSessionID(), Stage: domain.SignInFull, StartedAt: now, SeenAt: now, ConfirmedAt: now,
 		ExpiresAt: now.Add(domain.StaffLifetime), Address: "192.0.2.1",
 	}
@@ -49,10 +50,12 @@ func (b *fixture) staffSession(name string) *domain.StaffSession {
 
 // once creates a session with an idempotency key. The answer is its link.
 func (b *fixture) once() (*domain.Session, error) {
-	key := &idempotency.Key[*domain.Session]{Path: "/v1/sessions", Text: "k", Encode: func(created *domain.Session, refusal error) (*idempotency.Answer, error) {
+	key := &idempotency.Key[*domain.Session]{Path: "/v1/sessions", Text: "k", Encode: func(created *domain.Session,
+		refusal error) (*idempotency.Answer, error) {
 		return &idempotency.Answer{Status: 201, Body: []byte(b.Sessions.URL(created, true))}, refusal
 	}}
-	return b.Sessions.Create(b.Ctx, b.Test(), key, domain.NewSession{FormType: domain.FinancialStatement, CustomerEmail: "jo@customer.example"}, func() {})
+	return b.Sessions.Create(b.Ctx, b.Test(), key, domain.NewSession{FormType: domain.FinancialStatement,
+		CustomerEmail: "jo@customer.example"}, func() {})
 }
 
 // TestReseal makes one value of every kind that is sealed, takes the old key
@@ -91,7 +94,8 @@ func TestReseal(t *testing.T) {
 	other := b.Opened()
 	b.OK(b.Fill(other.ID, statement.IncomeSection))
 	// One value that no key opens is counted and stops nothing.
-	_, err = b.DB.Raw().ExecContext(b.Ctx, `UPDATE session_key SET sealed = $2 WHERE session_id = $1`, other.ID, b.with(keyring.Generate("lost")).Ring.Seal("x", []byte("x")))
+	_, err = b.DB.Raw().ExecContext(b.Ctx, `UPDATE session_key SET sealed = $2 WHERE session_id = $1`, other.ID,
+		b.with(keyring.Generate("lost")).Ring.Seal("x", []byte("x")))
 	b.OK(err)
 
 	both := b.with(fresh, old)

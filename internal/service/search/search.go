@@ -159,7 +159,8 @@ func (s *Service) invoice(ctx context.Context, scope domain.Scope, text string, 
 }
 
 func unlessMissing(err error) error {
-	if errors.Is(err, db.ErrNotFound) || errors.Is(err, &domain.Error{Code: domain.CodeNotFound}) || errors.Is(err, domain.ErrSessionNotFound) {
+	if errors.Is(err, db.ErrNotFound) || errors.Is(err, &domain.Error{Code: domain.CodeNotFound}) ||
+		errors.Is(err, domain.ErrSessionNotFound) {
 		return nil
 	}
 	return err

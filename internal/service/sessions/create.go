@@ -11,7 +11,8 @@ import (
 	"candor/internal/service/idempotency"
 )
 
-var errNotApproved = domain.Errorf(domain.CodeForbidden, "This account is not approved for live mode yet, so it can’t create live sessions. Use test mode until then. The owners get an email when live mode opens.")
+var errNotApproved = domain.Errorf(domain.CodeForbidden,
+	"This account is not approved for live mode yet, so it can’t create live sessions. Use test mode until then. The owners get an email when live mode opens.")
 
 // step is a part of creating a session, in its transaction.
 type step func(context.Context, *db.Tx, *domain.Session) error
@@ -22,7 +23,8 @@ type step func(context.Context, *db.Tx, *domain.Session) error
 // (D42). A session that a staff user creates is in the audit log; the session
 // and the request log name an API key. A session that is its row alone shares a statement
 // with others (ADR 38); shares is called before that.
-func (s *Service) Create(ctx context.Context, scope domain.Scope, key *idempotency.Key[*domain.Session], params domain.NewSession, shares func()) (*domain.Session, error) {
+func (s *Service) Create(ctx context.Context, scope domain.Scope, key *idempotency.Key[*domain.Session], params domain.NewSession,
+	shares func()) (*domain.Session, error) {
 	steps := s.steps(scope, params)
 	if params.By.Kind == domain.ActorStaff {
 		steps = append(steps, func(ctx context.Context, tx *db.Tx, session *domain.Session) error {
@@ -65,7 +67,8 @@ func (s *Service) steps(scope domain.Scope, params domain.NewSession) (steps []s
 	return steps
 }
 
-func (s *Service) insert(ctx context.Context, tx *db.Tx, scope domain.Scope, params domain.NewSession, steps []step) (*domain.Session, error) {
+func (s *Service) insert(ctx context.Context, tx *db.Tx, scope domain.Scope, params domain.NewSession,
+	steps []step) (*domain.Session, error) {
 	session, err := s.build(ctx, &tx.Queries, scope, params)
 	if err != nil {
 		return nil, err
@@ -79,7 +82,8 @@ func (s *Service) insert(ctx context.Context, tx *db.Tx, scope domain.Scope, par
 }
 
 // build returns the session that the params describe.
-func (s *Service) build(ctx context.Context, q *db.Queries, scope domain.Scope, params domain.NewSession) (*domain.Session, error) {
+func (s *Service) build(ctx context.Context, q *db.Queries, scope domain.Scope, params domain.NewSession) (*domain.Session,
+	error) {
 	var offered []domain.Language
 	if params.Language != "" { // creating sessions is the hottest write: most need no account
 		account, err := q.Account(ctx, scope.AccountID)
@@ -110,7 +114,8 @@ func (s *Service) useSubscription(ctx context.Context, tx *db.Tx, session *domai
 		return errNotApproved
 	}
 	if !held || !subscription.Admits() {
-		return domain.Errorf(domain.CodeForbidden, "This account has no active subscription, so it can’t create live sessions. Choose a plan in the dashboard, or use a test key.")
+		return domain.Errorf(domain.CodeForbidden,
+			"This account has no active subscription, so it can’t create live sessions. Choose a plan in the dashboard, or use a test key.")
 	}
 	session.MoveTo(subscription.CountedAt(session.CreatedAt))
 	if capped {

@@ -29,9 +29,11 @@ func (s *Service) deliver(ctx context.Context, tx *db.Tx, session *domain.Sessio
 		return err
 	}
 	tomorrow := now.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
-	message := fmt.Sprintf("This account has had %d links emailed today, which is the most in a day (UTC). Create the session without deliver and pass on its link yourself, or create it after midnight UTC.", most)
+	message := fmt.Sprintf(
+		"This account has had %d links emailed today, which is the most in a day (UTC). Create the session without deliver and pass on its link yourself, or create it after midnight UTC.", most)
 	return &domain.Error{
-		Code: domain.CodeRateLimitExceeded, Message: message, Fields: form.Errors{{Field: "deliver", Message: message}}, RetryAfter: tomorrow.Sub(now).Truncate(time.Second) + time.Second,
+		Code: domain.CodeRateLimitExceeded, Message: message, Fields: form.Errors{{Field: "deliver", Message: message}},
+		RetryAfter: tomorrow.Sub(now).Truncate(time.Second) + time.Second,
 	}
 }
 

@@ -28,7 +28,8 @@ func (s *Service) SameCustomer(ctx context.Context, scope domain.Scope, id domai
 	if session.CustomerErasedAt != nil {
 		return []domain.Session{*session}, nil
 	}
-	found, err := s.DB.SessionsBefore(ctx, scope, domain.SessionFilter{CustomerEmail: session.CustomerEmail}, nil, maxErased, s.Clock.Now())
+	found, err := s.DB.SessionsBefore(ctx, scope, domain.SessionFilter{CustomerEmail: session.CustomerEmail}, nil, maxErased,
+		s.Clock.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +47,8 @@ func (s *Service) SameCustomer(ctx context.Context, scope domain.Scope, id domai
 // typed again by the user. Each session is erased on its own, the one of that id last,
 // so that the same call can be made again after a failure. Errors: session_not_found,
 // validation_error on sessions and confirm.
-func (s *Service) Erase(ctx context.Context, scope domain.Scope, id domain.SessionID, chosen []domain.SessionID, typed string, by domain.Actor) error {
+func (s *Service) Erase(ctx context.Context, scope domain.Scope, id domain.SessionID, chosen []domain.SessionID, typed string,
+	by domain.Actor) error {
 	same, err := s.SameCustomer(ctx, scope, id)
 	if err != nil {
 		return err
@@ -58,7 +60,8 @@ func (s *Service) Erase(ctx context.Context, scope domain.Scope, id domain.Sessi
 	if !strings.EqualFold(strings.TrimSpace(typed), same[0].CustomerEmail) {
 		brokenEmail = form.Rule{Code: "typed_email"}
 	}
-	if err := domain.Invalid(form.Error{Field: "sessions", Rule: brokenSessions}, form.Error{Field: "confirm", Rule: brokenEmail}); err != nil {
+	if err := domain.Invalid(form.Error{Field: "sessions", Rule: brokenSessions}, form.Error{Field: "confirm",
+		Rule: brokenEmail}); err != nil {
 		return err
 	}
 	for _, one := range chosen {
@@ -203,7 +206,8 @@ func withoutCustomer(body []byte) ([]byte, error) {
 		return nil, err
 	}
 	for name, value := range map[string]string{
-		"customer_email": `"` + domain.ErasedEmail + `"`, "customer_name": "null", "reference_id": "null", "webhook_url": "null", "return_url": "null", "metadata": "{}",
+		"customer_email": `"` + domain.ErasedEmail + `"`, "customer_name": "null", "reference_id": "null", "webhook_url": "null",
+		"return_url": "null", "metadata": "{}",
 	} {
 		if _, ok := fields[name]; ok {
 			fields[name] = json.RawMessage(value)

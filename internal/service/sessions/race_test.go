@@ -32,11 +32,13 @@ func (b *fixture) sweep() {
 	b.OK(err)
 	client := webhook.NewClient(b.Policy)
 	dispatcher := delivery.New(delivery.Config{
-		DB: b.DB, Ring: b.Ring, Client: client, Schedule: webhook.DefaultSchedule(), Clock: b.Clock, Logger: slog.New(slog.DiscardHandler), PollEvery: 50 * time.Millisecond,
+		DB: b.DB, Ring: b.Ring, Client: client, Schedule: webhook.DefaultSchedule(), Clock: b.Clock,
+		Logger: slog.New(slog.DiscardHandler), PollEvery: 50 * time.Millisecond,
 	})
 	w, err := jobs.NewWorker(b.Ctx, jobs.Config{
 		DB: b.DB, DSN: b.DSN, Outbox: b.Outbox, Dispatcher: dispatcher, Ring: b.Ring, Blobs: b.Blobs, Fonts: fonts,
-		BaseURL: b.BaseURL, Clock: b.Clock, Logger: slog.New(slog.DiscardHandler), SweepEvery: 50 * time.Millisecond, RescueAfter: time.Minute, PDFWorkers: 1,
+		BaseURL: b.BaseURL, Clock: b.Clock, Logger: slog.New(slog.DiscardHandler), SweepEvery: 50 * time.Millisecond,
+		RescueAfter: time.Minute, PDFWorkers: 1,
 		Mail: discardMail{},
 	})
 	b.OK(err)
@@ -62,7 +64,8 @@ func (b *fixture) ended(id domain.SessionID, want domain.Status) {
 	b.Helper()
 	session, err := b.DB.SessionByID(b.Ctx, id)
 	b.OK(err)
-	completed, expired, sections := b.Has(id, domain.SessionCompleted), b.Has(id, domain.SessionExpired), b.Has(id, domain.SessionSectionCompleted)
+	completed, expired, sections := b.Has(id, domain.SessionCompleted), b.Has(id, domain.SessionExpired), b.Has(id,
+		domain.SessionSectionCompleted)
 	wantCompleted, wantExpired, wantSections := 0, 0, 6
 	switch want {
 	case domain.Completed:
@@ -70,7 +73,8 @@ func (b *fixture) ended(id domain.SessionID, want domain.Status) {
 	case domain.Expired:
 		wantExpired = 1
 	}
-	if session.Status != want || completed != wantCompleted || expired != wantExpired || sections != wantSections || (session.CompletedAt != nil) != (want == domain.Completed) {
+	if session.Status != want || completed != wantCompleted || expired != wantExpired || sections != wantSections ||
+		(session.CompletedAt != nil) != (want == domain.Completed) {
 		b.Errorf("a session that should be %s is %s, with %d session.completed, %d session.expired, %d session.section_completed",
 			want, session.Status, completed, expired, sections)
 	}
@@ -119,10 +123,12 @@ func TestDataAgainstSubmit(t *testing.T) {
 			case <-answered:
 				return true
 			default:
-				return b.Count("SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'session_key'::regclass AND database = (SELECT oid FROM pg_database WHERE datname = current_database())") > 0
+				return b.Count(
+					"SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'session_key'::regclass AND database = (SELECT oid FROM pg_database WHERE datname = current_database())") > 0
 			}
 		})
-		return b.Forms.In(tx).Submit(b.Ctx, &domain.Session{ID: id}, forms.Signature{Declaration: statement.Declaration{Accepted: true, FullName: "Jo Customer"}})
+		return b.Forms.In(tx).Submit(b.Ctx, &domain.Session{ID: id}, forms.Signature{Declaration: statement.Declaration{Accepted: true,
+			FullName: "Jo Customer"}})
 	}))
 	<-answered
 	if err != nil {
@@ -200,7 +206,8 @@ func TestExpiryAgainstSubmit(t *testing.T) {
 		b.OK(err)
 		b.ended(id, session.Status)
 	}
-	if n := b.Count("SELECT count(*) FROM session WHERE status = 'completed'"); n != int(submitted.Load()) || len(ids)-n != int(expired.Load()) {
+	if n := b.Count("SELECT count(*) FROM session WHERE status = 'completed'"); n != int(submitted.Load()) ||
+		len(ids)-n != int(expired.Load()) {
 		t.Errorf("%d sessions completed, %d submissions went through, %d didn't", n, submitted.Load(), expired.Load())
 	}
 }
@@ -219,7 +226,8 @@ func TestSectionsAtOnce(t *testing.T) {
 	b.OK(errors.Join(servicetest.Race(work...)...))
 	session, err := b.DB.SessionByID(b.Ctx, id)
 	if err != nil || session.SectionsCompleted != 6 || b.Has(id, domain.SessionSectionCompleted) != 6 {
-		t.Errorf("%d sections, %d events, %v; want 6 of each", session.SectionsCompleted, b.Has(id, domain.SessionSectionCompleted), err)
+		t.Errorf("%d sections, %d events, %v; want 6 of each", session.SectionsCompleted, b.Has(id, domain.SessionSectionCompleted),
+			err)
 	}
 }
 
@@ -295,7 +303,9 @@ func (b *fixture) disturb(random *rand.Rand, id domain.SessionID) (fresh *domain
 		return nil, err
 	case 6: // overdue now
 		return nil, b.DB.InTx(b.Ctx, func(tx *db.Tx) error {
-			_, err := tx.Raw().ExecContext(b.Ctx, "UPDATE session SET expires_at = $2, created_at = created_at - interval '1 day' * $3 WHERE id = $1", id, b.Clock.Now(), random.IntN(3))
+			_, err := tx.Raw().ExecContext(b.Ctx,
+				"UPDATE session SET expires_at = $2, created_at = created_at - interval '1 day' * $3 WHERE id = $1", id, b.Clock.Now(),
+				random.IntN(3))
 			return err
 		})
 	}

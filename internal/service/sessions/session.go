@@ -70,7 +70,8 @@ func (s *Service) Get(ctx context.Context, scope domain.Scope, id domain.Session
 }
 
 // List returns a page of the scope's sessions and how many match.
-func (s *Service) List(ctx context.Context, scope domain.Scope, f domain.SessionFilter, page domain.Page) ([]domain.Session, int, error) {
+func (s *Service) List(ctx context.Context, scope domain.Scope, f domain.SessionFilter, page domain.Page) ([]domain.Session,
+	int, error) {
 	return s.DB.Sessions(ctx, scope, f, page, s.Clock.Now())
 }
 
@@ -101,7 +102,8 @@ func (s *Service) Find(ctx context.Context, scope domain.Scope, text string) (id
 // Before returns at most limit of the scope's sessions that match the filter,
 // newest first, after the session with that id (nil: from the newest). Error:
 // session_not_found.
-func (s *Service) Before(ctx context.Context, scope domain.Scope, f domain.SessionFilter, before *domain.SessionID, limit int) (*Slice, error) {
+func (s *Service) Before(ctx context.Context, scope domain.Scope, f domain.SessionFilter, before *domain.SessionID,
+	limit int) (*Slice, error) {
 	var last *domain.Session
 	if before != nil {
 		var err error
@@ -115,7 +117,8 @@ func (s *Service) Before(ctx context.Context, scope domain.Scope, f domain.Sessi
 // From returns what Before returned of the newest when the session with that id was the
 // newest, as it is now, and how many of the filter's have come since, at most
 // domain.NewMost. Error: session_not_found.
-func (s *Service) From(ctx context.Context, scope domain.Scope, f domain.SessionFilter, newest domain.SessionID, limit int) (slice *Slice, newer int, err error) {
+func (s *Service) From(ctx context.Context, scope domain.Scope, f domain.SessionFilter, newest domain.SessionID,
+	limit int) (slice *Slice, newer int, err error) {
 	first, err := s.Get(ctx, scope, newest)
 	if err != nil {
 		return nil, 0, err
@@ -128,7 +131,8 @@ func (s *Service) From(ctx context.Context, scope domain.Scope, f domain.Session
 	if err != nil {
 		return nil, 0, err
 	}
-	for newer < len(latest.Sessions) && cmp.Or(latest.Sessions[newer].CreatedAt.Compare(first.CreatedAt), latest.Sessions[newer].ID.Compare(first.ID)) > 0 {
+	for newer < len(latest.Sessions) && cmp.Or(latest.Sessions[newer].CreatedAt.Compare(first.CreatedAt),
+		latest.Sessions[newer].ID.Compare(first.ID)) > 0 {
 		newer++
 	}
 	first.ID = first.ID.Next() // so that it is among those below
@@ -137,7 +141,8 @@ func (s *Service) From(ctx context.Context, scope domain.Scope, f domain.Session
 }
 
 // below returns the slice after last in the list's order, nil for the newest.
-func (s *Service) below(ctx context.Context, scope domain.Scope, f domain.SessionFilter, last *domain.Session, limit int) (*Slice, error) {
+func (s *Service) below(ctx context.Context, scope domain.Scope, f domain.SessionFilter, last *domain.Session,
+	limit int) (*Slice, error) {
 	now := s.Clock.Now()
 	if f.Search != "" {
 		found, err := s.DB.SearchSessions(ctx, scope, f, last, limit+1, now)
@@ -145,7 +150,8 @@ func (s *Service) below(ctx context.Context, scope domain.Scope, f domain.Sessio
 			return nil, err
 		}
 		return &Slice{
-			Sessions: found.Sessions[:min(limit, len(found.Sessions))], Total: found.Total, OrMore: found.OrMore, More: len(found.Sessions) > limit,
+			Sessions: found.Sessions[:min(limit, len(found.Sessions))], Total: found.Total, OrMore: found.OrMore,
+			More: len(found.Sessions) > limit,
 		}, nil
 	}
 	sessions, err := s.DB.SessionsBefore(ctx, scope, f, last, limit+1, now)
@@ -165,7 +171,8 @@ const exportPage = 1000
 
 // Export calls row for each of the scope's sessions that match the filter, newest
 // first. Sessions that are created during the export are left out.
-func (s *Service) Export(ctx context.Context, scope domain.Scope, f domain.SessionFilter, by domain.Actor, row func(*domain.Session) error) error {
+func (s *Service) Export(ctx context.Context, scope domain.Scope, f domain.SessionFilter, by domain.Actor,
+	row func(*domain.Session) error) error {
 	err := s.DB.InTx(ctx, func(tx *db.Tx) error {
 		return s.Audit.Record(ctx, tx, scope.AccountID, by, audit.Entry{
 			Action: domain.AuditSessionsExported, Livemode: &scope.Livemode, TargetID: scope.AccountID.String(), TargetName: "sessions",
@@ -197,7 +204,8 @@ func (s *Service) Export(ctx context.Context, scope domain.Scope, f domain.Sessi
 
 // Cancel cancels an open session and sends no event. If the session isn't open, it
 // returns the conflict of D12.
-func (s *Service) Cancel(ctx context.Context, scope domain.Scope, id domain.SessionID, by domain.Actor) (cancelled *domain.Session, err error) {
+func (s *Service) Cancel(ctx context.Context, scope domain.Scope, id domain.SessionID,
+	by domain.Actor) (cancelled *domain.Session, err error) {
 	now := s.Clock.Now()
 	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
 		if cancelled, err = tx.CancelSession(ctx, scope, id, now); err != nil {
@@ -218,7 +226,8 @@ func (s *Service) Cancel(ctx context.Context, scope domain.Scope, id domain.Sess
 // Extend moves the end of an open session's link to that many times 24 hours from
 // now, 1 to 90. Errors: validation_error on days, the conflict of a
 // session that isn't open, session_not_found.
-func (s *Service) Extend(ctx context.Context, scope domain.Scope, id domain.SessionID, days int, by domain.Actor) (*domain.Session, error) {
+func (s *Service) Extend(ctx context.Context, scope domain.Scope, id domain.SessionID, days int,
+	by domain.Actor) (*domain.Session, error) {
 	session, err := s.Get(ctx, scope, id)
 	if err != nil {
 		return nil, err
@@ -257,7 +266,8 @@ func (s *Service) Extend(ctx context.Context, scope domain.Scope, id domain.Sess
 // RenewLink gives an open session a new link. The one before stops at once, in browsers
 // that opened it, too; what was entered stays. If the session isn't open, it returns the
 // conflict of D12.
-func (s *Service) RenewLink(ctx context.Context, scope domain.Scope, id domain.SessionID, by domain.Actor) (renewed *domain.Session, err error) {
+func (s *Service) RenewLink(ctx context.Context, scope domain.Scope, id domain.SessionID,
+	by domain.Actor) (renewed *domain.Session, err error) {
 	now := s.Clock.Now()
 	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
 		if renewed, err = tx.RenewLink(ctx, scope, id, now); err != nil {

@@ -67,7 +67,8 @@ func TestDataPDFAndDocuments(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
 	session := b.Filled()
-	b.OK(b.Forms.AddDocument(b.Ctx, session, forms.Upload{Category: "identification", FileName: "a.pdf", Content: strings.NewReader("%PDF-1.7")}))
+	b.OK(b.Forms.AddDocument(b.Ctx, session, forms.Upload{Category: "identification", FileName: "a.pdf",
+		Content: strings.NewReader("%PDF-1.7")}))
 	docs, err := b.DB.Documents(b.Ctx, session.ID)
 	b.OK(err)
 	id := docs[0].ID
@@ -127,7 +128,8 @@ func TestSessionURL(t *testing.T) {
 	if id, _, valid := b.Forms.CheckLink(session.ID.String(), token); !valid || id != session.ID {
 		t.Error("the link doesn't open its session")
 	}
-	for _, bad := range [][2]string{{session.ID.String(), token + "x"}, {session.ID.String(), ""}, {b.Session().ID.String(), token}, {"x", token}} {
+	for _, bad := range [][2]string{{session.ID.String(), token + "x"}, {session.ID.String(), ""}, {b.Session().ID.String(), token},
+		{"x", token}} {
 		if _, _, valid := b.Forms.CheckLink(bad[0], bad[1]); valid {
 			t.Errorf("%v opens a session", bad)
 		}

@@ -14,9 +14,10 @@ import (
 )
 
 var (
-	errPDFNotReady      = domain.Errorf(domain.CodePDFNotReady, "The PDF is still being generated. Try again in a few seconds.")
-	errPDFExpired       = domain.Errorf(domain.CodePDFExpired, "The PDF is not kept any more.")
-	errDataExpired      = domain.Errorf(domain.CodeDataExpired, "The answers were deleted: the time for which this account keeps them is over.")
+	errPDFNotReady = domain.Errorf(domain.CodePDFNotReady, "The PDF is still being generated. Try again in a few seconds.")
+	errPDFExpired  = domain.Errorf(domain.CodePDFExpired, "The PDF is not kept any more.")
+	errDataExpired = domain.Errorf(domain.CodeDataExpired,
+		"The answers were deleted: the time for which this account keeps them is over.")
 	errDataErased       = domain.Errorf(domain.CodeDataErased, "The customer’s data were erased on request.")
 	errDocumentNotFound = domain.Errorf(domain.CodeDocumentNotFound, "This session has no document with this id.")
 )
@@ -36,10 +37,12 @@ func (s *Service) completed(ctx context.Context, scope domain.Scope, id domain.S
 // notCompleted says why a session has no data or PDF (D13).
 func notCompleted(s *domain.Session) error {
 	if s.Status.Open() {
-		return domain.Errorf(domain.CodeSessionNotCompleted, "This session is %s, with %d of %d sections completed. It has data and a PDF once the customer has signed: wait for the event session.completed.",
+		return domain.Errorf(domain.CodeSessionNotCompleted,
+			"This session is %s, with %d of %d sections completed. It has data and a PDF once the customer has signed: wait for the event session.completed.",
 			s.Status, s.SectionsCompleted, statement.SectionsTotal)
 	}
-	return domain.Errorf(domain.CodeSessionNotCompleted, "This session is %s: the customer didn’t sign, so it has no data or PDF.", s.Status)
+	return domain.Errorf(domain.CodeSessionNotCompleted, "This session is %s: the customer didn’t sign, so it has no data or PDF.",
+		s.Status)
 }
 
 // Submitted is a completed session with its answers.
@@ -139,7 +142,8 @@ type DocumentContent struct {
 
 // Document returns a document of a completed session, or
 // document_not_found.
-func (s *Service) Document(ctx context.Context, scope domain.Scope, id domain.SessionID, document domain.DocumentID, by domain.Actor) (*DocumentContent, error) {
+func (s *Service) Document(ctx context.Context, scope domain.Scope, id domain.SessionID, document domain.DocumentID,
+	by domain.Actor) (*DocumentContent, error) {
 	session, err := s.completed(ctx, scope, id)
 	if err != nil {
 		return nil, err

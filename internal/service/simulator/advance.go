@@ -25,7 +25,8 @@ type run struct {
 	now   time.Time
 }
 
-func (s *Service) advance(ctx context.Context, tx *db.Tx, scope domain.Scope, id domain.SessionID, a Advance) (*domain.Session, error) {
+func (s *Service) advance(ctx context.Context, tx *db.Tx, scope domain.Scope, id domain.SessionID,
+	a Advance) (*domain.Session, error) {
 	session, err := tx.LockSession(ctx, scope, id)
 	if err != nil {
 		return nil, db.MissingAs(err, domain.ErrSessionNotFound)

@@ -48,7 +48,8 @@ type customer struct {
 }
 
 func newCustomer(session *domain.Session, now time.Time) *customer {
-	c := &customer{now: now, seed: [2]uint64{binary.BigEndian.Uint64(session.ID.UUID[:8]), binary.BigEndian.Uint64(session.ID.UUID[8:])}}
+	c := &customer{now: now, seed: [2]uint64{binary.BigEndian.Uint64(session.ID.UUID[:8]),
+		binary.BigEndian.Uint64(session.ID.UUID[8:])}}
 	r := c.random("")
 	person := sample.NewPerson(r)
 	c.made = sample.NewStatement(r, person, now)
@@ -96,7 +97,8 @@ func (c *customer) section(state *forms.State, name string) *form.Section {
 		answers = statement.Statement{Assets: state.Statement.Assets}
 		sample.AddDebts(c.random(name), &answers)
 	case statement.ExpensesSection:
-		answers = statement.Statement{Personal: state.Statement.Personal, Income: state.Statement.Income, Assets: state.Statement.Assets, Liabilities: state.Statement.Liabilities}
+		answers = statement.Statement{Personal: state.Statement.Personal, Income: state.Statement.Income,
+			Assets: state.Statement.Assets, Liabilities: state.Statement.Liabilities}
 		sample.AddExpenses(c.random(name), &answers)
 	}
 	return unshared(answers.Section(name, c.now))

@@ -29,10 +29,12 @@ func (BillingType) Enum() (out []string) {
 // RecordEvent records a made-up billing event in test mode and returns it. It goes
 // to the default URL of test mode. Later requests with the key get a
 // *idempotency.Replay. Error: validation_error on type.
-func (s *Service) RecordEvent(ctx context.Context, scope domain.Scope, key *idempotency.Key[*domain.FeedEvent], of BillingType) (*domain.FeedEvent, error) {
+func (s *Service) RecordEvent(ctx context.Context, scope domain.Scope, key *idempotency.Key[*domain.FeedEvent],
+	of BillingType) (*domain.FeedEvent, error) {
 	return idempotency.Do(ctx, s.Idempotency, scope, key, func(tx *db.Tx) (*domain.FeedEvent, error) {
 		if !slices.Contains(of.Enum(), string(of)) {
-			return nil, domain.Breaks(domain.CodeValidation, "type", form.Rule{Code: "billing_event", Value: strings.Join(of.Enum(), ", ")})
+			return nil, domain.Breaks(domain.CodeValidation, "type", form.Rule{Code: "billing_event",
+				Value: strings.Join(of.Enum(), ", ")})
 		}
 		now := s.Clock.Now()
 		sequence, err := s.Outbox.SimulatedBillingEvent(ctx, tx, scope.AccountID, billingPayload(domain.EventType(of), now), now)
@@ -54,17 +56,21 @@ func billingPayload(of domain.EventType, now time.Time) domain.Payload {
 	invoice, retry := domain.NewInvoiceID().String(), form.At(now.AddDate(0, 0, 3))
 	switch of {
 	case domain.BillingInvoicePaid:
-		return domain.InvoicePaidPayload{InvoiceID: invoice, Amount: 1500, Currency: "AUD", PeriodStart: form.At(month.AddDate(0, -1, 0)), PeriodEnd: form.At(month)}
+		return domain.InvoicePaidPayload{InvoiceID: invoice, Amount: 1500, Currency: "AUD",
+			PeriodStart: form.At(month.AddDate(0, -1, 0)), PeriodEnd: form.At(month)}
 	case domain.BillingInvoicePaymentFailed:
-		return domain.InvoicePaymentFailedPayload{InvoiceID: invoice, Amount: 1500, FailureReason: "The card was declined.", RetryAt: &retry}
+		return domain.InvoicePaymentFailedPayload{InvoiceID: invoice, Amount: 1500, FailureReason: "The card was declined.",
+			RetryAt: &retry}
 	}
-	return domain.SubscriptionCancelledPayload{EffectiveDate: form.At(month.AddDate(0, 1, 0)), Reason: "Requested by the account’s owner."}
+	return domain.SubscriptionCancelledPayload{EffectiveDate: form.At(month.AddDate(0, 1, 0)),
+		Reason: "Requested by the account’s owner."}
 }
 
 // AttemptDelivery attempts a delivery of test mode at once, as
 // webhooks.Redeliver does. Later requests with the key get a *idempotency.Replay.
 // Error: not_found.
-func (s *Service) AttemptDelivery(ctx context.Context, scope domain.Scope, key *idempotency.Key[*domain.Delivery], id domain.DeliveryID, by domain.Actor) (*domain.Delivery, error) {
+func (s *Service) AttemptDelivery(ctx context.Context, scope domain.Scope, key *idempotency.Key[*domain.Delivery],
+	id domain.DeliveryID, by domain.Actor) (*domain.Delivery, error) {
 	if key != nil {
 		key.Hides = true
 	}

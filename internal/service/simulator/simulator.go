@@ -104,7 +104,8 @@ const CompletionsADay = 1000
 // key get a *idempotency.Replay. Errors: session_not_found, validation_error on to
 // or on a part of data, rate_limit_exceeded, and session_completed,
 // session_cancelled or session_expired if the goal can't be reached.
-func (s *Service) Advance(ctx context.Context, scope domain.Scope, key *idempotency.Key[*domain.Session], id domain.SessionID, a Advance) (*domain.Session, error) {
+func (s *Service) Advance(ctx context.Context, scope domain.Scope, key *idempotency.Key[*domain.Session], id domain.SessionID,
+	a Advance) (*domain.Session, error) {
 	if key != nil {
 		key.Keeps = func(tx *db.Tx) (bool, error) {
 			session, err := tx.LockSession(ctx, scope, id)
@@ -123,7 +124,8 @@ func (s *Service) Advance(ctx context.Context, scope domain.Scope, key *idempote
 }
 
 // Create is sessions.Create followed by Advance to the goal, in one transaction.
-func (s *Service) Create(ctx context.Context, scope domain.Scope, key *idempotency.Key[*domain.Session], params domain.NewSession, to Goal) (*domain.Session, error) {
+func (s *Service) Create(ctx context.Context, scope domain.Scope, key *idempotency.Key[*domain.Session], params domain.NewSession,
+	to Goal) (*domain.Session, error) {
 	return idempotency.Do(ctx, s.Idempotency, scope, key, func(tx *db.Tx) (*domain.Session, error) {
 		if scope.Livemode {
 			return nil, domain.Breaks(domain.CodeValidation, "simulate", form.Rule{Code: "test_mode"})

@@ -47,7 +47,8 @@ func TestSecretStepsAreAudited(t *testing.T) {
 	}
 	next, err := b.Webhooks.CreateNextSecret(b.Ctx, b.Test(), servicetest.Someone)
 	b.OK(err)
-	if shown, err = b.Webhooks.ShowSecrets(b.Ctx, b.Test(), jo); err != nil || shown.Current+" "+shown.Next != b.signing() || shown.Next != next {
+	if shown, err = b.Webhooks.ShowSecrets(b.Ctx, b.Test(), jo); err != nil || shown.Current+" "+shown.Next != b.signing() ||
+		shown.Next != next {
 		t.Errorf("the shown secrets don't sign: %v", err)
 	}
 	want := "webhook_secret.next_made by a test, webhook_secret.switched by a test, webhook_secret.restored by a test, webhook_secret.switched by a test, " +
@@ -56,7 +57,8 @@ func TestSecretStepsAreAudited(t *testing.T) {
 	if got := b.audited(); got != want {
 		t.Errorf("the audit log has\n%s, want\n%s", got, want)
 	}
-	b.Code("unknown account", second(b.Webhooks.ShowSecrets(b.Ctx, domain.Scope{AccountID: domain.NewAccountID()}, jo)), domain.CodeNotFound)
+	b.Code("unknown account", second(b.Webhooks.ShowSecrets(b.Ctx, domain.Scope{AccountID: domain.NewAccountID()}, jo)),
+		domain.CodeNotFound)
 }
 
 func second[T any](_ T, err error) error { return err }
@@ -83,7 +85,8 @@ func TestNothingIsDoneWithoutItsAuditLine(t *testing.T) {
 		t.Errorf("the default URL has become %q, %v", url, err)
 	}
 	filter := webhooks.DeliveryFilter{DeliveryFilter: domain.DeliveryFilter{Since: &since}}
-	if _, err := b.Webhooks.StartRedelivery(b.Ctx, b.Test(), filter, 1, unknown); err == nil || b.Count("SELECT count(*) FROM redelivery") != 0 {
+	if _, err := b.Webhooks.StartRedelivery(b.Ctx, b.Test(), filter, 1, unknown); err == nil ||
+		b.Count("SELECT count(*) FROM redelivery") != 0 {
 		t.Errorf("a redelivery was started: %v", err)
 	}
 	r, err := b.Webhooks.StartRedelivery(b.Ctx, b.Test(), filter, 1, servicetest.Someone)
@@ -121,7 +124,8 @@ func TestAuditLogHasNoSecretsOfURLs(t *testing.T) {
 	const hidden = "PATHSECRET"
 	var states []string
 	for _, url := range []string{
-		"https://hooks.example/in?token=" + hidden, "https://hooks.example/" + hidden, "https://HOOKS.example/" + hidden, "https://hooks.example/in?token=" + hidden, "",
+		"https://hooks.example/in?token=" + hidden, "https://hooks.example/" + hidden, "https://HOOKS.example/" + hidden,
+		"https://hooks.example/in?token=" + hidden, "",
 	} {
 		b.OK(b.Webhooks.SetDefaultURL(b.Ctx, b.Test(), jo, url))
 		page, _, err := b.Audit.Page(b.Ctx, b.Account.AccountID, domain.AuditFilter{Action: domain.AuditWebhookURL}, nil, 1)
@@ -136,7 +140,8 @@ func TestAuditLogHasNoSecretsOfURLs(t *testing.T) {
 	if states[0] != states[3] || states[0] == states[1] || states[1] == states[2] || states[4] != `{"url": ""}` {
 		t.Errorf("the URLs look like %q", states)
 	}
-	if err := b.Webhooks.RecordTestEvent(b.Ctx, b.Test(), jo, "https://hooks.example/"+hidden); err != nil || strings.Contains(b.audited(), hidden) {
+	if err := b.Webhooks.RecordTestEvent(b.Ctx, b.Test(), jo, "https://hooks.example/"+hidden); err != nil ||
+		strings.Contains(b.audited(), hidden) {
 		t.Errorf("the test event's line: %v", err)
 	}
 	all, _, err := b.Audit.Page(b.Ctx, b.Account.AccountID, domain.AuditFilter{Action: domain.AuditTestEvent}, nil, 1)

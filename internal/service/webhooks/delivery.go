@@ -14,7 +14,8 @@ import (
 	"candor/internal/webhook"
 )
 
-var errDeliveryNotFound = domain.Errorf(domain.CodeNotFound, "There is no webhook delivery with this id in this account and mode.")
+var errDeliveryNotFound = domain.Errorf(domain.CodeNotFound,
+	"There is no webhook delivery with this id in this account and mode.")
 
 // MaxDeliveryPage is the longest page of a list of deliveries.
 const MaxDeliveryPage = 100
@@ -23,7 +24,8 @@ const MaxDeliveryPage = 100
 // came to: a class of statuses, or a class of errors.
 var DeliveryStatuses = []string{
 	"2xx", "3xx", "4xx", "5xx",
-	webhook.ClassDNS, webhook.ClassConnect, webhook.ClassTLS, webhook.ClassTimeout, webhook.ClassRefusedTarget, webhook.ClassStatus, webhook.ClassProtocol,
+	webhook.ClassDNS, webhook.ClassConnect, webhook.ClassTLS, webhook.ClassTimeout, webhook.ClassRefusedTarget, webhook.ClassStatus,
+	webhook.ClassProtocol,
 }
 
 // DeliveryFilter narrows a list of deliveries; zero fields don't.
@@ -80,7 +82,8 @@ func (s *Service) checkEndpoint(ctx context.Context, scope domain.Scope, id *dom
 // Deliveries returns a page of the scope's webhook deliveries, newest event
 // first, of events numbered below before (0: from the newest). limit is 1 to MaxDeliveryPage. A page that isn't full is the last.
 // Error: invalid_request.
-func (s *Service) Deliveries(ctx context.Context, scope domain.Scope, f DeliveryFilter, before int64, limit int) ([]domain.ListedDelivery, error) {
+func (s *Service) Deliveries(ctx context.Context, scope domain.Scope, f DeliveryFilter, before int64,
+	limit int) ([]domain.ListedDelivery, error) {
 	filter, err := s.resolve(ctx, scope, f)
 	if err != nil {
 		return nil, err
@@ -117,7 +120,8 @@ func (s *Service) Delivery(ctx context.Context, scope domain.Scope, id domain.De
 // who may see every account's.
 func (s *Service) DeliveryScope(ctx context.Context, id domain.DeliveryID) (domain.Scope, error) {
 	scope, err := s.DB.DeliveryScope(ctx, id)
-	return scope, db.MissingAs(err, domain.Errorf(domain.CodeNotFound, "There is no webhook delivery with this id. Events and their deliveries are kept 90 days."))
+	return scope, db.MissingAs(err, domain.Errorf(domain.CodeNotFound,
+		"There is no webhook delivery with this id. Events and their deliveries are kept 90 days."))
 }
 
 // Endpoints returns the scope's webhook endpoints with their health, by
@@ -128,7 +132,8 @@ func (s *Service) Endpoints(ctx context.Context, scope domain.Scope) ([]domain.E
 
 // EndpointMonths counts the attempts at the endpoints within
 // domain.EndpointDays, for those that had one.
-func (s *Service) EndpointMonths(ctx context.Context, endpoints []domain.EndpointID) (map[domain.EndpointID]*domain.EndpointMonth, error) {
+func (s *Service) EndpointMonths(ctx context.Context, endpoints []domain.EndpointID) (map[domain.EndpointID]*domain.EndpointMonth,
+	error) {
 	return s.DB.EndpointMonths(ctx, endpoints, s.Clock.Now())
 }
 
@@ -141,7 +146,8 @@ func (s *Service) EndpointLoads(ctx context.Context, scope domain.Scope) ([]doma
 // Redeliver retries a delivery, with the same id and body. A finished one restarts
 // the schedule; a pending one makes its next attempt now and keeps its place in the
 // schedule. Error: not_found.
-func (s *Service) Redeliver(ctx context.Context, scope domain.Scope, id domain.DeliveryID, by domain.Actor) (again *domain.Delivery, err error) {
+func (s *Service) Redeliver(ctx context.Context, scope domain.Scope, id domain.DeliveryID,
+	by domain.Actor) (again *domain.Delivery, err error) {
 	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
 		again, err = s.RedeliverIn(ctx, tx, scope, id, by)
 		return err
@@ -150,7 +156,8 @@ func (s *Service) Redeliver(ctx context.Context, scope domain.Scope, id domain.D
 }
 
 // RedeliverIn is Redeliver in the caller's transaction.
-func (s *Service) RedeliverIn(ctx context.Context, tx *db.Tx, scope domain.Scope, id domain.DeliveryID, by domain.Actor) (*domain.Delivery, error) {
+func (s *Service) RedeliverIn(ctx context.Context, tx *db.Tx, scope domain.Scope, id domain.DeliveryID,
+	by domain.Actor) (*domain.Delivery, error) {
 	again, err := tx.Redeliver(ctx, scope, id, s.Clock.Now())
 	if err != nil {
 		return nil, db.MissingAs(err, errDeliveryNotFound)
@@ -163,7 +170,8 @@ func (s *Service) RedeliverIn(ctx context.Context, tx *db.Tx, scope domain.Scope
 
 // CancelDelivery cancels a pending delivery. An attempt that a worker is making now
 // still completes. Errors: not_found, and invalid_request if it isn't pending.
-func (s *Service) CancelDelivery(ctx context.Context, scope domain.Scope, id domain.DeliveryID, by domain.Actor) (cancelled *domain.Delivery, err error) {
+func (s *Service) CancelDelivery(ctx context.Context, scope domain.Scope, id domain.DeliveryID,
+	by domain.Actor) (cancelled *domain.Delivery, err error) {
 	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
 		if cancelled, err = tx.CancelDelivery(ctx, scope, id, s.Clock.Now()); err != nil {
 			return err

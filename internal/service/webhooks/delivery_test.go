@@ -34,8 +34,9 @@ func (b *fixture) sent(scope domain.Scope, url string) domain.Delivery {
 func (b *fixture) attempted(d domain.Delivery, state domain.DeliveryState, status int) domain.Delivery {
 	b.Helper()
 	outcome := db.AttemptOutcome{
-		DeliveryAttempt: domain.DeliveryAttempt{DeliveryID: d.ID, Number: d.AttemptsTotal + 1, StartedAt: b.Clock.Now(), StatusCode: &status, RequestHeaders: []byte(`{"X-Webhook-Id":["` + d.ID.String() + `"]}`)},
-		Cycle:           d.Cycle, State: state,
+		DeliveryAttempt: domain.DeliveryAttempt{DeliveryID: d.ID, Number: d.AttemptsTotal + 1, StartedAt: b.Clock.Now(),
+			StatusCode: &status, RequestHeaders: []byte(`{"X-Webhook-Id":["` + d.ID.String() + `"]}`)},
+		Cycle: d.Cycle, State: state,
 	}
 	health := db.EndpointHealth{ID: d.EndpointID, At: b.Clock.Now(), StatusCode: status}
 	if state == domain.DeliveryFailed {
@@ -56,7 +57,8 @@ func (b *fixture) failed(scope domain.Scope, url string) domain.Delivery {
 // elsewhere are scopes that have nothing to do with the test one.
 func (b *fixture) elsewhere() []domain.Scope {
 	b.Helper()
-	other, err := b.Accounts.Create(b.Ctx, accounts.Params{Name: "Broker", Email: "owner@broker.example", Plan: "starter"}, servicetest.Someone)
+	other, err := b.Accounts.Create(b.Ctx, accounts.Params{Name: "Broker", Email: "owner@broker.example", Plan: "starter"},
+		servicetest.Someone)
 	b.OK(err)
 	return []domain.Scope{b.Live(), {AccountID: other.AccountID}}
 }
@@ -65,7 +67,8 @@ func (b *fixture) elsewhere() []domain.Scope {
 func (b *fixture) field(what string, err error, field string) {
 	b.Helper()
 	var known *domain.Error
-	if !errors.As(err, &known) || known.Code != domain.CodeInvalidRequest || len(known.Fields) != 1 || known.Fields[0].Field != field {
+	if !errors.As(err, &known) || known.Code != domain.CodeInvalidRequest || len(known.Fields) != 1 ||
+		known.Fields[0].Field != field {
 		b.Errorf("%s: %+v, want invalid_request of %s", what, err, field)
 	}
 }
@@ -81,12 +84,15 @@ func TestDeliveriesAndTheirRecords(t *testing.T) {
 		before int64
 		want   []domain.DeliveryID
 	}{
-		"all":                  {scope: b.Test(), want: []domain.DeliveryID{pending.ID, failed.ID}},
-		"live":                 {scope: b.Live(), want: []domain.DeliveryID{live.ID}},
-		"before":               {scope: b.Test(), before: pending.Sequence, want: []domain.DeliveryID{failed.ID}},
-		"by state":             {scope: b.Test(), filter: webhooks.DeliveryFilter{DeliveryFilter: domain.DeliveryFilter{State: domain.DeliveryFailed}}, want: []domain.DeliveryID{failed.ID}},
-		"by any URL there":     {scope: b.Test(), filter: webhooks.DeliveryFilter{Origin: "https://hooks.lender.example/x"}, want: []domain.DeliveryID{pending.ID, failed.ID}},
-		"by a class of status": {scope: b.Test(), filter: webhooks.DeliveryFilter{DeliveryFilter: domain.DeliveryFilter{Status: "5xx"}}, want: []domain.DeliveryID{failed.ID}},
+		"all":    {scope: b.Test(), want: []domain.DeliveryID{pending.ID, failed.ID}},
+		"live":   {scope: b.Live(), want: []domain.DeliveryID{live.ID}},
+		"before": {scope: b.Test(), before: pending.Sequence, want: []domain.DeliveryID{failed.ID}},
+		"by state": {scope: b.Test(), filter: webhooks.DeliveryFilter{DeliveryFilter: domain.DeliveryFilter{
+			State: domain.DeliveryFailed}}, want: []domain.DeliveryID{failed.ID}},
+		"by any URL there": {scope: b.Test(), filter: webhooks.DeliveryFilter{Origin: "https://hooks.lender.example/x"},
+			want: []domain.DeliveryID{pending.ID, failed.ID}},
+		"by a class of status": {scope: b.Test(), filter: webhooks.DeliveryFilter{DeliveryFilter: domain.DeliveryFilter{Status: "5xx"}},
+			want: []domain.DeliveryID{failed.ID}},
 	} {
 		got, err := b.Webhooks.Deliveries(b.Ctx, tt.scope, tt.filter, tt.before, 10)
 		var ids []domain.DeliveryID
@@ -101,7 +107,8 @@ func TestDeliveriesAndTheirRecords(t *testing.T) {
 	b.OK(err)
 	events, err := b.DB.Events(b.Ctx, *failed.SessionID)
 	b.OK(err)
-	if record.Origin != "https://hooks.lender.example" || string(record.Event.Body) != string(events[0].Body) || len(record.AttemptLog) != 1 || *record.AttemptLog[0].StatusCode != 503 {
+	if record.Origin != "https://hooks.lender.example" || string(record.Event.Body) != string(events[0].Body) ||
+		len(record.AttemptLog) != 1 || *record.AttemptLog[0].StatusCode != 503 {
 		t.Errorf("record %+v", record)
 	}
 	if scope, err := b.Webhooks.DeliveryScope(b.Ctx, live.ID); err != nil || scope != b.Live() {
@@ -111,7 +118,8 @@ func TestDeliveriesAndTheirRecords(t *testing.T) {
 	b.Code("scope of an unknown one", err, domain.CodeNotFound)
 	b.sent(b.Test(), hook)
 	endpoints, err := b.Webhooks.EndpointLoads(b.Ctx, b.Test())
-	if err != nil || len(endpoints) != 1 || endpoints[0].Pending != 2 || endpoints[0].Failed != 1 || endpoints[0].FailingSince == nil {
+	if err != nil || len(endpoints) != 1 || endpoints[0].Pending != 2 || endpoints[0].Failed != 1 ||
+		endpoints[0].FailingSince == nil {
 		t.Errorf("endpoints %+v, %v", endpoints, err)
 	}
 }
@@ -147,7 +155,8 @@ func TestDeliveryFiltersAreChecked(t *testing.T) {
 		b.field("a list", err, "limit")
 	}
 	for _, status := range webhooks.DeliveryStatuses {
-		if _, err := b.Webhooks.Deliveries(b.Ctx, b.Test(), webhooks.DeliveryFilter{DeliveryFilter: domain.DeliveryFilter{Status: status}}, 0, 1); err != nil {
+		if _, err := b.Webhooks.Deliveries(b.Ctx, b.Test(),
+			webhooks.DeliveryFilter{DeliveryFilter: domain.DeliveryFilter{Status: status}}, 0, 1); err != nil {
 			t.Errorf("status %s: %v", status, err)
 		}
 	}
@@ -172,7 +181,8 @@ func TestDeliveryIsMadeAgainOrCancelled(t *testing.T) {
 	}
 	b.Pass(time.Hour)
 	again, err := b.Webhooks.Redeliver(b.Ctx, b.Test(), failed.ID, servicetest.Someone)
-	if err != nil || again.ID != failed.ID || again.State != domain.DeliveryPending || !again.NextAttemptAt.Equal(servicetest.Start.Add(time.Hour)) {
+	if err != nil || again.ID != failed.ID || again.State != domain.DeliveryPending ||
+		!again.NextAttemptAt.Equal(servicetest.Start.Add(time.Hour)) {
 		t.Errorf("made again: %+v, %v", again, err)
 	}
 	cancelled, err := b.Webhooks.CancelDelivery(b.Ctx, b.Test(), pending.ID, servicetest.Someone)

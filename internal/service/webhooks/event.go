@@ -53,14 +53,17 @@ func (s *Service) Events(ctx context.Context, scope domain.Scope, f domain.Event
 
 // ListEvents returns up to limit of the scope's events that match the search,
 // newest first.
-func (s *Service) ListEvents(ctx context.Context, scope domain.Scope, search domain.EventSearch, limit int) ([]domain.FeedEvent, error) {
+func (s *Service) ListEvents(ctx context.Context, scope domain.Scope, search domain.EventSearch,
+	limit int) ([]domain.FeedEvent, error) {
 	return s.DB.EventPage(ctx, scope, search, limit)
 }
 
-var errEventNotFound = domain.Errorf(domain.CodeNotFound, "There is no event with this id in this account and mode. Events are kept for 90 days.")
+var errEventNotFound = domain.Errorf(domain.CodeNotFound,
+	"There is no event with this id in this account and mode. Events are kept for 90 days.")
 
 // Event returns one of the scope's events with its deliveries, or not_found.
-func (s *Service) Event(ctx context.Context, scope domain.Scope, id domain.EventID) (*domain.FeedEvent, []domain.ListedDelivery, error) {
+func (s *Service) Event(ctx context.Context, scope domain.Scope, id domain.EventID) (*domain.FeedEvent,
+	[]domain.ListedDelivery, error) {
 	event, err := s.DB.Event(ctx, scope, id)
 	if err != nil {
 		return nil, nil, db.MissingAs(err, errEventNotFound)

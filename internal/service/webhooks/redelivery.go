@@ -26,7 +26,8 @@ type RedeliveryPreview struct {
 // PreviewRedelivery returns which deliveries StartRedelivery with the same filter and
 // rate would make again now, and how many wait for their next attempt beside failed
 // ones, both counted to limit and no further, 0 for all. Error: invalid_request.
-func (s *Service) PreviewRedelivery(ctx context.Context, scope domain.Scope, f DeliveryFilter, rate, limit int) (RedeliveryPreview, error) {
+func (s *Service) PreviewRedelivery(ctx context.Context, scope domain.Scope, f DeliveryFilter, rate,
+	limit int) (RedeliveryPreview, error) {
 	filter, err := s.resolveFailed(ctx, scope, f, rate)
 	if err != nil {
 		return RedeliveryPreview{}, err
@@ -55,7 +56,8 @@ func sum(at []domain.FailedAt) (n int64) {
 // StartRedelivery makes deliveries that match the filter again, at rate a second: all
 // that failed, or with Failing those that are failing now (D107). Error:
 // invalid_request.
-func (s *Service) StartRedelivery(ctx context.Context, scope domain.Scope, f DeliveryFilter, rate int, by domain.Actor) (*domain.Redelivery, error) {
+func (s *Service) StartRedelivery(ctx context.Context, scope domain.Scope, f DeliveryFilter, rate int,
+	by domain.Actor) (*domain.Redelivery, error) {
 	filter, err := s.resolveFailed(ctx, scope, f, rate)
 	if err != nil {
 		return nil, err
@@ -98,10 +100,12 @@ func redeliveryEntry(action domain.AuditAction, r *domain.Redelivery) audit.Entr
 }
 
 // resolveFailed is resolve for the filter of a redelivery, and checks the rate.
-func (s *Service) resolveFailed(ctx context.Context, scope domain.Scope, f DeliveryFilter, rate int) (domain.DeliveryFilter, error) {
+func (s *Service) resolveFailed(ctx context.Context, scope domain.Scope, f DeliveryFilter, rate int) (domain.DeliveryFilter,
+	error) {
 	switch {
 	case rate < domain.MinRedeliveryRate || rate > domain.MaxRedeliveryRate:
-		return f.DeliveryFilter, domain.Breaks(domain.CodeInvalidRequest, "rate", form.Rule{Code: "rate", Min: domain.MinRedeliveryRate, Max: domain.MaxRedeliveryRate})
+		return f.DeliveryFilter, domain.Breaks(domain.CodeInvalidRequest, "rate", form.Rule{Code: "rate", Min: domain.MinRedeliveryRate,
+			Max: domain.MaxRedeliveryRate})
 	case f.State != "" && f.State != domain.DeliveryFailed && (f.State != domain.DeliveryPending || !f.Failing):
 		return f.DeliveryFilter, domain.Breaks(domain.CodeInvalidRequest, "state", form.Rule{Code: "failed_only"})
 	case f.Since == nil:
@@ -115,7 +119,8 @@ func (s *Service) resolveFailed(ctx context.Context, scope domain.Scope, f Deliv
 // StopRedelivery stops a running redelivery and returns it. Deliveries that it has
 // made pending follow the schedule. Errors: not_found, and invalid_request if it
 // isn't running.
-func (s *Service) StopRedelivery(ctx context.Context, scope domain.Scope, id domain.RedeliveryID, by domain.Actor) (stopped *domain.Redelivery, err error) {
+func (s *Service) StopRedelivery(ctx context.Context, scope domain.Scope, id domain.RedeliveryID,
+	by domain.Actor) (stopped *domain.Redelivery, err error) {
 	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
 		if stopped, err = tx.StopRedelivery(ctx, scope, id, s.Clock.Now()); err != nil {
 			return err

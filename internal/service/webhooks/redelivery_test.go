@@ -15,7 +15,8 @@ import (
 func (b *fixture) run(r *domain.Redelivery) {
 	b.Helper()
 	for range 20 {
-		_, err := b.DB.Raw().ExecContext(b.Ctx, `UPDATE redelivery SET paced_until = paced_until - interval '1 second'`) // as if it had passed
+		// as if it had passed
+		_, err := b.DB.Raw().ExecContext(b.Ctx, `UPDATE redelivery SET paced_until = paced_until - interval '1 second'`)
 		b.OK(err)
 		step, err := b.DB.StepRedelivery(b.Ctx, r.ID, b.Clock.Now())
 		b.OK(err)
@@ -65,12 +66,16 @@ func TestPreviewIsWhatAStartDoes(t *testing.T) {
 		want   int
 		to     string
 	}{
-		"all":               {filter(domain.DeliveryFilter{Since: &long}, ""), 3, "https://hooks.lender.example 2, https://other.lender.example 1"},
-		"called failed":     {filter(domain.DeliveryFilter{Since: &long, State: domain.DeliveryFailed}, ""), 3, "https://hooks.lender.example 2, https://other.lender.example 1"},
-		"recent":            {filter(domain.DeliveryFilter{Since: &recent}, ""), 2, "https://hooks.lender.example 1, https://other.lender.example 1"},
-		"until":             {filter(domain.DeliveryFilter{Since: &long, Until: &recent}, ""), 1, "https://hooks.lender.example 1"},
-		"at an endpoint":    {filter(domain.DeliveryFilter{Since: &long}, other), 1, "https://other.lender.example 1"},
-		"by status":         {filter(domain.DeliveryFilter{Since: &long, Status: "5xx"}, ""), 3, "https://hooks.lender.example 2, https://other.lender.example 1"},
+		"all": {filter(domain.DeliveryFilter{Since: &long}, ""), 3,
+			"https://hooks.lender.example 2, https://other.lender.example 1"},
+		"called failed": {filter(domain.DeliveryFilter{Since: &long, State: domain.DeliveryFailed}, ""), 3,
+			"https://hooks.lender.example 2, https://other.lender.example 1"},
+		"recent": {filter(domain.DeliveryFilter{Since: &recent}, ""), 2,
+			"https://hooks.lender.example 1, https://other.lender.example 1"},
+		"until":          {filter(domain.DeliveryFilter{Since: &long, Until: &recent}, ""), 1, "https://hooks.lender.example 1"},
+		"at an endpoint": {filter(domain.DeliveryFilter{Since: &long}, other), 1, "https://other.lender.example 1"},
+		"by status": {filter(domain.DeliveryFilter{Since: &long, Status: "5xx"}, ""), 3,
+			"https://hooks.lender.example 2, https://other.lender.example 1"},
 		"of another status": {filter(domain.DeliveryFilter{Since: &long, Status: "4xx"}, ""), 0, ""},
 		"of another type":   {filter(domain.DeliveryFilter{Since: &long, Type: domain.SessionExpired}, ""), 0, ""},
 	} {
@@ -85,14 +90,16 @@ func TestPreviewIsWhatAStartDoes(t *testing.T) {
 		}
 		r, err := b.Webhooks.StartRedelivery(b.Ctx, b.Test(), tt.filter, 100, jo)
 		b.OK(err)
-		if r.Matched != n || b.Count("SELECT count(*) FROM river_job WHERE kind = 'webhook_redelivery' AND args->>'redelivery_id' = $1", r.ID.String()) != 1 {
+		if r.Matched != n || b.Count("SELECT count(*) FROM river_job WHERE kind = 'webhook_redelivery' AND args->>'redelivery_id' = $1",
+			r.ID.String()) != 1 {
 			t.Errorf("%s: matched %d after a preview of %d, or without its job", name, r.Matched, n)
 		}
 		b.run(r)
 		if b.again() != tt.want {
 			t.Errorf("%s: %d made again, want %d", name, b.again(), tt.want)
 		}
-		_, err = b.DB.Raw().ExecContext(b.Ctx, `UPDATE delivery SET state = 'failed', cycle = 1, next_attempt_at = NULL, finished_at = now() WHERE cycle = 2`)
+		_, err = b.DB.Raw().ExecContext(b.Ctx,
+			`UPDATE delivery SET state = 'failed', cycle = 1, next_attempt_at = NULL, finished_at = now() WHERE cycle = 2`)
 		b.OK(err)
 	}
 	all, err := b.Webhooks.Redeliveries(b.Ctx, b.Test())
@@ -127,7 +134,8 @@ func TestRedeliveryIsCheckedAndStopped(t *testing.T) {
 		_, err = b.Webhooks.StartRedelivery(b.Ctx, b.Test(), webhooks.DeliveryFilter{DeliveryFilter: tt.filter}, tt.rate, jo)
 		b.field("a start", err, tt.field)
 	}
-	r, err := b.Webhooks.StartRedelivery(b.Ctx, b.Test(), webhooks.DeliveryFilter{DeliveryFilter: domain.DeliveryFilter{Since: &since}}, 1, jo)
+	r, err := b.Webhooks.StartRedelivery(b.Ctx, b.Test(),
+		webhooks.DeliveryFilter{DeliveryFilter: domain.DeliveryFilter{Since: &since}}, 1, jo)
 	b.OK(err)
 	for _, scope := range b.elsewhere() {
 		_, err := b.Webhooks.Redelivery(b.Ctx, scope, r.ID)

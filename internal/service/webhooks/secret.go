@@ -24,12 +24,18 @@ type Secrets struct {
 }
 
 var (
-	errNoNextSecret      = domain.Errorf(domain.CodeValidation, "There is no next webhook secret. Create one first; someone else may have switched to it or abandoned it.")
-	errNoPreviousSecret  = domain.Errorf(domain.CodeValidation, "There is no previous webhook secret to restore. It is erased 24 hours after the switch.")
-	errUnreadable        = domain.Errorf(domain.CodeValidation, "The previous webhook secret can’t be restored: the secret key that sealed it isn’t configured. Create a next secret and switch to it.")
-	errCurrentUnreadable = domain.Errorf(domain.CodeValidation, "The webhook secret can’t be read: the secret key that sealed it isn’t configured, so deliveries wait. Ask us to configure it again, or create a next secret, add it to your server, and switch to it.")
-	errNextInTheWay      = domain.Errorf(domain.CodeValidation, "There is a next webhook secret, which restoring would replace. Abandon it first.")
-	errNextThere         = domain.Errorf(domain.CodeValidation, "There is a next webhook secret already, which the receiver may know. Switch to it or abandon it first.")
+	errNoNextSecret = domain.Errorf(domain.CodeValidation,
+		"There is no next webhook secret. Create one first; someone else may have switched to it or abandoned it.")
+	errNoPreviousSecret = domain.Errorf(domain.CodeValidation,
+		"There is no previous webhook secret to restore. It is erased 24 hours after the switch.")
+	errUnreadable = domain.Errorf(domain.CodeValidation,
+		"The previous webhook secret can’t be restored: the secret key that sealed it isn’t configured. Create a next secret and switch to it.")
+	errCurrentUnreadable = domain.Errorf(domain.CodeValidation,
+		"The webhook secret can’t be read: the secret key that sealed it isn’t configured, so deliveries wait. Ask us to configure it again, or create a next secret, add it to your server, and switch to it.")
+	errNextInTheWay = domain.Errorf(domain.CodeValidation,
+		"There is a next webhook secret, which restoring would replace. Abandon it first.")
+	errNextThere = domain.Errorf(domain.CodeValidation,
+		"There is a next webhook secret already, which the receiver may know. Switch to it or abandon it first.")
 )
 
 // Outdated reports that err refuses a change of secrets that another change came
@@ -159,7 +165,8 @@ func (s *Service) AbandonNextSecret(ctx context.Context, scope domain.Scope, by 
 }
 
 // changeSecrets makes a change, with an audit entry, or returns why it can't.
-func (s *Service) changeSecrets(ctx context.Context, scope domain.Scope, by domain.Actor, step domain.AuditAction, change func(*db.Tx) error, why func(*db.WebhookSetting) error) error {
+func (s *Service) changeSecrets(ctx context.Context, scope domain.Scope, by domain.Actor, step domain.AuditAction,
+	change func(*db.Tx) error, why func(*db.WebhookSetting) error) error {
 	err := s.DB.InTx(ctx, func(tx *db.Tx) error {
 		if err := change(tx); err != nil {
 			return err

@@ -105,7 +105,8 @@ func (r *rotation) send(ctx context.Context) error {
 		}
 		s := sessions[n%len(sessions)]
 		err := r.DB.InTx(r.Ctx, func(tx *db.Tx) error {
-			return r.Outbox.SessionEvent(r.Ctx, tx, s, domain.SectionCompletedPayload{SessionID: s.ID, Section: "income", SectionNumber: 2}, time.Now())
+			return r.Outbox.SessionEvent(r.Ctx, tx, s, domain.SectionCompletedPayload{SessionID: s.ID, Section: "income",
+				SectionNumber: 2}, time.Now())
 		})
 		if err != nil {
 			return err
@@ -180,7 +181,9 @@ func TestSecretsRotateWithoutAWrongSignature(t *testing.T) {
 	})
 	stop()
 	r.OK(<-sent)
-	testkit.Await(r, "waited in vain: all deliveries", func() bool { return r.Count("SELECT count(*) FROM delivery WHERE state <> 'delivered'") == 0 })
+	testkit.Await(r, "waited in vain: all deliveries", func() bool {
+		return r.Count("SELECT count(*) FROM delivery WHERE state <> 'delivered'") == 0
+	})
 	r.check([]string{old, fresh, r.Account.LiveWebhookSecret})
 }
 
@@ -271,22 +274,26 @@ func TestSecretsAreRestoredWithinADay(t *testing.T) {
 	b := newStill(t)
 	old := b.Account.TestWebhookSecret
 	b.saying("switch without a next one", b.Webhooks.SwitchSecret(b.Ctx, b.Test(), servicetest.Someone), "no next webhook secret")
-	b.saying("abandon without a next one", b.Webhooks.AbandonNextSecret(b.Ctx, b.Test(), servicetest.Someone), "no next webhook secret")
-	b.saying("restore without a previous one", b.Webhooks.RestoreSecret(b.Ctx, b.Test(), servicetest.Someone), "no previous webhook secret")
+	b.saying("abandon without a next one", b.Webhooks.AbandonNextSecret(b.Ctx, b.Test(), servicetest.Someone),
+		"no next webhook secret")
+	b.saying("restore without a previous one", b.Webhooks.RestoreSecret(b.Ctx, b.Test(), servicetest.Someone),
+		"no previous webhook secret")
 	fresh, err := b.Webhooks.CreateNextSecret(b.Ctx, b.Test(), servicetest.Someone)
 	b.OK(err)
 	state, err := b.Webhooks.Secrets(b.Ctx, b.Test())
 	if err != nil || state.NextSince == nil || !state.NextSince.Equal(servicetest.Start) || state.PreviousUntil != nil {
 		t.Errorf("after next: %+v, %v", state, err)
 	}
-	if second, err := b.Webhooks.CreateNextSecret(b.Ctx, b.Test(), servicetest.Someone); second != "" || b.signing() != old+" "+fresh {
+	if second, err := b.Webhooks.CreateNextSecret(b.Ctx, b.Test(), servicetest.Someone); second != "" ||
+		b.signing() != old+" "+fresh {
 		t.Errorf("a second next one: %q, %v", second, err)
 	} else {
 		b.saying("a second next one", err, "next webhook secret already")
 	}
 	b.OK(b.Webhooks.SwitchSecret(b.Ctx, b.Test(), servicetest.Someone))
 	state, err = b.Webhooks.Secrets(b.Ctx, b.Test())
-	if err != nil || state.NextSince != nil || state.PreviousUntil == nil || !state.PreviousUntil.Equal(servicetest.Start.Add(24*time.Hour)) || b.signing() != fresh {
+	if err != nil || state.NextSince != nil || state.PreviousUntil == nil ||
+		!state.PreviousUntil.Equal(servicetest.Start.Add(24*time.Hour)) || b.signing() != fresh {
 		t.Errorf("after switch: %+v, %v", state, err)
 	}
 	other, err := b.Webhooks.CreateNextSecret(b.Ctx, b.Test(), servicetest.Someone)
@@ -309,7 +316,8 @@ func TestSecretsAreRestoredWithinADay(t *testing.T) {
 	if live, err := b.DB.WebhookSetting(b.Ctx, b.Live()); err != nil || live.NextSecret != nil || live.PreviousSecret != nil {
 		t.Errorf("the live secrets have changed: %v", err)
 	}
-	b.Code("unknown account", b.Webhooks.SwitchSecret(b.Ctx, domain.Scope{AccountID: domain.NewAccountID()}, servicetest.Someone), domain.CodeNotFound)
+	b.Code("unknown account", b.Webhooks.SwitchSecret(b.Ctx, domain.Scope{AccountID: domain.NewAccountID()}, servicetest.Someone),
+		domain.CodeNotFound)
 }
 
 // A secret whose key was taken away isn't put back: nothing could be signed

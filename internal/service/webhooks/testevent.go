@@ -37,7 +37,8 @@ type TestEvent struct {
 
 var (
 	errNoTestURL     = domain.Breaks(domain.CodeValidation, "url", form.Rule{Code: "test_url"})
-	errTestsUnderWay = domain.Errorf(domain.CodeRateLimitExceeded, "Two test events of this account are under way. Wait for their answers, 15 seconds at most.")
+	errTestsUnderWay = domain.Errorf(domain.CodeRateLimitExceeded,
+		"Two test events of this account are under way. Wait for their answers, 15 seconds at most.")
 )
 
 // SendTestEvent sends an event of the type with example data to url, or to the
@@ -46,7 +47,8 @@ var (
 // has the sequence 0: it is no event of the account, so it is neither numbered
 // nor tried again, and only its result is stored, for TestEvent. A receiver that
 // fails is no error. The audit entry is written before it is sent.
-func (s *Service) SendTestEvent(ctx context.Context, account domain.AccountID, by domain.Actor, url string, kind domain.EventType) (*TestEvent, error) {
+func (s *Service) SendTestEvent(ctx context.Context, account domain.AccountID, by domain.Actor, url string,
+	kind domain.EventType) (*TestEvent, error) {
 	scope := domain.Scope{AccountID: account}
 	if !slices.Contains(domain.EventTypes, kind) {
 		return nil, domain.Breaks(domain.CodeValidation, "type", form.Rule{Code: "event_type"})
@@ -76,7 +78,8 @@ func (s *Service) SendTestEvent(ctx context.Context, account domain.AccountID, b
 	if err := s.RecordTestEvent(ctx, scope, by, url); err != nil {
 		return nil, err
 	}
-	result := s.TestClient.Do(ctx, webhook.Request{URL: url, Body: body, DeliveryID: delivery.String(), Attempt: 1, Secrets: secrets}, now)
+	result := s.TestClient.Do(ctx, webhook.Request{URL: url, Body: body, DeliveryID: delivery.String(), Attempt: 1,
+		Secrets: secrets}, now)
 	if result.Err != nil {
 		return nil, result.Err
 	}

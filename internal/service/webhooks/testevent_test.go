@@ -39,7 +39,8 @@ func testEvents(t testing.TB) func(*servicetest.Config) {
 func (b *fixture) stored() int {
 	b.Helper()
 	return b.Count(`
-		SELECT (SELECT count(*) FROM event) + (SELECT count(*) FROM event_sequence) + (SELECT count(*) FROM session) + (SELECT count(*) FROM delivery)
+		SELECT (SELECT count(*) FROM event) + (SELECT count(*) FROM event_sequence) + (SELECT count(*) FROM session) + (SELECT count(*)
+			FROM delivery)
 			+ (SELECT count(*) FROM delivery_attempt) + (SELECT count(*) FROM webhook_endpoint) + (SELECT count(*) FROM river_job)`)
 }
 
@@ -53,7 +54,8 @@ func TestTestEvent(t *testing.T) {
 	})
 	fresh, err := b.Webhooks.CreateNextSecret(b.Ctx, b.Test(), servicetest.Someone)
 	b.OK(err)
-	if _, err := b.Webhooks.SendTestEvent(b.Ctx, b.Account.AccountID, domain.Actor{Kind: "unheard of"}, hook.URL+"/hook", domain.SessionCompleted); err == nil || len(hook.calls()) != 0 {
+	if _, err := b.Webhooks.SendTestEvent(b.Ctx, b.Account.AccountID, domain.Actor{Kind: "unheard of"}, hook.URL+"/hook",
+		domain.SessionCompleted); err == nil || len(hook.calls()) != 0 {
 		t.Errorf("a test event is sent that the audit log doesn't tell of: %v", err)
 	}
 	sent, err := b.Webhooks.SendTestEvent(b.Ctx, b.Account.AccountID, servicetest.Someone, hook.URL+"/hook", domain.SessionCompleted)
@@ -71,7 +73,8 @@ func TestTestEvent(t *testing.T) {
 			t.Errorf("%s came as %q, is shown as %q", name, got.header.Get(name), sent.Result.RequestHeader.Get(name))
 		}
 	}
-	if got.body != string(sent.Body) || got.header.Get("X-Webhook-Id") != sent.DeliveryID.String() || !strings.HasPrefix(sent.DeliveryID.String(), "whd_") {
+	if got.body != string(sent.Body) || got.header.Get("X-Webhook-Id") != sent.DeliveryID.String() ||
+		!strings.HasPrefix(sent.DeliveryID.String(), "whd_") {
 		t.Errorf("sent %s as %s, shown %s as %s", got.body, got.header.Get("X-Webhook-Id"), sent.Body, sent.DeliveryID)
 	}
 	// The old and the new secret of test mode, and not that of live mode.
@@ -79,7 +82,8 @@ func TestTestEvent(t *testing.T) {
 	if !slices.Equal(by.Contract, []bool{true, false, false}) || !slices.Equal(by.Standard, []bool{true, true, false}) {
 		t.Errorf("signed by %+v", by)
 	}
-	if r := sent.Result; !r.Delivered() || r.StatusCode != http.StatusAccepted || len(r.Response) != 2048 || !strings.HasPrefix(string(r.Response), "thanks.") || r.Duration <= 0 {
+	if r := sent.Result; !r.Delivered() || r.StatusCode != http.StatusAccepted || len(r.Response) != 2048 ||
+		!strings.HasPrefix(string(r.Response), "thanks.") || r.Duration <= 0 {
 		t.Errorf("answer %d %.20q of %d bytes in %s", r.StatusCode, r.Response, len(r.Response), r.Duration)
 	}
 	var body struct {
@@ -94,7 +98,8 @@ func TestTestEvent(t *testing.T) {
 		}
 	}
 	b.OK(json.Unmarshal(sent.Body, &body))
-	if body.Event != "session.completed" || *body.Livemode || *body.Sequence != 0 || body.SessionID != body.Data.SessionID || time.Since(body.Timestamp) > time.Minute ||
+	if body.Event != "session.completed" || *body.Livemode || *body.Sequence != 0 || body.SessionID != body.Data.SessionID ||
+		time.Since(body.Timestamp) > time.Minute ||
 		body.Data.Summary["net_worth"] != "450239.47" {
 		t.Errorf("body %s", sent.Body)
 	}
@@ -138,7 +143,8 @@ func TestTestEventTellsWhatWentWrong(t *testing.T) {
 			continue
 		}
 		r := sent.Result
-		if r.StatusCode != want.status || r.ErrorClass != want.class || !strings.Contains(r.Error, want.says) || string(r.Response) != want.answers || len(r.RequestHeader) < 8 {
+		if r.StatusCode != want.status || r.ErrorClass != want.class || !strings.Contains(r.Error, want.says) ||
+			string(r.Response) != want.answers || len(r.RequestHeader) < 8 {
 			t.Errorf("%s: %d %s %q %q, want %+v", url, r.StatusCode, r.ErrorClass, r.Error, r.Response, want)
 		}
 	}
@@ -153,15 +159,18 @@ func TestTestEventRefusesTargets(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, func(c *servicetest.Config) { c.Policy = webhook.Policy{} }, testEvents(t))
 	for _, url := range []string{
-		"http://hooks.example.com/", "https://169.254.169.254/latest", "https://10.0.0.1/", "https://localhost/", "https://u:p@hooks.example.com/", "hooks", "https://[::1]/",
+		"http://hooks.example.com/", "https://169.254.169.254/latest", "https://10.0.0.1/", "https://localhost/",
+		"https://u:p@hooks.example.com/", "hooks", "https://[::1]/",
 	} {
 		_, err := b.Webhooks.SendTestEvent(b.Ctx, b.Account.AccountID, servicetest.Someone, url, domain.SessionCompleted)
 		var refused *domain.Error
-		if !errors.As(err, &refused) || refused.Code != domain.CodeValidation || len(refused.Fields) != 1 || refused.Fields[0].Field != "url" {
+		if !errors.As(err, &refused) || refused.Code != domain.CodeValidation || len(refused.Fields) != 1 ||
+			refused.Fields[0].Field != "url" {
 			t.Errorf("%s: %v, want validation_error on url", url, err)
 		}
 	}
-	_, err := b.Webhooks.SendTestEvent(b.Ctx, domain.NewAccountID(), servicetest.Someone, "https://hooks.example.com/", domain.SessionCompleted)
+	_, err := b.Webhooks.SendTestEvent(b.Ctx, domain.NewAccountID(), servicetest.Someone, "https://hooks.example.com/",
+		domain.SessionCompleted)
 	b.Code("unknown account", err, domain.CodeNotFound)
 	// A service whose URLs pass still has its client look at the address.
 	hook := newReceiver(t, nil)
@@ -191,7 +200,8 @@ func TestTestEventGoesToTheDefaultURL(t *testing.T) {
 func TestTestEventIsLimited(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, testEvents(t), func(c *servicetest.Config) { c.TestClient = webhook.NewClient(c.Policy) })
-	other, err := b.Accounts.Create(b.Ctx, accounts.Params{Name: "Broker", Email: "owner@broker.example", Plan: "starter"}, servicetest.Someone)
+	other, err := b.Accounts.Create(b.Ctx, accounts.Params{Name: "Broker", Email: "owner@broker.example", Plan: "starter"},
+		servicetest.Someone)
 	b.OK(err)
 	release := make(chan struct{})
 	hook := newReceiver(t, func(_ http.ResponseWriter, r *http.Request) {
@@ -243,11 +253,13 @@ func TestTestEventEndsWithItsCaller(t *testing.T) {
 		cancel()
 		<-r.Context().Done()
 	})
-	if sent, err := b.Webhooks.SendTestEvent(ctx, b.Account.AccountID, servicetest.Someone, hook.URL, domain.SessionCompleted); !errors.Is(err, context.Canceled) {
+	if sent, err := b.Webhooks.SendTestEvent(ctx, b.Account.AccountID, servicetest.Someone, hook.URL,
+		domain.SessionCompleted); !errors.Is(err, context.Canceled) {
 		t.Errorf("%+v, %v", sent, err)
 	}
 	for range 4 { // its place is free again
-		_, err := b.Webhooks.SendTestEvent(b.Ctx, b.Account.AccountID, servicetest.Someone, "http://127.0.0.1:1/", domain.SessionCompleted)
+		_, err := b.Webhooks.SendTestEvent(b.Ctx, b.Account.AccountID, servicetest.Someone, "http://127.0.0.1:1/",
+			domain.SessionCompleted)
 		b.OK(err)
 	}
 }

@@ -40,7 +40,8 @@ var (
 // returns an empty feed when the wait, ctx or the process ends. allowed is called
 // while it waits and before it returns events: its error ends the wait. Errors:
 // rate_limit_exceeded and service_unavailable if too many readers wait.
-func (s *Service) WaitEvents(ctx context.Context, scope domain.Scope, f domain.EventFilter, limit int, wait time.Duration, allowed func(context.Context) error) (*EventFeed, error) {
+func (s *Service) WaitEvents(ctx context.Context, scope domain.Scope, f domain.EventFilter, limit int, wait time.Duration,
+	allowed func(context.Context) error) (*EventFeed, error) {
 	ctx = domain.WithPatienceForEach(ctx)
 	feed, err := s.Events(ctx, scope, f, limit)
 	if err != nil || wait <= 0 || len(feed.Events) > 0 {
@@ -94,7 +95,8 @@ func (s *Service) WaitEvents(ctx context.Context, scope domain.Scope, f domain.E
 
 // AwaitAttempt returns a delivery that is due as it is once its attempt was made, or as it is
 // when the wait, ctx or the process ends (D99). If too many readers wait, it doesn't.
-func (s *Service) AwaitAttempt(ctx context.Context, scope domain.Scope, d *domain.Delivery, wait time.Duration) (*domain.Delivery, error) {
+func (s *Service) AwaitAttempt(ctx context.Context, scope domain.Scope, d *domain.Delivery,
+	wait time.Duration) (*domain.Delivery, error) {
 	if wait <= 0 || s.waits.begin(scope) != nil {
 		return d, nil
 	}

@@ -88,7 +88,8 @@ func (s *Service) SetDefaultURLIn(ctx context.Context, tx *db.Tx, scope domain.S
 	if err := tx.SetDefaultURL(ctx, scope, stored); err != nil {
 		return err
 	}
-	return s.record(ctx, tx, scope, by, audit.Entry{Action: domain.AuditWebhookURL, Before: map[string]string{"url": urlMark(before)}, After: map[string]string{"url": urlMark(url)}})
+	return s.record(ctx, tx, scope, by, audit.Entry{Action: domain.AuditWebhookURL,
+		Before: map[string]string{"url": urlMark(before)}, After: map[string]string{"url": urlMark(url)}})
 }
 
 // urlMark is what the audit log, which keeps it for good, has of a webhook URL:

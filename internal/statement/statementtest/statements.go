@@ -65,7 +65,8 @@ func Long() *statement.Statement {
 		}
 	}
 	for i := range statement.MaxDocuments {
-		s.Documents = append(s.Documents, document(i+1, "bank_statement", prose(i, 196)+".pdf", "application/pdf", statement.MaxDocumentBytes))
+		s.Documents = append(s.Documents, document(i+1, "bank_statement", prose(i, 196)+".pdf", "application/pdf",
+			statement.MaxDocumentBytes))
 	}
 	s.Declaration.SignedAt = Now()
 	return s

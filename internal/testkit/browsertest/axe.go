@@ -104,7 +104,8 @@ func (tab *Tab) loadAxe() {
 // look for: a label is of the first of them, whatever that is.
 func (tab *Tab) UniqueIDs() {
 	tab.t.Helper()
-	twice := Eval[[]string](tab, `[...document.querySelectorAll("[id]")].map((e) => e.id).filter((id, i, all) => all.indexOf(id) !== i)`)
+	twice := Eval[[]string](tab,
+		`[...document.querySelectorAll("[id]")].map((e) => e.id).filter((id, i, all) => all.indexOf(id) !== i)`)
 	if len(twice) > 0 {
 		tab.t.Errorf("ids used twice: %q", twice)
 	}

@@ -96,6 +96,8 @@ func findChromium() (string, error) {
 			}
 		}
 	}
-	return "", fmt.Errorf("no %s found: install it (Debian: apt-get install chromium-headless-shell; macOS: brew install --cask chromium) or set CHROME_PATH",
-		strings.Join(names, ", "))
+	return "",
+		fmt.Errorf(
+			"no %s found: install it (Debian: apt-get install chromium-headless-shell; macOS: brew install --cask chromium) or set CHROME_PATH",
+			strings.Join(names, ", "))
 }

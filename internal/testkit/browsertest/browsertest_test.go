@@ -32,11 +32,13 @@ func serve(t *testing.T, body string) string {
 	mux.HandleFunc("GET /icon", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	mux.HandleFunc("GET /moving.css", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/css")
-		fmt.Fprint(w, `@keyframes move { to { transform: translateY(600px) } } .moving { animation: move .3s linear 2 alternate } .cover { position: fixed; inset: 0 }`)
+		fmt.Fprint(w,
+			`@keyframes move { to { transform: translateY(600px) } } .moving { animation: move .3s linear 2 alternate } .cover { position: fixed; inset: 0 }`)
 	})
 	mux.HandleFunc("GET /leaving", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		fmt.Fprint(w, `<!doctype html><title>Leaving</title><link rel="icon" href="/icon"><script>const leave = () => { location.href = "/"; }</script>`)
+		fmt.Fprint(w,
+			`<!doctype html><title>Leaving</title><link rel="icon" href="/icon"><script>const leave = () => { location.href = "/"; }</script>`)
 	})
 	mux.HandleFunc("POST /posted", func(w http.ResponseWriter, r *http.Request) {
 		_, header, err := r.FormFile("file")
@@ -45,7 +47,8 @@ func serve(t *testing.T, body string) string {
 			return
 		}
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		fmt.Fprintf(w, `<link rel="icon" href="/icon"><body>name=%s state=%s file=%s`, r.FormValue("name"), r.FormValue("state"), header.Filename)
+		fmt.Fprintf(w, `<link rel="icon" href="/icon"><body>name=%s state=%s file=%s`, r.FormValue("name"), r.FormValue("state"),
+			header.Filename)
 	})
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
@@ -113,11 +116,12 @@ func TestBrowserTabReportsWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	const wrap = `<!doctype html><html lang="en"><head><title>Bad</title><link rel="icon" href="/icon">%s</head><body><main><h1>Bad</h1>%s</main></body></html>`
 	cases := map[string]struct{ head, body, want string }{
-		"inline script":   {body: `<script>var a</script>`, want: "Content-Security-Policy violation"},
-		"inline style":    {body: `<p style="color:red">x</p>`, want: "Content-Security-Policy violation"},
-		"missing file":    {head: `<link rel="stylesheet" href="/gone.css">`, want: "status of 404"},
-		"unlabelled":      {body: `<input>`, want: "axe: Form elements must have labels"},
-		"low contrast":    {head: `<meta name="viewport" content="width=device-width">`, body: `<p><font color="#cccccc">pale</font></p>`, want: "axe: Elements must meet minimum color contrast"},
+		"inline script": {body: `<script>var a</script>`, want: "Content-Security-Policy violation"},
+		"inline style":  {body: `<p style="color:red">x</p>`, want: "Content-Security-Policy violation"},
+		"missing file":  {head: `<link rel="stylesheet" href="/gone.css">`, want: "status of 404"},
+		"unlabelled":    {body: `<input>`, want: "axe: Form elements must have labels"},
+		"low contrast": {head: `<meta name="viewport" content="width=device-width">`,
+			body: `<p><font color="#cccccc">pale</font></p>`, want: "axe: Elements must meet minimum color contrast"},
 		"sticks out":      {body: `<table width="2000"><tr><td>wide</table>`, want: "wider than the window"},
 		"heading skipped": {body: `<h4>deep</h4>`, want: "axe: Heading levels"},
 	}

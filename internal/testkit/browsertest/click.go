@@ -118,7 +118,8 @@ func (tab *Tab) ClickTimes(selector string, times int) {
 	tab.t.Helper()
 	still := tab.waitForStill(selector)
 	script := fmt.Sprintf("for (let i = 1; i < %d; i++) document.querySelector(%q)?.click(); true", times, selector)
-	tab.do("click "+selector, chromedp.MouseClickXY(still.X, still.Y), func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
+	tab.do("click "+selector, chromedp.MouseClickXY(still.X, still.Y), func(ctx context.Context,
+		t *chromedp.Target) (chromedp.Void, error) {
 		_, err := chromedp.Evaluate[any](script)(ctx, t)
 		return chromedp.Void{}, err
 	})

@@ -54,7 +54,8 @@ func (c *console) take(m chromedp.ConsoleMessage) {
 	if m.Type != chromedp.ConsoleError && !m.IsException() {
 		return
 	}
-	if m.Source == "network" && c.allowed(m.Text) || c.cuts && (strings.Contains(m.Text, "htmx:error: Failed to fetch") || strings.Contains(m.Text, "htmx:sse:error: ")) {
+	if m.Source == "network" && c.allowed(m.Text) || c.cuts && (strings.Contains(m.Text, "htmx:error: Failed to fetch") ||
+		strings.Contains(m.Text, "htmx:sse:error: ")) {
 		return
 	}
 	c.problems = append(c.problems, fmt.Sprintf("%s (%s:%d)", m.Text, m.URL, m.Line+1))

@@ -100,7 +100,8 @@ func (tab *Tab) ChooseFiles(files ...string) {
 			if err != nil {
 				return // the tab is closed
 			}
-			_, _ = chromedp.Call(tab.ctx, dom.SetFileInputFiles, dom.SetFileInputFilesParams{Files: files, BackendNodeID: chooser.BackendNodeID})
+			_, _ = chromedp.Call(tab.ctx, dom.SetFileInputFiles, dom.SetFileInputFilesParams{Files: files,
+				BackendNodeID: chooser.BackendNodeID})
 			return
 		}
 	}()

@@ -29,7 +29,8 @@ func TestBrowserTabChangesItsLook(t *testing.T) {
 	}
 	tab.FitsWidth()
 	tab.Axe()
-	if all := strings.Join(reported.errors, "\n"); !strings.Contains(all, "wider than the window") || !strings.Contains(all, "must have labels") {
+	if all := strings.Join(reported.errors, "\n"); !strings.Contains(all, "wider than the window") ||
+		!strings.Contains(all, "must have labels") {
 		t.Errorf("on a phone: %q", all)
 	}
 }

@@ -69,7 +69,8 @@ func (tab *Tab) Picture(file string) {
 	}
 	image := run(tab, "take a picture", func(ctx context.Context, _ *chromedp.Target) ([]byte, error) {
 		quality := int64(82)
-		answer, err := chromedp.Call(ctx, page.CaptureScreenshot, page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatWebp, Quality: &quality})
+		answer, err := chromedp.Call(ctx, page.CaptureScreenshot, page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatWebp,
+			Quality: &quality})
 		if err != nil {
 			return nil, fmt.Errorf("capture: %w", err)
 		}

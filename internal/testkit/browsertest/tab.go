@@ -184,13 +184,15 @@ func (tab *Tab) emulate(ctx context.Context, target *chromedp.Target) error {
 		return fmt.Errorf("emulate touch: %w", err)
 	}
 	if tab.options.Zone != "" {
-		if _, err := chromedp.Call(ctx, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: tab.options.Zone}); err != nil {
+		if _, err := chromedp.Call(ctx, emulation.SetTimezoneOverride,
+			emulation.SetTimezoneOverrideParams{TimezoneID: tab.options.Zone}); err != nil {
 			return fmt.Errorf("set the time zone: %w", err)
 		}
 	}
 	if tab.options.slow {
 		slow := network.Conditions{Latency: 300, DownloadThroughput: 50_000, UploadThroughput: 50_000}
-		if _, err := chromedp.Call(ctx, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{MatchedNetworkConditions: []*network.Conditions{&slow}}); err != nil {
+		if _, err := chromedp.Call(ctx, network.EmulateNetworkConditionsByRule,
+			network.EmulateNetworkConditionsByRuleParams{MatchedNetworkConditions: []*network.Conditions{&slow}}); err != nil {
 			return fmt.Errorf("slow down the network: %w", err)
 		}
 	}

@@ -22,7 +22,8 @@ var outline = []string{
 // "checkbox Property (checked)".
 func (tab *Tab) Tree() []string {
 	tab.t.Helper()
-	answer := run(tab, "read the accessibility tree", func(ctx context.Context, _ *chromedp.Target) (accessibility.GetFullAXTreeResult, error) {
+	answer := run(tab, "read the accessibility tree", func(ctx context.Context,
+		_ *chromedp.Target) (accessibility.GetFullAXTreeResult, error) {
 		return chromedp.Call(ctx, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
 	})
 	nodes := map[accessibility.NodeID]*accessibility.Node{}

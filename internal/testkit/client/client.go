@@ -71,7 +71,9 @@ type Client struct {
 func New(base string) *Client {
 	jar, _ := cookiejar.New(nil) // without options it never fails
 	return &Client{Base: base, Header: map[string]string{"Sec-Fetch-Site": "same-origin"}, HTTP: &http.Client{
-		Jar: jar, Timeout: 2 * time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Jar: jar, Timeout: 2 * time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error {
+			return http.ErrUseLastResponse
+		},
 	}}
 }
 

@@ -170,7 +170,8 @@ func (s *server) createDatabase(ctx context.Context, name string, migrated bool)
 	if migrated {
 		template = s.template
 	}
-	if _, err := s.admin.Raw().ExecContext(ctx, fmt.Sprintf("CREATE DATABASE %s TEMPLATE %s STRATEGY FILE_COPY", name, template)); err != nil {
+	if _, err := s.admin.Raw().ExecContext(ctx, fmt.Sprintf("CREATE DATABASE %s TEMPLATE %s STRATEGY FILE_COPY", name,
+		template)); err != nil {
 		return fmt.Errorf("create %s: %w", name, err)
 	}
 	return nil

@@ -108,7 +108,8 @@ var documented sync.Map
 
 // anyValue is what answers of a kind differ in: ids, times, what is left of a limit, and
 // the tag of all that.
-var anyValue = regexp.MustCompile(`_[0-7][0-9a-hjkmnp-tv-z]{25}\b|\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z\b|X-Ratelimit-\w+: \d+\b|Etag: W/"[\w-]+"`)
+var anyValue = regexp.MustCompile(
+	`_[0-7][0-9a-hjkmnp-tv-z]{25}\b|\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z\b|X-Ratelimit-\w+: \d+\b|Etag: W/"[\w-]+"`)
 
 // kindOf is the whole of an operation's answer, but for what it differs in from others.
 func kindOf(operation string, w *httptest.ResponseRecorder) [sha256.Size]byte {
@@ -120,7 +121,8 @@ func kindOf(operation string, w *httptest.ResponseRecorder) [sha256.Size]byte {
 }
 
 // Mismatch is how a response differs from what is documented, nil for none.
-func Mismatch(doc *openapi3.T, path string, item *openapi3.PathItem, operation *openapi3.Operation, r *http.Request, w *httptest.ResponseRecorder) error {
+func Mismatch(doc *openapi3.T, path string, item *openapi3.PathItem, operation *openapi3.Operation, r *http.Request,
+	w *httptest.ResponseRecorder) error {
 	contentType := w.Header().Get("Content-Type")
 	if w.Code == http.StatusNotModified && operation.Responses.Status(w.Code) != nil && w.Body.Len() == 0 {
 		return nil
@@ -140,6 +142,7 @@ func Mismatch(doc *openapi3.T, path string, item *openapi3.PathItem, operation *
 			Request: r, Route: &routers.Route{Spec: doc, Path: path, PathItem: item, Method: r.Method, Operation: operation},
 		},
 		Status: w.Code, Header: w.Header(), Body: io.NopCloser(bytes.NewReader(w.Body.Bytes())),
-		Options: &openapi3filter.Options{IncludeResponseStatus: true, MultiError: true, ExcludeResponseBody: contentType != "application/json"},
+		Options: &openapi3filter.Options{IncludeResponseStatus: true, MultiError: true,
+			ExcludeResponseBody: contentType != "application/json"},
 	})
 }

@@ -81,7 +81,9 @@ func New(t testing.TB, change ...func(*handlers.Config)) *Harness {
 	h.OK(err)
 	config := handlers.Config{
 		Services: h.Service.Services,
-		Logger:   logger, Clock: h.Clock.Now, BaseURL: BaseURL, Limiter: limiter, SignedOutLimiter: limiter, StaffLimits: auth.Limits{Person: limiter, Account: limiter, Changes: limiter, Exports: limiter}, LinkLimiter: limiter, OpenedLimiter: limiter, NetworkLimiter: limiter,
+		Logger:   logger, Clock: h.Clock.Now, BaseURL: BaseURL, Limiter: limiter, SignedOutLimiter: limiter,
+		StaffLimits: auth.Limits{Person: limiter, Account: limiter, Changes: limiter, Exports: limiter}, LinkLimiter: limiter,
+		OpenedLimiter: limiter, NetworkLimiter: limiter,
 		CookieKeys: ring.CookieKeys(), Ready: func(context.Context) error { return nil }, Version: "test",
 		Fonts: Fonts(),
 	}
@@ -129,7 +131,8 @@ func (h *Harness) OK(err error) {
 // NewAccount creates an account with an owner.
 func (h *Harness) NewAccount(email, plan string) *accounts.Created {
 	h.Helper()
-	account, err := h.Service.Accounts.Create(h.Context(), accounts.Params{Name: "Lender & Sons", Email: email, Plan: plan}, Operator)
+	account, err := h.Service.Accounts.Create(h.Context(), accounts.Params{Name: "Lender & Sons", Email: email, Plan: plan},
+		Operator)
 	h.OK(err)
 	return account
 }
@@ -144,7 +147,8 @@ func (h *Harness) WaitForLock() {
 func (h *Harness) WaitForLocks(many int) {
 	h.Helper()
 	testkit.Await(h, "nothing came to wait for the lock", func() bool {
-		return QueryOne[int](h, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) >= many
+		return QueryOne[int](h,
+			`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) >= many
 	})
 }
 
@@ -205,14 +209,16 @@ func (h *Harness) Complete(id domain.SessionID) {
 			h.Fill(id, name)
 		}
 	}
-	h.OK(h.Service.Forms.Submit(h.Context(), &domain.Session{ID: id}, forms.Signature{Declaration: statementtest.Full().Declaration}))
+	h.OK(h.Service.Forms.Submit(h.Context(), &domain.Session{ID: id},
+		forms.Signature{Declaration: statementtest.Full().Declaration}))
 }
 
 // Upload adds a small PDF to an open session and returns its bytes.
 func (h *Harness) Upload(id domain.SessionID, name string) []byte {
 	h.Helper()
 	content := []byte("%PDF-1.7\n% " + name + "\n%%EOF\n")
-	h.OK(h.Service.Forms.AddDocument(h.Context(), &domain.Session{ID: id}, forms.Upload{Category: "identification", FileName: name, Content: bytes.NewReader(content)}))
+	h.OK(h.Service.Forms.AddDocument(h.Context(), &domain.Session{ID: id}, forms.Upload{Category: "identification", FileName: name,
+		Content: bytes.NewReader(content)}))
 	return content
 }
 

@@ -46,12 +46,14 @@ func (h *Harness) Workers(sender mail.Sender) {
 	h.Helper()
 	client := webhook.NewClient(webhook.Policy{})
 	dispatcher := delivery.New(delivery.Config{
-		DB: h.DB, Ring: h.Service.Ring, Client: client, Schedule: webhook.DefaultSchedule(), Clock: h.Clock.Now, Logger: h.Service.Logger, PollEvery: time.Hour,
+		DB: h.DB, Ring: h.Service.Ring, Client: client, Schedule: webhook.DefaultSchedule(), Clock: h.Clock.Now,
+		Logger: h.Service.Logger, PollEvery: time.Hour,
 	})
 	w, err := jobs.NewWorker(h.Context(), jobs.Config{
 		DB: h.DB, DSN: h.DSN, Outbox: h.Service.Outbox, Dispatcher: dispatcher, Ring: h.Service.Ring, Blobs: h.Service.Blobs,
-		Mail: sender, BaseURL: BaseURL, Clock: h.Clock.Now, Logger: h.Service.Logger, SweepEvery: time.Hour, RescueAfter: time.Minute, PDFWorkers: 1,
-		Fonts: Fonts(), Terms: h.Service.Billing.Ledger.Terms,
+		Mail: sender, BaseURL: BaseURL, Clock: h.Clock.Now, Logger: h.Service.Logger, SweepEvery: time.Hour, RescueAfter: time.Minute,
+		PDFWorkers: 1,
+		Fonts:      Fonts(), Terms: h.Service.Billing.Ledger.Terms,
 	})
 	h.OK(err)
 	h.OK(w.Start(h.Context()))
@@ -104,7 +106,8 @@ func (m *Mailbox) Email(to, subject string) mail.Message {
 func (m *Mailbox) Idle() {
 	m.Helper()
 	testkit.Await(m, "some emails are never sent", func() bool {
-		return QueryOne[int](m.Harness, `SELECT count(*) FROM river_job WHERE kind IN ('staff_letter', 'billing_letter', 'customer_receipt', 'session_email') AND state <> 'completed'`) == 0
+		return QueryOne[int](m.Harness,
+			`SELECT count(*) FROM river_job WHERE kind IN ('staff_letter', 'billing_letter', 'customer_receipt', 'session_email') AND state <> 'completed'`) == 0
 	})
 	select {
 	case email := <-m.Sent:

@@ -134,7 +134,8 @@ func (s *StaffBrowser) WantPrompt(answer *httptest.ResponseRecorder, back string
 	to, err := url.Parse(answer.Header().Get("Location"))
 	s.OK(err)
 	held = to.Query().Get("held")
-	if answer.Code != http.StatusSeeOther || to.Path != "/dashboard/confirm" || !strings.HasPrefix(held, "hld_") || to.Query().Get("then") != back {
+	if answer.Code != http.StatusSeeOther || to.Path != "/dashboard/confirm" || !strings.HasPrefix(held, "hld_") ||
+		to.Query().Get("then") != back {
 		s.Fatalf("%d to %q, want the prompt with a held form, and back to %q:\n%.1000s", answer.Code, to, back, answer.Body)
 	}
 	return held
@@ -192,7 +193,8 @@ func (s *StaffBrowser) TwoStep() (secret string, recovery []string) {
 	s.Helper()
 	answer := s.Post("/dashboard/test/me/two-step", nil)
 	secret = TwoStepSecret(s.WantPage(answer, http.StatusOK, "QR code"))
-	s.WantPage(s.Post("/dashboard/test/me/two-step/on", CodeForm("000 000")), http.StatusUnprocessableEntity, "That code is wrong", secret[:4])
+	s.WantPage(s.Post("/dashboard/test/me/two-step/on", CodeForm("000 000")), http.StatusUnprocessableEntity, "That code is wrong",
+		secret[:4])
 	answer = s.Post("/dashboard/test/me/two-step/on", CodeForm(s.Code(secret, 0)))
 	recovery = RecoveryCodes(s.WantPage(answer, http.StatusOK, "won’t be shown again"))
 	if len(recovery) != 10 {

@@ -30,7 +30,8 @@ func (h *Harness) LastInvoice(account domain.AccountID) *domain.Invoice {
 // PasskeyOf stores a passkey of the staff user that no device has.
 func (h *Harness) PasskeyOf(staff domain.StaffID) domain.PasskeyID {
 	h.Helper()
-	p := &domain.Passkey{ID: domain.NewPasskeyID(), StaffID: staff, CredentialID: staff.UUID[:], Name: "Phone", Credential: []byte("{}"), CreatedAt: h.Clock.Now()}
+	p := &domain.Passkey{ID: domain.NewPasskeyID(), StaffID: staff, CredentialID: staff.UUID[:], Name: "Phone",
+		Credential: []byte("{}"), CreatedAt: h.Clock.Now()}
 	h.OK(h.DB.InTx(h.Context(), func(tx *db.Tx) error { return tx.InsertPasskey(h.Context(), p) }))
 	return p.ID
 }
@@ -53,7 +54,8 @@ func Objects(h *Harness, scope domain.Scope) map[string]string {
 	h.Helper()
 	// A team is the same in both modes: its foreign ones are of a third account.
 	third := h.NewAccount(domain.NewStaffID().String()+"@lender.example", "starter").AccountID
-	invitation, err := h.Service.Team.Invite(h.Context(), third, Operator, team.InvitationParams{Email: "jo@lender.example", Role: domain.RoleSupport})
+	invitation, err := h.Service.Team.Invite(h.Context(), third, Operator, team.InvitationParams{Email: "jo@lender.example",
+		Role: domain.RoleSupport})
 	h.OK(err)
 	key, _, err := h.Service.Keys.Create(h.Context(), scope, Operator, keys.Params{Name: "Theirs"})
 	h.OK(err)
@@ -61,10 +63,12 @@ func Objects(h *Harness, scope domain.Scope) map[string]string {
 	h.RecordEvent(hooked, domain.PDFReadyPayload{SessionID: hooked.ID})
 	deliveries, err := h.DB.Deliveries(h.Context(), hooked.ID)
 	h.OK(err)
-	request := domain.APIRequest{ID: domain.NewRequestID(h.Clock.Now()), AccountID: scope.AccountID, Livemode: scope.Livemode, KeyID: key.ID, Status: http.StatusOK}
+	request := domain.APIRequest{ID: domain.NewRequestID(h.Clock.Now()), AccountID: scope.AccountID, Livemode: scope.Livemode,
+		KeyID: key.ID, Status: http.StatusOK}
 	h.OK(h.DB.InsertAPIRequests(h.Context(), []domain.APIRequest{request}))
 	longAgo := h.Clock.Now().AddDate(0, 0, -1)
-	redelivery, err := h.Service.Webhooks.StartRedelivery(h.Context(), scope, webhooks.DeliveryFilter{DeliveryFilter: domain.DeliveryFilter{Since: &longAgo}}, 1, Operator)
+	redelivery, err := h.Service.Webhooks.StartRedelivery(h.Context(), scope,
+		webhooks.DeliveryFilter{DeliveryFilter: domain.DeliveryFilter{Since: &longAgo}}, 1, Operator)
 	h.OK(err)
 	return map[string]string{
 		"redelivery": redelivery.ID.String(),
@@ -87,7 +91,8 @@ func Objects(h *Harness, scope domain.Scope) map[string]string {
 func testEventOf(h *Harness, account domain.AccountID) string {
 	h.Helper()
 	id := domain.NewDeliveryID()
-	h.OK(h.DB.InsertTestEvent(h.Context(), id, account, []byte(`{"URL": "https://lender.example/hook", "Result": {"StatusCode": 204}}`), h.Clock.Now()))
+	h.OK(h.DB.InsertTestEvent(h.Context(), id, account,
+		[]byte(`{"URL": "https://lender.example/hook", "Result": {"StatusCode": 204}}`), h.Clock.Now()))
 	return id.String()
 }
 
@@ -110,14 +115,16 @@ func WalkPath(t testing.TB, path string, objects map[string]string) string {
 // Recorded records an attempt that ends the delivery in the state.
 func (h *Harness) Recorded(d *domain.Delivery, state domain.DeliveryState, status int, class string) {
 	h.Helper()
-	attempt := domain.DeliveryAttempt{DeliveryID: d.ID, Number: d.AttemptsTotal + 1, StartedAt: h.Clock.Now(), DurationMS: 12, RequestHeaders: []byte(`{}`)}
+	attempt := domain.DeliveryAttempt{DeliveryID: d.ID, Number: d.AttemptsTotal + 1, StartedAt: h.Clock.Now(), DurationMS: 12,
+		RequestHeaders: []byte(`{}`)}
 	if status != 0 {
 		attempt.StatusCode = &status
 	}
 	if class != "" {
 		attempt.ErrorClass = &class
 	}
-	h.OK(h.DB.RecordAttempts(h.Context(), []db.AttemptOutcome{{DeliveryAttempt: attempt, Scope: domain.Scope{AccountID: d.AccountID, Livemode: d.Livemode}, SessionID: d.SessionID, Cycle: d.Cycle, State: state}}, nil))
+	h.OK(h.DB.RecordAttempts(h.Context(), []db.AttemptOutcome{{DeliveryAttempt: attempt, Scope: domain.Scope{AccountID: d.AccountID,
+		Livemode: d.Livemode}, SessionID: d.SessionID, Cycle: d.Cycle, State: state}}, nil))
 }
 
 // Mark is in all that marked makes, so that a page that shows any of it can be
@@ -132,7 +139,8 @@ func Marked(h *Harness, scope domain.Scope) map[string]string {
 	h.OK(err)
 	email := strings.ToLower(Mark) + "@" + map[bool]string{false: "test", true: "live"}[scope.Livemode] + ".example"
 	session := h.NewSession(scope, domain.NewSession{
-		CustomerEmail: email, CustomerName: Mark, ReferenceID: Mark + "-1", WebhookURL: "https://" + strings.ToLower(Mark) + ".example/hook",
+		CustomerEmail: email, CustomerName: Mark, ReferenceID: Mark + "-1", WebhookURL: "https://" + strings.ToLower(Mark) +
+			".example/hook",
 	})
 	h.Open(session.ID)
 	h.Upload(session.ID, Mark+".pdf")
@@ -143,15 +151,18 @@ func Marked(h *Harness, scope domain.Scope) map[string]string {
 		h.Recorded(&deliveries[i], domain.DeliveryFailed, 503, webhook.ClassStatus)
 	}
 	request := domain.APIRequest{
-		ID: domain.NewRequestID(h.Clock.Now()), AccountID: scope.AccountID, Livemode: scope.Livemode, KeyID: key.ID, Method: "GET", Route: "/v1/" + Mark, Status: http.StatusOK,
+		ID: domain.NewRequestID(h.Clock.Now()), AccountID: scope.AccountID, Livemode: scope.Livemode, KeyID: key.ID, Method: "GET",
+		Route: "/v1/" + Mark, Status: http.StatusOK,
 	}
 	h.OK(h.DB.InsertAPIRequests(h.Context(), []domain.APIRequest{request}))
 	documents, err := h.DB.Documents(h.Context(), session.ID)
 	h.OK(err)
 	return map[string]string{
-		"endpoint": deliveries[0].EndpointID.String(), "session": session.ID.String(), "key": key.ID.String(), "request": request.ID.String(),
-		"email": email, "reference": Mark + "-1", "who": actor.Name, "document": documents[0].ID.String(),
-		"audit": QueryOne[domain.AuditID](h, `SELECT id FROM audit_log WHERE account_id = $1 ORDER BY id DESC LIMIT 1`, scope.AccountID).String(),
+		"endpoint": deliveries[0].EndpointID.String(), "session": session.ID.String(), "key": key.ID.String(),
+		"request": request.ID.String(),
+		"email":   email, "reference": Mark + "-1", "who": actor.Name, "document": documents[0].ID.String(),
+		"audit": QueryOne[domain.AuditID](h, `SELECT id FROM audit_log WHERE account_id = $1 ORDER BY id DESC LIMIT 1`,
+			scope.AccountID).String(),
 	}
 }
 
@@ -162,13 +173,15 @@ func (h *Harness) Stored() map[string]string {
 	var tables []string
 	h.OK(h.DB.Raw().SelectContext(h.Context(), &tables, `
 		SELECT table_name FROM information_schema.tables
-		WHERE table_schema = 'public' AND table_type = 'BASE TABLE' AND table_name NOT IN ('staff_session', 'river_leader', 'river_queue')`))
+		WHERE table_schema = 'public' AND table_type = 'BASE TABLE' AND table_name NOT IN ('staff_session', 'river_leader',
+			'river_queue')`))
 	if len(tables) < 20 {
 		h.Fatal(errors.New("not all tables are looked at"))
 	}
 	out := map[string]string{}
 	for _, name := range tables {
-		out[name] = QueryOne[string](h, `SELECT count(*) || ' rows, ' || md5(coalesce(string_agg(t::text, chr(10) ORDER BY t::text), '')) FROM `+name+` t`)
+		out[name] = QueryOne[string](h,
+			`SELECT count(*) || ' rows, ' || md5(coalesce(string_agg(t::text, chr(10) ORDER BY t::text), '')) FROM `+name+` t`)
 	}
 	return out
 }

@@ -67,7 +67,8 @@ func nameOf(n *html.Node) string {
 
 // Words of these elements stand in a line with those around them.
 var inline = []atom.Atom{
-	atom.A, atom.Abbr, atom.B, atom.Bdi, atom.Bdo, atom.Code, atom.Em, atom.I, atom.Kbd, atom.Mark, atom.Small, atom.Span, atom.Strong, atom.Sub, atom.Sup, atom.Time, atom.Wbr,
+	atom.A, atom.Abbr, atom.B, atom.Bdi, atom.Bdo, atom.Code, atom.Em, atom.I, atom.Kbd, atom.Mark, atom.Small, atom.Span,
+	atom.Strong, atom.Sub, atom.Sup, atom.Time, atom.Wbr,
 }
 
 // What these have inside isn't on the page.

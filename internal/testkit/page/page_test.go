@@ -30,14 +30,21 @@ func TestPage(t *testing.T) {
 	t.Parallel()
 	p := page.Read(t, markup)
 	p.Shows("A bolditalic<script>", "A logo", "Jo & Co", "Bee Size Small Large").Hides("Select ", "var  hidden")
-	p.LeadsTo("/live", "/send", "/gone").Offers("Live", "Name", "who", "Size", "Note", "Delete Jo", "Copy").Lacks("×", "Off", "Unknown")
-	p.WantField("Name", "Jo & Co").WantField("token", "t1").WantField("List", "b").WantField("Size", "l").WantField("Note", "two\nlines").WantError("name", "Enter")
+	p.LeadsTo("/live", "/send", "/gone").Offers("Live", "Name", "who", "Size", "Note", "Delete Jo", "Copy").
+		Lacks("×", "Off", "Unknown")
+	p.WantField("Name", "Jo & Co").WantField("token", "t1").WantField("List", "b").WantField("Size", "l").
+		WantField("Note", "two\nlines").WantError("name", "Enter")
 	for what, pair := range map[string][2]any{
-		"title": {p.Title(), "The window"}, "language": {p.Lang(), "vi"}, "status": {p.Status(), "Saved"}, "current": {p.Current(), []string{"Live"}},
-		"files": {p.Loads("/"), []string{"/static/a.css", "/logo/x.png"}}, "addresses": {p.Leads("/l"), []string{"/live"}}, "link": {p.Link("Test"), "/test"},
-		"rows": {p.Rows(), [][]string{{"One", "1 a"}}}, "fact": {p.Fact("Sum"), "$5 of 6"}, "copied": {p.Copies("Copy"), "abc"}, "alt": {p.All("img")[0].Attr("alt"), "A logo"},
-		"described": {p.Field("Name").Description, "In full Enter a name"}, "invalid": {p.Field("Name").Invalid, true}, "focused": {p.Field("who").Focused, true},
-		"choices": {p.Field("size").Choices, []string{"s", "l"}}, "ticked": {p.Field("also").Values, []string{"x", "y"}}, "one box": {p.Field("Y").Choices, []string{"y"}},
+		"title": {p.Title(), "The window"}, "language": {p.Lang(), "vi"}, "status": {p.Status(), "Saved"},
+		"current": {p.Current(), []string{"Live"}},
+		"files":   {p.Loads("/"), []string{"/static/a.css", "/logo/x.png"}}, "addresses": {p.Leads("/l"), []string{"/live"}},
+		"link": {p.Link("Test"), "/test"},
+		"rows": {p.Rows(), [][]string{{"One", "1 a"}}}, "fact": {p.Fact("Sum"), "$5 of 6"}, "copied": {p.Copies("Copy"), "abc"},
+		"alt":       {p.All("img")[0].Attr("alt"), "A logo"},
+		"described": {p.Field("Name").Description, "In full Enter a name"}, "invalid": {p.Field("Name").Invalid, true},
+		"focused": {p.Field("who").Focused, true},
+		"choices": {p.Field("size").Choices, []string{"s", "l"}}, "ticked": {p.Field("also").Values, []string{"x", "y"}},
+		"one box": {p.Field("Y").Choices, []string{"y"}},
 	} {
 		if fmt.Sprint(pair[0]) != fmt.Sprint(pair[1]) {
 			t.Errorf("%s: %q, want %q", what, pair[0], pair[1])

@@ -47,13 +47,15 @@ const twoKeys = "k2:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=,k1:BBBBBBBBBBBB
 
 // WebEnvironment is NewEnvironment for a web and a worker process side by side.
 func WebEnvironment(t *testing.T) Environment {
-	return NewEnvironment(t).With("CANDOR_BASE_URL", "http://localhost:8080", "CANDOR_SWEEP_INTERVAL", "1s", "CANDOR_RESCUE_AFTER", "1s")
+	return NewEnvironment(t).With("CANDOR_BASE_URL", "http://localhost:8080", "CANDOR_SWEEP_INTERVAL", "1s",
+		"CANDOR_RESCUE_AFTER", "1s")
 }
 
 // ProductionEnvironment is a complete production configuration on a database.
 func ProductionEnvironment(t *testing.T, dsn string) Environment {
 	return Environment{
 		"CANDOR_ENV": "production", "CANDOR_ADDR": "localhost:0", "CANDOR_BASE_URL": "https://forms.example.com",
-		"CANDOR_SECRET_KEYS": twoKeys, "CANDOR_SHUTDOWN_DELAY": "0s", "CANDOR_DATA_DIR": t.TempDir(), "CANDOR_DB_CONNECTIONS": "5", "DATABASE_URL": dsn,
+		"CANDOR_SECRET_KEYS": twoKeys, "CANDOR_SHUTDOWN_DELAY": "0s", "CANDOR_DATA_DIR": t.TempDir(), "CANDOR_DB_CONNECTIONS": "5",
+		"DATABASE_URL": dsn,
 	}
 }

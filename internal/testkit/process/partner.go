@@ -12,7 +12,8 @@ import (
 // CreateAccount creates the account of Acme Loans; extra are more flags.
 func CreateAccount(t *testing.T, env Environment, extra ...string) client.Account {
 	t.Helper()
-	return RunJSON[client.Account](t, env, append([]string{"account", "create", "--name", "Acme Loans", "--email", "staff@acme.example", "--plan", "starter"}, extra...)...)
+	return RunJSON[client.Account](t, env, append([]string{"account", "create", "--name", "Acme Loans", "--email",
+		"staff@acme.example", "--plan", "starter"}, extra...)...)
 }
 
 // Partner calls the API with a key.

@@ -79,7 +79,8 @@ func build(folder string, flags ...string) (string, error) {
 	}
 	binary := filepath.Join(dir, "candor")
 	args := append([]string{"build", "-buildvcs=false", "-ldflags=-w", "-o", binary}, flags...)
-	if out, err := exec.CommandContext(context.Background(), "go", append(args, "candor/cmd/candor")...).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(context.Background(), "go", append(args, "candor/cmd/candor")...).
+		CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
 	}
 	return binary, nil
@@ -141,7 +142,8 @@ func LaunchBinary(t *testing.T, binary string, env Environment, args ...string) 
 func ServeOn(t *testing.T, socket *os.File, env Environment, command string) *Candor {
 	t.Helper()
 	// systemd sets LISTEN_PID between fork and exec, as the shell does here.
-	cmd := exec.CommandContext(context.Background(), "sh", "-c", `LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" "$1"`, serverBinary(t), command)
+	cmd := exec.CommandContext(context.Background(), "sh", "-c", `LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" "$1"`,
+		serverBinary(t), command)
 	cmd.ExtraFiles = []*os.File{socket}
 	return launch(t, cmd, env).ready()
 }

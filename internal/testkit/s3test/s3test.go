@@ -49,7 +49,8 @@ func Start(t testing.TB) *Server {
 	if err := listener.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s.Config = blob.S3Config{Endpoint: "http://" + s.Addr, Bucket: bucket, Region: "us-east-1", AccessKey: "test", SecretKey: "secret-of-s3"}
+	s.Config = blob.S3Config{Endpoint: "http://" + s.Addr, Bucket: bucket, Region: "us-east-1", AccessKey: "test",
+		SecretKey: "secret-of-s3"}
 	t.Cleanup(s.Kill)
 	s.Restart()
 	return s
@@ -58,7 +59,8 @@ func Start(t testing.TB) *Server {
 // Restart starts the service again after Kill, with what it has stored.
 func (s *Server) Restart() {
 	s.t.Helper()
-	s.cmd = exec.CommandContext(context.Background(), gateway(), "--port", s.Addr, "--access", s.Config.AccessKey, "--secret", s.Config.SecretKey, "--quiet", "posix", s.dir)
+	s.cmd = exec.CommandContext(context.Background(), gateway(), "--port", s.Addr, "--access", s.Config.AccessKey, "--secret",
+		s.Config.SecretKey, "--quiet", "posix", s.dir)
 	if err := s.cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}

@@ -67,7 +67,8 @@ func NewFixture(t testing.TB, change ...func(*Config)) *Fixture {
 		set(&config)
 	}
 	f.Services = New(config)
-	f.Account, err = f.Accounts.Create(f.Ctx, accounts.Params{Name: "Lender", Email: "owner@lender.example", Plan: "starter"}, Someone)
+	f.Account, err = f.Accounts.Create(f.Ctx, accounts.Params{Name: "Lender", Email: "owner@lender.example", Plan: "starter"},
+		Someone)
 	f.OK(err)
 	return f
 }
@@ -144,7 +145,8 @@ func Fill(ctx context.Context, service *forms.Service, id domain.SessionID, name
 	if name == statement.DocumentsSection {
 		return service.CompleteDocuments(ctx, state.Session)
 	}
-	done, err := service.Edit(ctx, state, name, forms.Change{Edit: form.Edit{Ours: statementtest.Values(name)}, Action: forms.Complete})
+	done, err := service.Edit(ctx, state, name, forms.Change{Edit: form.Edit{Ours: statementtest.Values(name)},
+		Action: forms.Complete})
 	if err == nil && len(done.Refused) > 0 {
 		return done.Refused
 	}
@@ -163,7 +165,8 @@ func (f *Fixture) Filled() *domain.Session {
 
 // Submit signs and submits a session's form.
 func (f *Fixture) Submit(id domain.SessionID) error {
-	return f.Forms.Submit(f.Ctx, &domain.Session{ID: id}, forms.Signature{Declaration: statement.Declaration{Accepted: true, FullName: "Jo Customer"}})
+	return f.Forms.Submit(f.Ctx, &domain.Session{ID: id}, forms.Signature{Declaration: statement.Declaration{Accepted: true,
+		FullName: "Jo Customer"}})
 }
 
 // Submitted is a session whose form is submitted.

@@ -58,19 +58,23 @@ func New(t testing.TB, key crypto.Signer, change ...func(*x509.Certificate)) Fil
 	t.Helper()
 	now := time.Now()
 	authority := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: Issuer}, NotBefore: now.AddDate(-10, 0, 0), NotAfter: now.AddDate(10, 0, 0),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: Issuer}, NotBefore: now.AddDate(-10, 0, 0),
+		NotAfter: now.AddDate(10, 0, 0),
+		IsCA:     true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
 	}
 	certificate := &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: Subject}, NotBefore: now.AddDate(-1, 0, 0), NotAfter: now.AddDate(1, 0, 0),
-		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageContentCommitment, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageEmailProtection},
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: Subject}, NotBefore: now.AddDate(-1, 0, 0),
+		NotAfter:    now.AddDate(1, 0, 0),
+		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageContentCommitment,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageEmailProtection},
 	}
 	for _, f := range change {
 		f(certificate)
 	}
 	issuing := ECDSA(t)
 	dir := t.TempDir()
-	files := Files{Certificate: filepath.Join(dir, "signer.pem"), Key: filepath.Join(dir, "signer.key"), Authority: filepath.Join(dir, "authority.pem")}
+	files := Files{Certificate: filepath.Join(dir, "signer.pem"), Key: filepath.Join(dir, "signer.key"),
+		Authority: filepath.Join(dir, "authority.pem")}
 	root := issue(t, authority, authority, issuing.Public(), issuing)
 	Write(t, files.Authority, "CERTIFICATE", root)
 	Write(t, files.Certificate, "CERTIFICATE", issue(t, certificate, authority, key.Public(), issuing), root)
@@ -125,8 +129,10 @@ func (f Files) Signer(t testing.TB) *pdfsign.Signer {
 func (f Files) Trusting(t testing.TB) (folder string) {
 	t.Helper()
 	folder = t.TempDir()
-	for _, arguments := range [][]string{{"-N", "--empty-password"}, {"-A", "-n", "authority", "-t", "CT,CT,CT", "-i", f.Authority}} {
-		if out, err := exec.CommandContext(t.Context(), "certutil", append([]string{"-d", "sql:" + folder}, arguments...)...).CombinedOutput(); err != nil {
+	for _, arguments := range [][]string{{"-N", "--empty-password"}, {"-A", "-n", "authority", "-t", "CT,CT,CT", "-i",
+		f.Authority}} {
+		if out, err := exec.CommandContext(t.Context(), "certutil", append([]string{"-d", "sql:" + folder}, arguments...)...).
+			CombinedOutput(); err != nil {
 			t.Fatalf("certutil (install libnss3-tools): %v\n%s", err, out)
 		}
 	}

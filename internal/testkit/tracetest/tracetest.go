@@ -44,7 +44,8 @@ func NewReceiver(t testing.TB) *Receiver {
 		if err == nil {
 			err = proto.Unmarshal(body, &sent)
 		}
-		if err != nil || request.Method != http.MethodPost || request.URL.Path != "/v1/traces" || request.Header.Get("Content-Type") != "application/x-protobuf" {
+		if err != nil || request.Method != http.MethodPost || request.URL.Path != "/v1/traces" ||
+			request.Header.Get("Content-Type") != "application/x-protobuf" {
 			t.Errorf("%s %s, %v: %v", request.Method, request.URL, request.Header, err)
 			w.WriteHeader(http.StatusBadRequest)
 			return
@@ -70,8 +71,9 @@ func (r *Receiver) take(header http.Header, body []byte, sent *collector.ExportT
 		for _, scope := range resource.GetScopeSpans() {
 			for _, s := range scope.GetSpans() {
 				span := Span{
-					Trace: hex.EncodeToString(s.GetTraceId()), ID: hex.EncodeToString(s.GetSpanId()), Parent: hex.EncodeToString(s.GetParentSpanId()),
-					Name: s.GetName(), Kind: s.GetKind().String(), Failed: s.GetStatus().GetCode() == 2, Attributes: map[string]string{},
+					Trace: hex.EncodeToString(s.GetTraceId()), ID: hex.EncodeToString(s.GetSpanId()),
+					Parent: hex.EncodeToString(s.GetParentSpanId()),
+					Name:   s.GetName(), Kind: s.GetKind().String(), Failed: s.GetStatus().GetCode() == 2, Attributes: map[string]string{},
 				}
 				for _, a := range s.GetAttributes() {
 					span.Attributes[a.GetKey()] = a.GetValue().String()

@@ -54,10 +54,11 @@ func create(ctx context.Context, client *generated.ClientWithResponses) (*genera
 		return nil, err
 	}
 	key := "go-1"
-	made, err := client.CreateSessionWithResponse(ctx, &generated.CreateSessionParams{IdempotencyKey: &key}, generated.CreateSessionRequest{
-		FormType: "financial_statement", CustomerEmail: "jo@customer.example",
-		Metadata: &map[string]generated.MetadataValue{"branch": branch, "loan": loan, "urgent": urgent},
-	})
+	made, err := client.CreateSessionWithResponse(ctx, &generated.CreateSessionParams{IdempotencyKey: &key},
+		generated.CreateSessionRequest{
+			FormType: "financial_statement", CustomerEmail: "jo@customer.example",
+			Metadata: &map[string]generated.MetadataValue{"branch": branch, "loan": loan, "urgent": urgent},
+		})
 	if err != nil {
 		return nil, err
 	}

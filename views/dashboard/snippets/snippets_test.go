@@ -43,7 +43,8 @@ func checks(t *testing.T) []check {
 	t.Helper()
 	now := time.Now()
 	own, other := webhook.NewSecret(), webhook.NewSecret()
-	body := []byte("{\"event\":\"session.completed\",\"data\":{\"name\":\"Zoë \\u0026 雪\",\"odd\":\"%s $(x) `y` \\\\\"}}\r\n\x00\xff \n")
+	body := []byte(
+		"{\"event\":\"session.completed\",\"data\":{\"name\":\"Zoë \\u0026 雪\",\"odd\":\"%s $(x) `y` \\\\\"}}\r\n\x00\xff \n")
 	with := func(name, value string) http.Header {
 		header := sent(t, now, body, own)
 		header.Set(name, value)
@@ -162,7 +163,8 @@ func (r *runtime) try(t *testing.T) {
 	var in strings.Builder
 	for _, c := range checks {
 		fmt.Fprintln(&in, strings.Join([]string{
-			c.secret, c.header.Get("Webhook-ID"), c.header.Get("Webhook-Timestamp"), c.header.Get("Webhook-Signature"), base64.StdEncoding.EncodeToString(c.body),
+			c.secret, c.header.Get("Webhook-ID"), c.header.Get("Webhook-Timestamp"), c.header.Get("Webhook-Signature"),
+			base64.StdEncoding.EncodeToString(c.body),
 		}, "|"))
 	}
 	run := command(r.run)
@@ -194,15 +196,18 @@ func TestSendSnippet(t *testing.T) {
 	secret := webhook.NewSecret()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
-		genuine := err == nil && receiver.VerifyWebhook(secret, r.Header, body) && r.Header.Get("X-Webhook-Signature") == webhook.Signature(secret, body) &&
-			r.Header.Get("X-Webhook-ID") == r.Header.Get("Webhook-ID") && r.Header.Get("X-Webhook-Timestamp") == r.Header.Get("Webhook-Timestamp")
+		genuine := err == nil && receiver.VerifyWebhook(secret, r.Header, body) &&
+			r.Header.Get("X-Webhook-Signature") == webhook.Signature(secret, body) &&
+			r.Header.Get("X-Webhook-ID") == r.Header.Get("Webhook-ID") &&
+			r.Header.Get("X-Webhook-Timestamp") == r.Header.Get("Webhook-Timestamp")
 		if !genuine {
 			w.WriteHeader(http.StatusUnauthorized)
 		}
 	}))
 	defer server.Close()
 	for with, want := range map[string]string{secret: "200", webhook.NewSecret(): "401"} {
-		out, err := exec.CommandContext(t.Context(), "bash", "-c", `source ./send.sh && send_webhook "$1" "$2"`, "bash", with, server.URL).CombinedOutput()
+		out, err := exec.CommandContext(t.Context(), "bash", "-c", `source ./send.sh && send_webhook "$1" "$2"`, "bash", with,
+			server.URL).CombinedOutput()
 		if err != nil || strings.TrimSpace(string(out)) != want {
 			t.Errorf("the receiver answered %q, %v; want %s", out, err, want)
 		}

@@ -166,7 +166,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.Header.Get("Authorization") != "Bearer "+SecretKey {
-		write(w, http.StatusUnauthorized, Object{"error": Object{"type": "invalid_request_error", "message": "Invalid API Key provided: " + r.Header.Get("Authorization")}})
+		write(w, http.StatusUnauthorized, Object{"error": Object{"type": "invalid_request_error",
+			"message": "Invalid API Key provided: " + r.Header.Get("Authorization")}})
 		return
 	}
 	got := s.once(call, r.PostForm.Encode())
@@ -182,7 +183,8 @@ func (s *Server) once(call Call, form string) answer {
 	if ok && call.Method == http.MethodPost && call.IdempotencyKey != "" && !s.state.Forget {
 		if known.form != form {
 			return answer{status: http.StatusBadRequest, body: Object{"error": Object{
-				"type": "idempotency_error", "message": "Keys for idempotent requests can only be used with the same parameters they were first used with."}}}
+				"type":    "idempotency_error",
+				"message": "Keys for idempotent requests can only be used with the same parameters they were first used with."}}}
 		}
 		return known
 	}
@@ -196,7 +198,8 @@ func (s *Server) do(call Call) answer {
 	switch {
 	case s.state.Gone != "" && call.Form["customer"] == s.state.Gone:
 		return answer{status: http.StatusBadRequest, body: Object{"error": Object{
-			"type": "invalid_request_error", "code": "resource_missing", "param": "customer", "message": "No such customer: '" + s.state.Gone + "'"}}}
+			"type": "invalid_request_error", "code": "resource_missing", "param": "customer", "message": "No such customer: '" +
+				s.state.Gone + "'"}}}
 	case call.Method == http.MethodPost && call.Path == "/v1/customers":
 		s.customers++
 		id := fmt.Sprintf("cus_%d", s.customers)
@@ -205,7 +208,8 @@ func (s *Server) do(call Call) answer {
 		}
 		return answer{status: http.StatusOK, body: Example("customer", Object{"id": id})}
 	case call.Method == http.MethodPost && call.Path == "/v1/checkout/sessions":
-		return answer{status: http.StatusOK, body: Example("checkout.session", Object{"mode": "setup", "url": "https://checkout.stripe.example/c/pay/cs_1"})}
+		return answer{status: http.StatusOK, body: Example("checkout.session", Object{"mode": "setup",
+			"url": "https://checkout.stripe.example/c/pay/cs_1"})}
 	case call.Method == http.MethodPost && call.Path == "/v1/payment_intents":
 		return s.pay(call)
 	case call.Path == "/v1/payment_intents":
@@ -215,7 +219,8 @@ func (s *Server) do(call Call) answer {
 			return answer{status: http.StatusOK, body: setup}
 		}
 	}
-	return answer{status: http.StatusNotFound, body: Object{"error": Object{"type": "invalid_request_error", "code": "resource_missing", "message": "No such thing"}}}
+	return answer{status: http.StatusNotFound, body: Object{"error": Object{"type": "invalid_request_error",
+		"code": "resource_missing", "message": "No such thing"}}}
 }
 
 // pay makes a payment with the outcome that State sets.
@@ -232,7 +237,8 @@ func (s *Server) pay(call Call) answer {
 		status = "succeeded"
 	}
 	intent := Example("payment_intent", Object{
-		"id": fmt.Sprintf("pi_%d", len(s.intents)+1), "created": s.state.Now.Unix(), "amount": amount, "amount_received": 0, "currency": call.Form["currency"],
+		"id": fmt.Sprintf("pi_%d", len(s.intents)+1), "created": s.state.Now.Unix(), "amount": amount, "amount_received": 0,
+		"currency": call.Form["currency"],
 		"customer": call.Form["customer"], "payment_method": call.Form["payment_method"], "description": call.Form["description"],
 		"metadata": metadata, "status": status, "last_payment_error": nil, "next_action": nil,
 	})

@@ -153,11 +153,13 @@ func (s *Service) emailTooMany(ctx context.Context, tx *db.Tx, who string, staff
 }
 
 // Forbidden reports a request of a signed-in user that the role doesn't allow.
-func (s *Service) Forbidden(ctx context.Context, session *domain.StaffSession, needs domain.Capability, from domain.Visitor) error {
+func (s *Service) Forbidden(ctx context.Context, session *domain.StaffSession, needs domain.Capability,
+	from domain.Visitor) error {
 	s.Observer.Forbidden(domain.ActorStaff)
 	s.logRefusal(ctx, "forbidden", string(needs), &session.Staff, from)
 	t := Trial{Email: session.Email, Staff: session.Staff, Session: session, From: from}
 	return s.auditFailure(ctx, t, audit.Entry{
-		Action: domain.AuditForbidden, TargetID: session.ID.String(), TargetName: session.Email, After: map[string]domain.Capability{"needs": needs},
+		Action: domain.AuditForbidden, TargetID: session.ID.String(), TargetName: session.Email,
+		After: map[string]domain.Capability{"needs": needs},
 	})
 }

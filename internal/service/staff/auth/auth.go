@@ -54,7 +54,8 @@ func passwordCounters(email string, known *device, from domain.Visitor) []db.Cou
 	email = strings.ToLower(email)
 	everywhere := attempts.Counter(attempts.AtAddress, "password", email)
 	everywhere.Paced = true
-	return []db.Counter{attempts.NetworkCounter(from.IPAddress), attempts.Counter(attempts.ForOne, "password", email, domain.Network(from.IPAddress)), everywhere}
+	return []db.Counter{attempts.NetworkCounter(from.IPAddress), attempts.Counter(attempts.ForOne, "password", email,
+		domain.Network(from.IPAddress)), everywhere}
 }
 
 // codeCounters count codes that are tried after the password: those of a user together,
@@ -85,7 +86,8 @@ func (s *Service) queue(email string, from domain.Visitor) (*passwords.Turn, err
 
 // reportChange reports a change of how a user signs in to the audit log and to
 // the user.
-func (s *Service) reportChange(ctx context.Context, tx *db.Tx, session *domain.StaffSession, from domain.Visitor, action domain.AuditAction, n domain.StaffNotice) error {
+func (s *Service) reportChange(ctx context.Context, tx *db.Tx, session *domain.StaffSession, from domain.Visitor,
+	action domain.AuditAction, n domain.StaffNotice) error {
 	err := s.Audit.Record(ctx, tx, session.AccountID, session.ActorAt(from.IPAddress),
 		audit.Entry{Action: action, TargetID: session.ID.String(), TargetName: session.Email})
 	if err != nil {

@@ -53,7 +53,8 @@ func (s *Service) auditEnded(ctx context.Context, tx *db.Tx, session *domain.Sta
 
 // renewSession gives the session a new token after what its user has proven,
 // forgets the attempts at it and ends all of the user's other sessions.
-func (s *Service) renewSession(ctx context.Context, tx *db.Tx, session *domain.StaffSession, tokenHash []byte, tries db.Counter) error {
+func (s *Service) renewSession(ctx context.Context, tx *db.Tx, session *domain.StaffSession, tokenHash []byte,
+	tries db.Counter) error {
 	if err := tx.ConfirmStaffSession(ctx, session.SessionID, tokenHash, s.Clock.Now()); err != nil {
 		return db.MissingAs(err, domain.ErrSignedOut)
 	}

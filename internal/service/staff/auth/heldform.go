@@ -53,7 +53,8 @@ func (s *Service) HeldForm(ctx context.Context, session *domain.StaffSession, id
 
 // TakeHeldForm returns a form that the session holds, once: later calls return
 // not_found.
-func (s *Service) TakeHeldForm(ctx context.Context, session *domain.StaffSession, id domain.HeldFormID) (*domain.HeldForm, error) {
+func (s *Service) TakeHeldForm(ctx context.Context, session *domain.StaffSession, id domain.HeldFormID) (*domain.HeldForm,
+	error) {
 	sealed, err := s.DB.TakeHeldForm(ctx, id, session.SessionID, s.Clock.Now())
 	if err != nil {
 		return nil, db.MissingAs(err, errNoHeldForm)

@@ -39,7 +39,8 @@ func (s *Service) AcceptInvitation(ctx context.Context, token, name, password st
 		return "", err
 	}
 	staff := domain.Staff{
-		ID: domain.NewStaffID(), AccountID: i.AccountID, Email: i.Email, Name: name, Role: i.Role, MayDownload: i.MayDownload, CreatedAt: s.Clock.Now(),
+		ID: domain.NewStaffID(), AccountID: i.AccountID, Email: i.Email, Name: name, Role: i.Role, MayDownload: i.MayDownload,
+		CreatedAt: s.Clock.Now(),
 	}
 	session := s.newStaffSession(staff, from)
 	cookie, tokenHash := domain.NewToken()
@@ -57,7 +58,8 @@ func (s *Service) AcceptInvitation(ctx context.Context, token, name, password st
 			return err
 		}
 		return s.Audit.Record(ctx, tx, i.AccountID, session.Actor(), audit.Entry{
-			Action: domain.AuditJoined, TargetID: staff.ID.String(), TargetName: staff.Email, After: audit.Rights{Role: i.Role, MayDownload: i.MayDownload},
+			Action: domain.AuditJoined, TargetID: staff.ID.String(), TargetName: staff.Email, After: audit.Rights{Role: i.Role,
+				MayDownload: i.MayDownload},
 		})
 	})
 	if errors.Is(err, db.ErrEmailTaken) {

@@ -42,7 +42,8 @@ func (s *Service) request(ctx context.Context, kind domain.StaffRequestKind, det
 }
 
 // requested returns the live request of a link's token, or not_found.
-func (s *Service) requested(ctx context.Context, kind domain.StaffRequestKind, token string) (*domain.StaffRequest, domain.RequestDetails, error) {
+func (s *Service) requested(ctx context.Context, kind domain.StaffRequestKind, token string) (*domain.StaffRequest,
+	domain.RequestDetails, error) {
 	var details domain.RequestDetails
 	r, err := s.DB.StaffRequestByToken(ctx, kind, domain.HashToken(token), s.Clock.Now())
 	if err != nil {

@@ -88,7 +88,8 @@ func (s *Service) Passkeys(ctx context.Context, session *domain.StaffSession) ([
 }
 
 // ask keeps what the answer will be checked against.
-func (s *Service) ask(ctx context.Context, staff *domain.StaffID, options any, asked *webauthn.SessionData) (*PasskeyQuestion, error) {
+func (s *Service) ask(ctx context.Context, staff *domain.StaffID, options any, asked *webauthn.SessionData) (*PasskeyQuestion,
+	error) {
 	text, err := json.Marshal(options)
 	if err != nil {
 		return nil, fmt.Errorf("auth: passkey options: %w", err)
@@ -141,7 +142,8 @@ func (s *Service) BeginPasskey(ctx context.Context, session *domain.StaffSession
 // AddPasskey stores the passkey that the browser has made, under a name that
 // tells it from others. Errors: unauthorized for an answer that doesn't fit,
 // validation_error by field name.
-func (s *Service) AddPasskey(ctx context.Context, session *domain.StaffSession, token, name, response string, from domain.Visitor) error {
+func (s *Service) AddPasskey(ctx context.Context, session *domain.StaffSession, token, name, response string,
+	from domain.Visitor) error {
 	asked, err := s.asked(ctx, &session.ID, token)
 	if err != nil {
 		return err
@@ -170,7 +172,8 @@ func (s *Service) AddPasskey(ctx context.Context, session *domain.StaffSession, 
 	if err != nil {
 		return fmt.Errorf("auth: passkey: %w", err)
 	}
-	p := &domain.Passkey{ID: domain.NewPasskeyID(), StaffID: session.ID, CredentialID: credential.ID, Name: name, Credential: stored, CreatedAt: s.Clock.Now()}
+	p := &domain.Passkey{ID: domain.NewPasskeyID(), StaffID: session.ID, CredentialID: credential.ID, Name: name, Credential: stored,
+		CreatedAt: s.Clock.Now()}
 	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
 		if err := tx.InsertPasskey(ctx, p); err != nil {
 			return err
@@ -203,8 +206,10 @@ func (s *Service) RemovePasskey(ctx context.Context, session *domain.StaffSessio
 	})
 }
 
-func (s *Service) reportPasskey(ctx context.Context, tx *db.Tx, session *domain.StaffSession, from domain.Visitor, action domain.AuditAction, n domain.StaffNotice, id domain.PasskeyID, name string) error {
-	if err := s.Audit.Record(ctx, tx, session.AccountID, session.ActorAt(from.IPAddress), audit.Entry{Action: action, TargetID: id.String(), TargetName: name}); err != nil {
+func (s *Service) reportPasskey(ctx context.Context, tx *db.Tx, session *domain.StaffSession, from domain.Visitor,
+	action domain.AuditAction, n domain.StaffNotice, id domain.PasskeyID, name string) error {
+	if err := s.Audit.Record(ctx, tx, session.AccountID, session.ActorAt(from.IPAddress),
+		audit.Entry{Action: action, TargetID: id.String(), TargetName: name}); err != nil {
 		return err
 	}
 	return s.Outbox.NoticeEmail(ctx, tx, session.ID, n)

@@ -18,7 +18,8 @@ import (
 // signs the user's other browsers out and returns the session's new token.
 // Errors: unauthorized for a wrong current password, validation_error for a new
 // password that the rules refuse or that equals the current one.
-func (s *Service) ChangePassword(ctx context.Context, session *domain.StaffSession, current, password string, from domain.Visitor) (token string, err error) {
+func (s *Service) ChangePassword(ctx context.Context, session *domain.StaffSession, current, password string,
+	from domain.Visitor) (token string, err error) {
 	broken := passwords.Broken(password, session.Email, session.Name, session.AccountName)
 	if password == current {
 		broken = form.Rule{Code: "password_same"}
@@ -59,7 +60,8 @@ func (s *Service) ChangePassword(ctx context.Context, session *domain.StaffSessi
 
 // provePassword checks the password of the user of a session. The attempt is
 // counted by confirmCounter; the caller forgets it in its transaction.
-func (s *Service) provePassword(ctx context.Context, hashing *passwords.Turn, session *domain.StaffSession, password string, from domain.Visitor) (*db.StaffPassword, error) {
+func (s *Service) provePassword(ctx context.Context, hashing *passwords.Turn, session *domain.StaffSession, password string,
+	from domain.Visitor) (*db.StaffPassword, error) {
 	if err := s.Attempts.Count(ctx, confirmCounter(session)); err != nil {
 		return nil, s.Attempts.Fail(ctx, attempts.Confirming(session, from), err)
 	}
@@ -91,7 +93,8 @@ func (s *Service) RequestReset(ctx context.Context, email string, from domain.Vi
 	if err != nil && !errors.Is(err, db.ErrNotFound) {
 		return err
 	}
-	emails, counters := attempts.Counter(attempts.EmailsForOne, "reset email", strings.ToLower(email)), []db.Counter{attempts.NetworkCounter(from.IPAddress)}
+	emails, counters := attempts.Counter(attempts.EmailsForOne, "reset email",
+		strings.ToLower(email)), []db.Counter{attempts.NetworkCounter(from.IPAddress)}
 	if known := s.deviceOf(staff, from); known != nil {
 		emails, counters = known.counter(attempts.EmailsForOne, "reset email"), nil
 	}

@@ -37,7 +37,8 @@ func (s *Service) AlertEmails(ctx context.Context, session *domain.StaffSession)
 }
 
 // ChooseAlertEmails stores which alerts the user gets by email.
-func (s *Service) ChooseAlertEmails(ctx context.Context, session *domain.StaffSession, chosen domain.AlertEmails, from domain.Visitor) error {
+func (s *Service) ChooseAlertEmails(ctx context.Context, session *domain.StaffSession, chosen domain.AlertEmails,
+	from domain.Visitor) error {
 	return s.DB.InTx(ctx, func(tx *db.Tx) error {
 		before, err := tx.AlertReader(ctx, session.ID)
 		if err != nil {

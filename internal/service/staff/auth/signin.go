@@ -20,7 +20,8 @@ const staffSeenPrecision = time.Minute
 // and a wrong password get the same unauthorized in the same time. Errors:
 // rate_limit_exceeded for too many attempts, service_unavailable if too many
 // passwords wait to be hashed.
-func (s *Service) SignIn(ctx context.Context, email, password string, from domain.Visitor) (token string, _ *domain.StaffSession, err error) {
+func (s *Service) SignIn(ctx context.Context, email, password string, from domain.Visitor) (token string, _ *domain.StaffSession,
+	err error) {
 	t := attempts.Trial{Outcome: domain.AttemptWrongPassword, Email: email, From: from}
 	hashing, err := s.queue(email, from)
 	if err != nil {
@@ -113,7 +114,8 @@ func (s *Service) newStaffSession(staff domain.Staff, from domain.Visitor) *doma
 
 // startStaffSession stores a new session and ends the browser's former one, so
 // that no session lives on without a cookie that could sign it out.
-func (s *Service) startStaffSession(ctx context.Context, tx *db.Tx, session *domain.StaffSession, tokenHash []byte, from domain.Visitor) error {
+func (s *Service) startStaffSession(ctx context.Context, tx *db.Tx, session *domain.StaffSession, tokenHash []byte,
+	from domain.Visitor) error {
 	if from.StaffToken != "" {
 		if err := tx.ReplaceStaffSession(ctx, domain.HashToken(from.StaffToken)); err != nil {
 			return err
@@ -148,7 +150,8 @@ func (s *Service) Session(ctx context.Context, token string) (*domain.StaffSessi
 
 // Confirm proves by the password that the user of a session is there, and
 // returns the session's new token. Error: unauthorized for a wrong password.
-func (s *Service) Confirm(ctx context.Context, session *domain.StaffSession, password string, from domain.Visitor) (token string, err error) {
+func (s *Service) Confirm(ctx context.Context, session *domain.StaffSession, password string, from domain.Visitor) (token string,
+	err error) {
 	hashing, err := s.Passwords.Known()
 	if err != nil {
 		return "", s.Attempts.Fail(ctx, attempts.Confirming(session, from), err)

@@ -17,7 +17,8 @@ import (
 type NewAccount struct{ Company, Name, Email, Password string }
 
 // SignUp sends an email to the address: a link that opens the account, or a note
-// that the address has an account already. The caller doesn't learn which. Errors: validation_error by field company, name, email or new_password;
+// that the address has an account already. The caller doesn't learn which. Errors:
+// validation_error by field company, name, email or new_password;
 // rate_limit_exceeded.
 func (s *Service) SignUp(ctx context.Context, params NewAccount, from domain.Visitor) error {
 	params.Email = strings.TrimSpace(params.Email)
@@ -27,7 +28,8 @@ func (s *Service) SignUp(ctx context.Context, params NewAccount, from domain.Vis
 	if !form.ValidEmail(params.Email) {
 		brokenEmail = form.Rule{Code: "staff_email"}
 	}
-	err := domain.Invalid(form.Error{Field: "company", Rule: brokenCompany}, invalidName, form.Error{Field: "email", Rule: brokenEmail},
+	err := domain.Invalid(form.Error{Field: "company", Rule: brokenCompany}, invalidName,
+		form.Error{Field: "email", Rule: brokenEmail},
 		form.Error{Field: "new_password", Rule: passwords.Broken(params.Password, params.Email, name, company)})
 	if err != nil {
 		return err
@@ -37,14 +39,16 @@ func (s *Service) SignUp(ctx context.Context, params NewAccount, from domain.Vis
 		return err
 	}
 	defer hashing.Leave()
-	if err := s.Attempts.Count(ctx, attempts.NetworkCounter(from.IPAddress), attempts.Counter(attempts.EmailsForOne, "sign-up email", strings.ToLower(params.Email))); err != nil {
+	if err := s.Attempts.Count(ctx, attempts.NetworkCounter(from.IPAddress), attempts.Counter(attempts.EmailsForOne, "sign-up email",
+		strings.ToLower(params.Email))); err != nil {
 		return err
 	}
 	hash, err := hashing.Hash(ctx, params.Password)
 	if err != nil {
 		return err
 	}
-	return s.request(ctx, domain.RequestSignUp, domain.RequestDetails{Email: params.Email, Company: company, Name: name, PasswordHash: hash})
+	return s.request(ctx, domain.RequestSignUp, domain.RequestDetails{Email: params.Email, Company: company, Name: name,
+		PasswordHash: hash})
 }
 
 // CheckSignUp returns which address the link's token stands for, or not_found.
@@ -81,7 +85,8 @@ func (s *Service) OpenAccount(ctx context.Context, token, password string, from 
 	}
 	now := s.Clock.Now()
 	account := &domain.Account{ID: domain.NewAccountID(), Name: details.Company, BillingEmail: details.Email, CreatedAt: now}
-	owner := &domain.Staff{ID: domain.NewStaffID(), AccountID: account.ID, Email: details.Email, Name: details.Name, Role: domain.RoleOwner, CreatedAt: now}
+	owner := &domain.Staff{ID: domain.NewStaffID(), AccountID: account.ID, Email: details.Email, Name: details.Name,
+		Role: domain.RoleOwner, CreatedAt: now}
 	session := s.newStaffSession(*owner, from)
 	cookie, tokenHash := domain.NewToken()
 	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
@@ -97,7 +102,8 @@ func (s *Service) OpenAccount(ctx context.Context, token, password string, from 
 		if _, err := tx.NoteKnownBrowser(ctx, session.ID, session.StartedAt); err != nil {
 			return err
 		}
-		return s.Audit.Record(ctx, tx, account.ID, session.Actor(), audit.Entry{Action: domain.AuditAccountOpened, TargetID: account.ID.String(), TargetName: account.Name})
+		return s.Audit.Record(ctx, tx, account.ID, session.Actor(), audit.Entry{Action: domain.AuditAccountOpened,
+			TargetID: account.ID.String(), TargetName: account.Name})
 	})
 	if errors.Is(err, db.ErrEmailTaken) {
 		return "", errLinkGone // joined a team in the meantime

@@ -91,7 +91,8 @@ func (s *Service) PendingTwoStep(ctx context.Context, session *domain.StaffSessi
 // TurnOnTwoStep proves the pending secret by a code, signs the user's other
 // browsers out and returns the recovery codes, which are shown this once, and
 // the session's new token. Error: unauthorized for a wrong code.
-func (s *Service) TurnOnTwoStep(ctx context.Context, session *domain.StaffSession, code string, from domain.Visitor) (recovery []string, token string, err error) {
+func (s *Service) TurnOnTwoStep(ctx context.Context, session *domain.StaffSession, code string,
+	from domain.Visitor) (recovery []string, token string, err error) {
 	tries := attempts.Counter(attempts.ForCode, "first code", session.SessionID.String())
 	t := attempts.Confirming(session, from)
 	t.Outcome = domain.AttemptWrongCode
@@ -136,7 +137,8 @@ func (s *Service) TurnOnTwoStep(ctx context.Context, session *domain.StaffSessio
 // provePossession checks a code of the app, or a recovery code, of the signed-in
 // user. use spends it in the transaction of the change. A session that a passkey
 // started lately needs no code.
-func (s *Service) provePossession(ctx context.Context, session *domain.StaffSession, staff *db.StaffPassword, code string, from domain.Visitor) (use func(tx *db.Tx) error, err error) {
+func (s *Service) provePossession(ctx context.Context, session *domain.StaffSession, staff *db.StaffPassword, code string,
+	from domain.Visitor) (use func(tx *db.Tx) error, err error) {
 	if session.ByPasskey(s.Clock.Now()) {
 		return func(*db.Tx) error { return nil }, nil
 	}
@@ -167,7 +169,8 @@ func (s *Service) provePossession(ctx context.Context, session *domain.StaffSess
 // and a code, a recovery code or a passkey: a password that leaked must not
 // remove what protects from that. Errors: unauthorized on password or code,
 // validation_error if the account requires it and there is no passkey.
-func (s *Service) TurnOffTwoStep(ctx context.Context, session *domain.StaffSession, password, code string, from domain.Visitor) error {
+func (s *Service) TurnOffTwoStep(ctx context.Context, session *domain.StaffSession, password, code string,
+	from domain.Visitor) error {
 	hashing, err := s.Passwords.Known()
 	if err != nil {
 		return err
@@ -222,7 +225,8 @@ func keepFactor(ctx context.Context, tx *db.Tx, session *domain.StaffSession) er
 // SecondFactor completes a half-open sign-in by a code of the authenticator
 // app or by a recovery code, each of which works once, and returns the
 // session's new token. Error: unauthorized for a wrong code.
-func (s *Service) SecondFactor(ctx context.Context, half *domain.StaffSession, code string, from domain.Visitor) (token string, err error) {
+func (s *Service) SecondFactor(ctx context.Context, half *domain.StaffSession, code string, from domain.Visitor) (token string,
+	err error) {
 	staff, err := s.DB.StaffPassword(ctx, half.ID)
 	if err != nil {
 		return "", db.MissingAs(err, domain.ErrSignedOut)
@@ -261,7 +265,8 @@ func (s *Service) SecondFactor(ctx context.Context, half *domain.StaffSession, c
 
 // useCode uses the app's code, or else the recovery code, or returns
 // db.ErrNotFound.
-func (s *Service) useCode(ctx context.Context, tx *db.Tx, half *domain.StaffSession, step int64, isCode bool, code string, from domain.Visitor) error {
+func (s *Service) useCode(ctx context.Context, tx *db.Tx, half *domain.StaffSession, step int64, isCode bool, code string,
+	from domain.Visitor) error {
 	if isCode {
 		return tx.UseStep(ctx, half.ID, step)
 	}

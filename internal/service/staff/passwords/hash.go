@@ -170,7 +170,8 @@ func hashPassword(password string, cost Cost) string {
 func Verify(phc, password string) bool {
 	var version, memory, time, threads int
 	var rest string
-	if n, err := fmt.Sscanf(phc, "$argon2id$v=%d$m=%d,t=%d,p=%d$%s", &version, &memory, &time, &threads, &rest); n != 5 || err != nil {
+	if n, err := fmt.Sscanf(phc, "$argon2id$v=%d$m=%d,t=%d,p=%d$%s", &version, &memory, &time, &threads, &rest); n != 5 ||
+		err != nil {
 		return false
 	}
 	saltText, keyText, _ := strings.Cut(rest, "$")

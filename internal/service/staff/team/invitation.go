@@ -25,7 +25,8 @@ type InvitationParams struct {
 // to the same address ends. The caller doesn't learn whether the address is in
 // another account's team. Errors: validation_error by field email or role,
 // rate_limit_exceeded.
-func (s *Service) Invite(ctx context.Context, account domain.AccountID, by domain.Actor, params InvitationParams) (*domain.Invitation, error) {
+func (s *Service) Invite(ctx context.Context, account domain.AccountID, by domain.Actor,
+	params InvitationParams) (*domain.Invitation, error) {
 	params.Email = strings.TrimSpace(params.Email)
 	switch {
 	case !form.ValidEmail(params.Email):
@@ -46,7 +47,8 @@ func (s *Service) Invite(ctx context.Context, account domain.AccountID, by domai
 	now := s.Clock.Now()
 	i := &domain.Invitation{
 		ID: domain.NewInvitationID(), AccountID: account, Email: params.Email, Role: params.Role,
-		MayDownload: params.MayDownload && params.Role == domain.RoleSupport, InvitedBy: by.Name, CreatedAt: now, ExpiresAt: now.Add(domain.InvitationLife),
+		MayDownload: params.MayDownload && params.Role == domain.RoleSupport, InvitedBy: by.Name, CreatedAt: now,
+		ExpiresAt: now.Add(domain.InvitationLife),
 	}
 	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
 		if i.SenderID, err = s.sender(ctx, tx, account, by); err != nil {
@@ -59,7 +61,8 @@ func (s *Service) Invite(ctx context.Context, account domain.AccountID, by domai
 			return err
 		}
 		return s.Audit.Record(ctx, tx, account, by, audit.Entry{
-			Action: domain.AuditInvited, TargetID: i.ID.String(), TargetName: i.Email, After: audit.Rights{Role: i.Role, MayDownload: i.MayDownload},
+			Action: domain.AuditInvited, TargetID: i.ID.String(), TargetName: i.Email, After: audit.Rights{Role: i.Role,
+				MayDownload: i.MayDownload},
 		})
 	})
 	return i, err
@@ -101,7 +104,8 @@ func (s *Service) endInvitationsBy(ctx context.Context, tx *db.Tx, by domain.Act
 	}
 	for _, i := range ended {
 		err := s.Audit.Record(ctx, tx, i.AccountID, by, audit.Entry{
-			Action: domain.AuditInvitationRevoked, TargetID: i.ID.String(), TargetName: i.Email, Before: audit.Rights{Role: i.Role, MayDownload: i.MayDownload},
+			Action: domain.AuditInvitationRevoked, TargetID: i.ID.String(), TargetName: i.Email,
+			Before: audit.Rights{Role: i.Role, MayDownload: i.MayDownload},
 		})
 		if err != nil {
 			return err
@@ -130,7 +134,8 @@ func (s *Service) Revoke(ctx context.Context, account domain.AccountID, by domai
 			return db.MissingAs(err, errNoInvitation)
 		}
 		return s.Audit.Record(ctx, tx, account, by, audit.Entry{
-			Action: domain.AuditInvitationRevoked, TargetID: i.ID.String(), TargetName: i.Email, Before: audit.Rights{Role: i.Role, MayDownload: i.MayDownload},
+			Action: domain.AuditInvitationRevoked, TargetID: i.ID.String(), TargetName: i.Email,
+			Before: audit.Rights{Role: i.Role, MayDownload: i.MayDownload},
 		})
 	})
 }

@@ -44,7 +44,8 @@ func (s *Service) List(ctx context.Context, account domain.AccountID) ([]domain.
 // at for support alone. Errors: validation_error on role, also for the last
 // owner, not_found. The open invitations of a user who may no longer manage the
 // account end.
-func (s *Service) ChangeRole(ctx context.Context, account domain.AccountID, by domain.Actor, id domain.StaffID, role domain.Role, mayDownload bool) error {
+func (s *Service) ChangeRole(ctx context.Context, account domain.AccountID, by domain.Actor, id domain.StaffID, role domain.Role,
+	mayDownload bool) error {
 	mayDownload = mayDownload && role == domain.RoleSupport
 	return s.changeTeam(ctx, account, id, func(tx *db.Tx, member *domain.Staff) error {
 		if !slices.Contains(domain.Roles, role) {
@@ -69,7 +70,8 @@ func (s *Service) ChangeRole(ctx context.Context, account domain.AccountID, by d
 		}
 		return s.Audit.Record(ctx, tx, account, by, audit.Entry{
 			Action: domain.AuditRoleChanged, TargetID: id.String(), TargetName: member.Email,
-			Before: audit.Rights{Role: member.Role, MayDownload: member.MayDownload}, After: audit.Rights{Role: role, MayDownload: mayDownload},
+			Before: audit.Rights{Role: member.Role, MayDownload: member.MayDownload}, After: audit.Rights{Role: role,
+				MayDownload: mayDownload},
 		})
 	})
 }
@@ -92,13 +94,15 @@ func (s *Service) Remove(ctx context.Context, account domain.AccountID, by domai
 			return err
 		}
 		return s.Audit.Record(ctx, tx, account, by, audit.Entry{
-			Action: domain.AuditStaffRemoved, TargetID: id.String(), TargetName: member.Email, Before: audit.Rights{Role: member.Role, MayDownload: member.MayDownload},
+			Action: domain.AuditStaffRemoved, TargetID: id.String(), TargetName: member.Email, Before: audit.Rights{Role: member.Role,
+				MayDownload: member.MayDownload},
 		})
 	})
 }
 
 // changeTeam locks the team and runs change on a member.
-func (s *Service) changeTeam(ctx context.Context, account domain.AccountID, id domain.StaffID, change func(tx *db.Tx, member *domain.Staff) error) error {
+func (s *Service) changeTeam(ctx context.Context, account domain.AccountID, id domain.StaffID,
+	change func(tx *db.Tx, member *domain.Staff) error) error {
 	return s.DB.InTx(ctx, func(tx *db.Tx) error {
 		if err := tx.LockTeam(ctx, account); err != nil {
 			return db.MissingAs(err, domain.ErrAccountNotFound)

@@ -90,7 +90,9 @@ func flow(ctx context.Context, address, key, secret string) {
 	client.Backoff = 10 * time.Millisecond
 	webhooks := must(candor.NewWebhooks(secret))
 	received := make(chan *candor.Webhook, 100)
-	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { received <- must(webhooks.Read(r)) }))
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		received <- must(webhooks.Read(r))
+	}))
 	defer receiver.Close()
 
 	session := must(client.CreateSession(ctx, candor.CreateSessionRequest{
@@ -105,7 +107,8 @@ func flow(ctx context.Context, address, key, secret string) {
 	must(bufio.NewReader(os.Stdin).ReadString('\n'))
 	must(client.AdvanceSession(ctx, session.ID, candor.AdvanceSessionRequest{
 		To: "completed", Data: &candor.Prefill{Assets: &candor.PrefillAssets{
-			BankAccounts: []candor.PrefillAssetsBankAccounts{{Institution: "Harbour Bank", AccountType: "savings", Balance: candor.Ptr(must(candor.ParseCents("999999999999.99")))}},
+			BankAccounts: []candor.PrefillAssetsBankAccounts{{Institution: "Harbour Bank", AccountType: "savings",
+				Balance: candor.Ptr(must(candor.ParseCents("999999999999.99")))}},
 		}},
 	}))
 
@@ -129,7 +132,8 @@ func flow(ctx context.Context, address, key, secret string) {
 
 	made := []string{session.ID}
 	for range 4 {
-		made = append(made, must(client.CreateSession(ctx, candor.CreateSessionRequest{FormType: "financial_statement", CustomerEmail: "go@customer.example"})).ID)
+		made = append(made, must(client.CreateSession(ctx, candor.CreateSessionRequest{FormType: "financial_statement",
+			CustomerEmail: "go@customer.example"})).ID)
 	}
 	var listed []string
 	for one, err := range client.AllSessions(ctx, candor.ListSessionsParams{PerPage: 2, CustomerEmail: "go@customer.example"}) {
@@ -140,7 +144,8 @@ func flow(ctx context.Context, address, key, secret string) {
 	wantErrors(ctx, client, made[1])
 	want("usage", must(client.GetUsage(ctx, candor.GetUsageParams{Period: "current_month"})).Sessions.TotalCreated >= 5, true)
 	again := func() string {
-		return must(client.CreateTestEvent(ctx, candor.CreateTestEventRequest{Type: "billing.invoice_paid"}, candor.IdempotencyKey("application 7"))).ID
+		return must(client.CreateTestEvent(ctx, candor.CreateTestEventRequest{Type: "billing.invoice_paid"},
+			candor.IdempotencyKey("application 7"))).ID
 	}
 	want("a repeated call", again(), again())
 	fmt.Println(string(must(json.Marshal(made))))
