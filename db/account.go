@@ -11,7 +11,8 @@ import (
 )
 
 const accountColumns = `id, name, billing_email, help_email, help_phone, brand_colour, money_help, money_help_url, next_steps, receipt_email, created_at, approved_at,
-	default_expires_in_days, retention_days, unsubmitted_days, answer_days, two_step_required, time_zone, logo_name, logo_width, logo_height, form_languages`
+	default_expires_in_days, retention_days, unsubmitted_days, answer_days, two_step_required, time_zone, logo_name, logo_width,
+		logo_height, form_languages`
 
 // accountRow is an account as it is stored.
 type accountRow struct {

@@ -51,7 +51,7 @@ func TestAddress(t *testing.T) {
 		"postgres://u:hid@h1,h2/db?target_session_attrs=any":          "target_session_attrs=any",
 		"postgres://u:hid/den@h/db":                                   "%2F",
 		"postgres://u:hid@den@h/db?sslmode=disable":                   "ambiguous",
-		"postgres://u:hid@h/db?host=h2&host=h3&sslmode=disable":       "ambiguous: web processes would connect to h2:5432, workers to h3:5432",
+		"postgres://u:hid@h/db?host=h2&host=h3&sslmode=disable":       "would connect to h2:5432, workers to h3:5432",
 		"postgres://u:hid@h1,h2,h3/db?sslmode=disable&port=1,2":       "names hosts both",
 		"postgres://u:hid@/db?host=h1,h2,h3&port=1,2&sslmode=disable": "can't be read",
 		"postgres://u:hid@h/db?hostaddr=192.0.2.1":                    "hostaddr",

@@ -91,7 +91,8 @@ func (tx *Tx) takeAlertedEndpoints(ctx context.Context, scope domain.Scope, a en
 			FROM due WHERE e.id = due.id
 			RETURNING e.*
 		)
-		SELECT id, origin, coalesce(failing_since, last_success_at, $1) AS since, coalesce(last_status_code::text, last_error_class, '') AS detail
+		SELECT id, origin, coalesce(failing_since, last_success_at, $1) AS since,
+			coalesce(last_status_code::text, last_error_class, '') AS detail
 		FROM taken ORDER BY since, origin`, now, scope.AccountID, scope.Livemode, a.stage)
 	out := make([]domain.AlertSubject, len(rows))
 	for i, r := range rows {

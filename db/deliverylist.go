@@ -117,7 +117,8 @@ var failingInState = map[domain.DeliveryState]sqlText{
 
 // eventDeliveries are all deliveries, in the order of their events.
 const eventDeliveries sqlText = `event
-	JOIN (SELECT id AS delivery_id, event_id, state, attempts, finished_at, last_status_code, last_error_class FROM delivery) d ON d.event_id = event.id`
+	JOIN (SELECT id AS delivery_id, event_id, state, attempts, finished_at, last_status_code, last_error_class
+		FROM delivery) d ON d.event_id = event.id`
 
 // sequenceSlack is more than the time by which an event may have happened
 // after one with a larger number: a slow transaction, clocks that differ.

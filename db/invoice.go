@@ -8,7 +8,8 @@ import (
 )
 
 const invoiceColumns = `id, number, account_id, subscription_id, period_start, period_end, issued_at, due_at, account_name, billing_email, currency,
-	sessions_used, lines, total_cents, gst_basis_points, gst_cents, seller, buyer, status, failures, early_failures, failure_reason, next_attempt_at, settled_at, reference`
+	sessions_used, lines, total_cents, gst_basis_points, gst_cents, seller, buyer, status, failures, early_failures,
+		failure_reason, next_attempt_at, settled_at, reference`
 
 // NextInvoiceNumber takes the next invoice number. It holds all other invoices
 // up until the transaction ends, so that numbers have no gap; take it as late
@@ -24,8 +25,10 @@ func (tx *Tx) NextInvoiceNumber(ctx context.Context) (int64, error) {
 func (tx *Tx) InsertInvoice(ctx context.Context, i *domain.Invoice) error {
 	_, err := tx.execNamed(ctx, `
 		INSERT INTO invoice (`+invoiceColumns+`)
-		VALUES (:id, :number, :account_id, :subscription_id, :period_start, :period_end, :issued_at, :due_at, :account_name, :billing_email, :currency,
-			:sessions_used, :lines, :total_cents, :gst_basis_points, :gst_cents, :seller, :buyer, :status, :failures, :early_failures, :failure_reason, :next_attempt_at, :settled_at, :reference)`, i)
+		VALUES (:id, :number, :account_id, :subscription_id, :period_start, :period_end, :issued_at, :due_at, :account_name,
+			:billing_email, :currency, :sessions_used, :lines,
+			:total_cents, :gst_basis_points, :gst_cents, :seller, :buyer, :status, :failures,
+			:early_failures, :failure_reason, :next_attempt_at, :settled_at, :reference)`, i)
 	tx.announceInvoice(i)
 	return wrap(err, "insert invoice")
 }

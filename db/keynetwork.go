@@ -68,7 +68,8 @@ func (tx *Tx) countKeyNetworks(ctx context.Context, lines []domain.APIRequest) e
 		ORDER BY u.place
 		ON CONFLICT (key_id, network) DO UPDATE SET
 			address = CASE WHEN excluded.last_at < n.last_at THEN n.address ELSE excluded.address END,
-			first_at = least(n.first_at, excluded.first_at), last_at = greatest(n.last_at, excluded.last_at), requests = n.requests + excluded.requests`,
+			first_at = least(n.first_at, excluded.first_at), last_at = greatest(n.last_at, excluded.last_at),
+				requests = n.requests + excluded.requests`,
 		pq.Array(keys), pq.Array(networks), pq.Array(addresses), pq.Array(firsts), pq.Array(lasts), pq.Array(requests))
 	return wrap(err, "count networks of API keys")
 }
@@ -101,7 +102,8 @@ func (q *Queries) NewKeyNetworks(ctx context.Context, scope domain.Scope, since 
 // unseenNetworks are the networks that weren't looked at, of keys that were used
 // from others before.
 const unseenNetworks sqlText = `api_key_network n JOIN api_key k ON k.id = n.key_id
-	WHERE n.state = 0 AND k.deleted_at IS NULL AND EXISTS (SELECT 1 FROM api_key_network o WHERE o.key_id = n.key_id AND o.state > 0)`
+	WHERE n.state = 0 AND k.deleted_at IS NULL AND
+		EXISTS (SELECT 1 FROM api_key_network o WHERE o.key_id = n.key_id AND o.state > 0)`
 
 // dueKeyAlerts returns up to limit scopes whose keys were used from a new network,
 // and that have had no such alert within domain.AlertEvery. What is the first

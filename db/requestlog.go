@@ -56,7 +56,9 @@ func (q *Queries) APIRequests(ctx context.Context, scope domain.Scope, f domain.
 	// errors has itself: lines of one error are far apart in the table.
 	err = q.all(ctx, &out, `
 		SELECT `+qualified("r", apiRequestColumns)+`
-		FROM (SELECT id FROM (`+l.looked(columns)+`) looked WHERE `+joined(clauses, " AND ")+` ORDER BY id DESC LIMIT `+l.arg(limit)+`) found
+		FROM (
+			SELECT id FROM (`+l.looked(columns)+`) looked
+			WHERE `+joined(clauses, " AND ")+` ORDER BY id DESC LIMIT `+l.arg(limit)+`) found
 			JOIN api_request r ON r.id = found.id
 		WHERE r.account_id = `+l.arg(scope.AccountID)+` AND r.livemode = `+l.arg(scope.Livemode)+`
 		ORDER BY r.id DESC`, l.args...)
@@ -136,7 +138,8 @@ func newRequestList(scope domain.Scope, f *domain.RequestFilter, before *domain.
 func (q *Queries) APIRequest(ctx context.Context, scope domain.Scope, id domain.RequestID) (*domain.APIRequest, error) {
 	var r domain.APIRequest
 	err := q.get(ctx, &r, `
-		SELECT `+apiRequestColumns+` FROM api_request WHERE id = $1 AND account_id = $2 AND livemode = $3`, id, scope.AccountID, scope.Livemode)
+		SELECT `+apiRequestColumns+` FROM api_request WHERE id = $1 AND account_id = $2 AND livemode = $3`,
+		id, scope.AccountID, scope.Livemode)
 	return &r, wrap(err, "get API request")
 }
 

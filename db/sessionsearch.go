@@ -175,7 +175,8 @@ func (q *Queries) searchByParts(ctx context.Context, scope domain.Scope, f domai
 	err := q.all(ctx, &rows, `
 		WITH found AS MATERIALIZED (SELECT session_id, created_at FROM session_search WHERE account_id = $1 AND livemode = $2
 			AND `+text+`),
-			page AS MATERIALIZED (SELECT id, total FROM (`+matching+`) matching`+page+` ORDER BY created_at DESC, id DESC LIMIT `+c.arg(limit)+`)
+			page AS MATERIALIZED (SELECT id, total FROM (`+matching+`) matching`+page+`
+				ORDER BY created_at DESC, id DESC LIMIT `+c.arg(limit)+`)
 		SELECT `+sessionColumns+`, total FROM page JOIN session USING (id)
 		ORDER BY created_at DESC, id DESC`, c.args...)
 	if err != nil {

@@ -103,7 +103,8 @@ func (q *Queries) Team(ctx context.Context, account domain.AccountID) ([]domain.
 	err := q.all(ctx, &out, `
 		SELECT `+staffColumns+`, totp_secret IS NOT NULL AS two_step,
 			EXISTS (SELECT FROM staff_passkey WHERE staff_id = staff_user.id) AS has_passkey,
-			greatest(seen_at, (SELECT max(s.seen_at) FROM staff_session s WHERE s.staff_id = staff_user.id AND s.stage = 'full')) AS seen_at
+			greatest(seen_at,
+				(SELECT max(s.seen_at) FROM staff_session s WHERE s.staff_id = staff_user.id AND s.stage = 'full')) AS seen_at
 		FROM staff_user WHERE account_id = $1 ORDER BY lower(name), lower(email)`, account)
 	return out, wrap(err, "list team")
 }

@@ -11,7 +11,8 @@ import (
 func (q *Queries) CompletedOn(ctx context.Context, scope domain.Scope, at time.Time) (n int, err error) {
 	err = q.get(ctx, &n, `
 		SELECT coalesce(sum(completed_that_day), 0) FROM session_count
-		WHERE account_id = $1 AND livemode = $2 AND day = ($3::timestamptz AT TIME ZONE 'UTC')::date`, scope.AccountID, scope.Livemode, at)
+		WHERE account_id = $1 AND livemode = $2 AND day = ($3::timestamptz AT TIME ZONE 'UTC')::date`,
+		scope.AccountID, scope.Livemode, at)
 	return n, wrap(err, "count completed sessions")
 }
 
@@ -40,7 +41,8 @@ func (q *Queries) Usage(ctx context.Context, scope domain.Scope, zone *time.Loca
 	// Sessions between their expiry and the sweep are moved to expired (D11).
 	err := q.all(ctx, &rows, `
 		SELECT `+date+` AS day, sum(created) AS created, sum(completed) AS completed, sum(cancelled) AS cancelled, sum(expired) AS expired,
-			sum(in_progress) AS in_progress, sum(completion_seconds)::float8 AS completion_seconds, sum(completed_that_day) AS completed_that_day
+			sum(in_progress) AS in_progress, sum(completion_seconds)::float8 AS completion_seconds,
+				sum(completed_that_day) AS completed_that_day
 		FROM session_count
 		WHERE account_id = $1 AND livemode = $2
 			AND day BETWEEN $3::date - 1 AND $4::date + 1 AND `+date+` BETWEEN $3::date AND $4::date

@@ -115,7 +115,8 @@ var invariants = map[Invariant]struct {
 				OR i.number <> coalesce(lag(i.number) OVER (ORDER BY i.number), 0) + 1 AS bad
 			FROM invoice i CROSS JOIN LATERAL (
 				SELECT coalesce(sum((line->>'amount_cents')::bigint), 0) AS amount, coalesce(sum((line->>'sessions')::bigint), 0) AS sessions,
-					count(*) FILTER (WHERE (line->>'amount_cents')::bigint <> (line->>'price_cents')::bigint * (line->>'sessions')::bigint) AS wrong
+					count(*) FILTER (WHERE (line->>'amount_cents')::bigint <>
+						(line->>'price_cents')::bigint * (line->>'sessions')::bigint) AS wrong
 				FROM jsonb_array_elements(i.lines) line) l
 			UNION ALL
 			SELECT (SELECT id FROM invoice ORDER BY number DESC LIMIT 1), 0, coalesce((SELECT max(number)

@@ -37,7 +37,8 @@ func TestUploadsWaitForThePassword(t *testing.T) {
 	h.Clock.Advance(domain.StaffConfirmed)
 	s.WantPage(s.SendLogo("logo.png", strings.Repeat("x", domain.MaxLogoUpload+128<<10)), http.StatusRequestEntityTooLarge)
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, harness.BaseURL+"/dashboard/test/keys", strings.NewReader(
-		"--x\r\nContent-Disposition: form-data; name=\"name\"\r\n\r\nParts\r\n--x\r\nContent-Disposition: form-data; name=\"access\"\r\n\r\nfull\r\n--x--\r\n"))
+		"--x\r\nContent-Disposition: form-data; name=\"name\"\r\n\r\nParts\r\n--x\r\n"+
+			"Content-Disposition: form-data; name=\"access\"\r\n\r\nfull\r\n--x--\r\n"))
 	r.Header = http.Header{"Content-Type": {"multipart/form-data; boundary=x"}, "Sec-Fetch-Site": {"same-origin"}}
 	held = s.WantPrompt(s.Do(r), "/dashboard/test/keys")
 	s.WantPage(s.Confirms(held, h.Account.Password), http.StatusOK, "candor_test_", "Parts")

@@ -166,7 +166,8 @@ func TestAdvanceWithData(t *testing.T) {
 		"prefill": {"income": {"employment_income": {"gross_salary": 85000}}, "assets": {"vehicles": [{"description": "Ute"}]}}}`)
 	advance(h, id, `{"to": "income"}`).WantStatus(http.StatusOK)
 	advance(h, id, `{"to": "completed", "data": {"personal_details": {"phone": "0491570006"}, "liabilities": {},
-		"assets": {"bank_accounts": [{"institution": "Westpac", "account_type": "savings", "balance": 1234.56}]}}}`).WantStatus(http.StatusOK)
+		"assets": {"bank_accounts": [{"institution": "Westpac", "account_type": "savings",
+			"balance": 1234.56}]}}}`).WantStatus(http.StatusOK)
 	data := h.Get("/sessions/" + id + "/data").WantStatus(http.StatusOK).Object()["data"].(map[string]any)
 	personal, summary := data["personal_details"].(map[string]any), data["summary"].(map[string]any)
 	if personal["full_name"] != "Jo Citizen" || personal["email"] != "jo@customer.example" || personal["phone"] != "0491 570 006" ||

@@ -103,7 +103,8 @@ func TestNumbersAsJSONHasThem(t *testing.T) {
 
 	id := newSessionID(h, harness.ValidBody)
 	advance(h, id, `{"to": "completed", "data": {"income": {"employment_income": {"gross_salary": 1e5, "bonuses": 12505e-1, "allowances": 0.0}},
-		"assets": {"real_property": [{"description": "Unit", "address": "1 Home Street", "ownership": "joint", "ownership_percentage": 5e1, "current_value": 4.5E5, "mortgage_owing": 0}]}}}`).WantStatus(http.StatusOK)
+		"assets": {"real_property": [{"description": "Unit", "address": "1 Home Street", "ownership": "joint",
+			"ownership_percentage": 5e1, "current_value": 4.5E5, "mortgage_owing": 0}]}}}`).WantStatus(http.StatusOK)
 	got := h.Get("/sessions/" + id + "/data").WantStatus(http.StatusOK).Body.String()
 	for _, want := range []string{`"gross_salary":100000,`, `"bonuses":1250.5,`, `"ownership_percentage":50,`,
 		`"current_value":450000,`} {

@@ -38,7 +38,8 @@ func TestBrowserNothingIsCut(t *testing.T) {
 			tab.Open(base + "/dashboard/test/sessions/" + session.ID.String())
 			view(tab, "session-facts")
 			apart := browsertest.Eval[float64](tab, `Math.min(...[...document.querySelectorAll(".facts > div")].map((row) => {
-				const edge = (part, side) => { const range = document.createRange(); range.selectNodeContents(part); return range.getBoundingClientRect()[side]; };
+				const edge = (part, side) => { const range = document.createRange(); range.selectNodeContents(part);
+					return range.getBoundingClientRect()[side]; };
 				return edge(row.querySelector("dd"), "left") - edge(row.querySelector("dt"), "right");
 			}))`)
 			if t.Logf("labels and values stand %.0f px apart", apart); apart < 12 {
@@ -49,7 +50,8 @@ func TestBrowserNothingIsCut(t *testing.T) {
 				for (let text; (text = texts.nextNode());) {
 					const range = document.createRange();
 					range.selectNodeContents(text);
-					if (new Set([...range.getClientRects()].map((r) => Math.round(r.top))).size > 1 && part.clientWidth > 150) broken.push(text.data);
+					if (new Set([...range.getClientRects()].map((r) => Math.round(r.top))).size > 1 &&
+						part.clientWidth > 150) broken.push(text.data);
 				}
 				return broken;
 			})`)

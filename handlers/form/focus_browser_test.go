@@ -24,7 +24,8 @@ type arrival struct {
 
 const (
 	measureArrival = `(() => {
-	const focus = document.activeElement, box = focus.getBoundingClientRect(), h1 = document.querySelector("h1").getBoundingClientRect();
+	const focus = document.activeElement, box = focus.getBoundingClientRect(),
+		h1 = document.querySelector("h1").getBoundingClientRect();
 	return {
 		Focus: focus.id || focus.tagName.toLowerCase(), Title: document.title.split(" – ")[0],
 		Status: document.getElementById("status").textContent, Scroll: Math.round(scrollY),

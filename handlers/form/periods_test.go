@@ -199,7 +199,8 @@ func agreesWithGo(t *testing.T, tab *browsertest.Tab) {
 	t.Helper()
 	all := typedAmounts()
 	got := browsertest.Eval[[]string](tab, toJSON(t, all)+`.map(({ Typed, Period, Share }) => {
-		const [share, amount, period] = ["share", "housing.utilities", "housing.utilities.period"].map((id) => document.getElementById(id));
+		const [share, amount, period] =
+			["share", "housing.utilities", "housing.utilities.period"].map((id) => document.getElementById(id));
 		[share.value, amount.value, period.value] = [Share, Typed, Period];
 		period.dispatchEvent(new Event("change", { bubbles: true }));
 		return document.getElementById("housing.utilities-conversion").textContent.trim();

@@ -73,11 +73,13 @@ const see = `(() => {
 	const main = document.querySelector("main");
 	if (document.readyState !== "complete" || !main?.querySelector("h1")) return {};
 	const Words = Object.create(null);
-	const add = (text) => { for (const word of (text ?? "").split(/\s+/)) if (/\p{L}/u.test(word)) Words[word] = (Words[word] ?? 0) + 1; };
+	const add = (text) => { for (const word of (text ?? "").split(/\s+/))
+		if (/\p{L}/u.test(word)) Words[word] = (Words[word] ?? 0) + 1; };
 	const walk = document.createTreeWalker(main, NodeFilter.SHOW_TEXT);
 	while (walk.nextNode()) {
 		const at = walk.currentNode.parentElement;
-		if (at.checkVisibility({visibilityProperty: true, opacityProperty: true}) && !at.closest(".visually-hidden, select, datalist")) add(walk.currentNode.data);
+		if (at.checkVisibility({visibilityProperty: true, opacityProperty: true}) &&
+			!at.closest(".visually-hidden, select, datalist")) add(walk.currentNode.data);
 	}
 	for (const list of main.querySelectorAll("select")) if (list.checkVisibility()) add(list.selectedOptions[0]?.text);
 	return {Path: location.pathname, Words};

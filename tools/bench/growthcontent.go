@@ -75,7 +75,8 @@ func (b *bench) growthContents(ctx context.Context, e *environment) error {
 		UNION ALL SELECT 'link_use', count(*), sum(pg_column_size(t.*)) FROM link_use t`+of+`
 		UNION ALL SELECT 'event', count(*), sum(pg_column_size(t.*)) FROM event t`+of+`
 		UNION ALL SELECT 'delivery', count(*), sum(pg_column_size(t.*)) FROM delivery t`+of+`
-		UNION ALL SELECT 'delivery_attempt', count(*), sum(pg_column_size(t.*)) FROM delivery_attempt t WHERE delivery_id IN (SELECT id FROM delivery`+of+`)
+		UNION ALL SELECT 'delivery_attempt', count(*), sum(pg_column_size(t.*)) FROM delivery_attempt t
+			WHERE delivery_id IN (SELECT id FROM delivery`+of+`)
 		UNION ALL SELECT 'api_request', count(*), sum(pg_column_size(t.*)) FROM api_request t`+of, all)
 	for _, s := range sizes {
 		b.add(row{what: "Content in " + s.Name, figure: fmt.Sprintf("%.0f bytes a session", s.Bytes/wholeSessions),

@@ -123,16 +123,21 @@ func growthSessions() []string {
 			accessed_at, last_activity_at, completed_at, pdf_ready_at, cancelled_at, erased_at, data_erased_at, created_by_kind,
 				created_by)
 		SELECT `+timeID("session")+`, ids[1 + place], place > 0, status, 'financial_statement', `+customerName+`, 'customer' || i || '@example.com', 'REF-' || i, '{"branch":"12"}', sections, at,
-			at + interval '30 days' + CASE WHEN status IN ('pending', 'in_progress') THEN SLACK ELSE interval '0' END, accessed, accessed, completed, completed + interval '1 second', cancelled,
-			CASE WHEN completed <= NOW - interval '90 days' + SLACK THEN completed + interval '90 days' WHEN ended <= NOW - interval '30 days' + SLACK THEN ended + interval '30 days' END,
+			at + interval '30 days' + CASE WHEN status IN ('pending', 'in_progress') THEN SLACK ELSE interval '0' END, accessed,
+				accessed, completed, completed + interval '1 second', cancelled,
+			CASE WHEN completed <= NOW - interval '90 days' + SLACK THEN completed + interval '90 days'
+				WHEN ended <= NOW - interval '30 days' + SLACK THEN ended + interval '30 days' END,
 			CASE WHEN ended <= NOW - interval '30 days' + SLACK THEN ended + interval '30 days' END, 'key', 'key_06awx1'
 		FROM (
-			SELECT n.*, CASE WHEN status IN ('completed', 'in_progress', 'cancelled') OR status = 'expired' AND h % 2 = 0 THEN least(at + interval '10 minutes', NOW) END AS accessed,
-				CASE status WHEN 'completed' THEN 7 WHEN 'in_progress' THEN i % 7 WHEN 'expired' THEN CASE h % 2 WHEN 0 THEN i % 4 ELSE 0 END ELSE 0 END AS sections,
+			SELECT n.*, CASE WHEN status IN ('completed', 'in_progress', 'cancelled') OR status = 'expired' AND h % 2 = 0
+				THEN least(at + interval '10 minutes', NOW) END AS accessed,
+				CASE status WHEN 'completed' THEN 7 WHEN 'in_progress' THEN i % 7 WHEN 'expired' THEN CASE h % 2 WHEN 0 THEN i % 4
+					ELSE 0 END ELSE 0 END AS sections,
 				CASE status WHEN 'completed' THEN at + took END AS completed, CASE status WHEN 'cancelled' THEN at + took END AS cancelled,
 				CASE status WHEN 'cancelled' THEN at + took WHEN 'expired' THEN at + interval '30 days' END AS ended
 			FROM (
-				SELECT n.*, CASE WHEN h < 60 AND at + took < NOW THEN 'completed' WHEN h BETWEEN 80 AND 84 AND at + took < NOW THEN 'cancelled' WHEN at + interval '30 days' <= NOW THEN 'expired'
+				SELECT n.*, CASE WHEN h < 60 AND at + took < NOW THEN 'completed' WHEN h BETWEEN 80 AND 84 AND at + took < NOW
+					THEN 'cancelled' WHEN at + interval '30 days' <= NOW THEN 'expired'
 					WHEN h >= 95 THEN 'pending' ELSE 'in_progress' END AS status
 				FROM (
 					SELECT i, `+hashed("i", 100)+` AS h, `+hashed("-i", 100)+` AS whose, (1 + i % 20) * interval '1 hour' AS took,
@@ -166,11 +171,13 @@ func growthEvents() []string {
 						SELECT s.account_id, s.id AS session_id, e.type, least(e.at, NOW) AS at
 						FROM session s CROSS JOIN LATERAL (
 							SELECT 'session.accessed' AS type, s.accessed_at AS at
-							UNION ALL SELECT 'session.section_completed', s.accessed_at + k * (coalesce(s.completed_at, s.accessed_at + interval '1 hour') - s.accessed_at) / 8 FROM generate_series(1, s.sections_completed) k
+							UNION ALL SELECT 'session.section_completed', s.accessed_at + k * (coalesce(s.completed_at,
+								s.accessed_at + interval '1 hour') - s.accessed_at) / 8 FROM generate_series(1, s.sections_completed) k
 							UNION ALL SELECT 'session.completed', s.completed_at
 							UNION ALL SELECT 'session.pdf_ready', s.pdf_ready_at) e
 						WHERE e.at IS NOT NULL AND `+window("interval '0'")+`
-						UNION ALL SELECT s.account_id, s.id, 'session.expired', s.expires_at FROM session s WHERE status = 'expired' AND `+window("interval '30 days'")+`) e
+						UNION ALL SELECT s.account_id, s.id, 'session.expired', s.expires_at FROM session s WHERE status = 'expired'
+							AND `+window("interval '30 days'")+`) e
 						JOIN owner o ON o.id = e.account_id
 					ORDER BY at) o) e`)
 	}
@@ -190,7 +197,8 @@ func growthDeliveries() []string {
 		FROM (
 			SELECT e.*, CASE state WHEN 'delivered' THEN 1 WHEN 'failed' THEN 7 ELSE 0 END AS tries
 			FROM (
-				SELECT e.*, sequence AS i, created_at AS at, CASE WHEN place < 15 THEN 'failed' WHEN place = 15 THEN 'cancelled' ELSE 'delivered' END AS state
+				SELECT e.*, sequence AS i, created_at AS at, CASE WHEN place < 15 THEN 'failed' WHEN place = 15 THEN 'cancelled'
+					ELSE 'delivered' END AS state
 				FROM (SELECT e.*, `+hashed("sequence::int", 1000)+` AS place FROM event e) e) e) e`),
 		inOneTransaction("delivery_attempt", `
 			INSERT INTO delivery_attempt (delivery_id, number, started_at, duration_ms, status_code, error_class, request_headers,
@@ -210,7 +218,8 @@ func contentRows() []string {
 		`INSERT INTO statement_pdf (session_id, content, size_bytes, page_count, created_at) SELECT s.id, '\x01', 60000, 4, s.completed_at FROM session s WHERE s.completed_at IS NOT NULL AND s.erased_at IS NULL AND ` + withContent,
 		`INSERT INTO document (id, session_id, category, file_name, content_type, size_bytes, sha256, uploaded_at)
 			SELECT ` + timeID("document") + `, session_id, 'tax_return', '\x01', 'application/pdf', 500000, decode(md5(i) || md5(i), 'hex'), at
-			FROM (SELECT s.id AS session_id, s.id::text || k AS i, s.completed_at AS at FROM session s, generate_series(1, 2) k WHERE s.completed_at IS NOT NULL AND s.erased_at IS NULL AND ` + withContent + `) d`,
+			FROM (SELECT s.id AS session_id, s.id::text || k AS i, s.completed_at AS at FROM session s, generate_series(1, 2) k
+				WHERE s.completed_at IS NOT NULL AND s.erased_at IS NULL AND ` + withContent + `) d`,
 		`INSERT INTO link_use (session_id, kind, user_agent, address, first_at, last_at)
 			SELECT s.id, 'opened', 'Safari on iPhone', '203.0.113.0/24', s.accessed_at, s.accessed_at FROM session s
 				WHERE s.accessed_at > NOW - interval '90 days' + SLACK AND ` + withContent,
@@ -228,9 +237,11 @@ func growthLogs() []string {
 		INSERT INTO api_request (id, account_id, livemode, key_id, session_id, duration_us, status, replayed, method, route,
 			error_code, address)
 		SELECT `+timeID("request")+`, account_id, livemode, key, session_id, 1000 + k, CASE WHEN k = 1 THEN 201 WHEN odd < 2 THEN 404 ELSE 200 END, false,
-			CASE k WHEN 1 THEN 'POST' ELSE 'GET' END, CASE k WHEN 1 THEN '/v1/sessions' ELSE '/v1/sessions/:id' END, CASE WHEN k > 1 AND odd < 2 THEN 'session_not_found' ELSE '' END, '203.0.113.' || odd
+			CASE k WHEN 1 THEN 'POST' ELSE 'GET' END, CASE k WHEN 1 THEN '/v1/sessions' ELSE '/v1/sessions/:id' END, CASE WHEN k > 1
+				AND odd < 2 THEN 'session_not_found' ELSE '' END, '203.0.113.' || odd
 		FROM (
-			SELECT s.account_id, s.livemode, s.id AS session_id, o.key, k, s.id::text || k AS i, (uuid_hash(s.id) & 255) % 200 AS odd, least(s.created_at + k * interval '1 hour', NOW) AS at
+			SELECT s.account_id, s.livemode, s.id AS session_id, o.key, k, s.id::text || k AS i, (uuid_hash(s.id) & 255) % 200 AS odd,
+				least(s.created_at + k * interval '1 hour', NOW) AS at
 			FROM session s JOIN owner o ON o.id = s.account_id, generate_series(1, 10) k
 			WHERE s.created_at > NOW - interval '7 days' + SLACK
 			ORDER BY at) r`),

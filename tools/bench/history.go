@@ -65,7 +65,8 @@ func (e *environment) historyTimes(ctx context.Context, n int, reads map[string]
 // customerName is SQL for the name of the i-th customer: one of 40 first names, and one
 // of 27,000 last names, so that one first name is common and a whole name is rare.
 const customerName = `(ARRAY['Craig','Jessica','Wei','Thi','Maria','James','Olivia','Noah','Aisha','Liam','Mia','Jack','Ruby','Henry','Zoe','Leo','Grace','Oscar','Ella','Hugo',
-	'Priya','Omar','Chloe','Ethan','Ivy','Lucas','Nina','Samir','Tara','Victor','Yuki','Ahmed','Bella','Diego','Freya','George','Hannah','Isaac','Kiri','Lachlan'])[1 + i % 40]
+	'Priya','Omar','Chloe','Ethan','Ivy','Lucas','Nina','Samir','Tara','Victor','Yuki','Ahmed','Bella',
+		'Diego','Freya','George','Hannah','Isaac','Kiri','Lachlan'])[1 + i % 40]
 	|| ' ' || initcap(part[1 + i % 30] || part[1 + i / 40 % 30] || part[1 + i / 1200 % 30])`
 
 // nameParts is what customerName is selected from.

@@ -84,11 +84,15 @@ func partnerSessions() []string {
 
 func partnerDeliveries() []string {
 	const old = `(SELECT n.i, n.at, s.id AS session_id, last + n.i AS sequence, e.id AS endpoint_id, e.origin || '/hook' AS url,
-			(ARRAY['session.pdf_ready', 'session.accessed', 'session.section_completed', 'session.section_completed', 'session.section_completed', 'session.section_completed',
-				'session.section_completed', 'session.section_completed', 'session.section_completed', CASE WHEN n.i / 10 % 5 = 0 THEN 'session.expired' ELSE 'session.completed' END])[1 + n.i % 10] AS type,
-			CASE WHEN n.i % 10 = 3 THEN 'failed' WHEN n.i % 1000 = 7 THEN 'cancelled' WHEN n.i % 1000 = 17 THEN 'pending' ELSE 'delivered' END AS state
+			(ARRAY['session.pdf_ready', 'session.accessed', 'session.section_completed', 'session.section_completed',
+				'session.section_completed', 'session.section_completed',
+				'session.section_completed', 'session.section_completed', 'session.section_completed', CASE WHEN n.i / 10 % 5 = 0
+					THEN 'session.expired' ELSE 'session.completed' END])[1 + n.i % 10] AS type,
+			CASE WHEN n.i % 10 = 3 THEN 'failed' WHEN n.i % 1000 = 7 THEN 'cancelled' WHEN n.i % 1000 = 17 THEN 'pending'
+				ELSE 'delivered' END AS state
 		FROM numbered n JOIN numbered s ON s.i = (n.i - 1) / 10 * 10 + 1
-			JOIN (SELECT id, origin, row_number() OVER (ORDER BY created_at) - 1 AS place FROM webhook_endpoint WHERE account_id = ACCOUNT AND origin LIKE '%lender.example') e ON e.place = s.i / 10 % 5,
+			JOIN (SELECT id, origin, row_number() OVER (ORDER BY created_at) - 1 AS place FROM webhook_endpoint
+				WHERE account_id = ACCOUNT AND origin LIKE '%lender.example') e ON e.place = s.i / 10 % 5,
 			(SELECT coalesce(max(last), 0) AS last FROM event_sequence WHERE account_id = ACCOUNT AND NOT livemode) l) o`
 	event, delivery := timeID("event"), timeID("delivery")
 	return []string{
@@ -99,7 +103,8 @@ func partnerDeliveries() []string {
 				first_attempt_at, next_attempt_at, finished_at, last_status_code, last_error_class, created_at)
 			SELECT ` + delivery + `, ACCOUNT, false, type, ` + event + `, endpoint_id, session_id, sequence, url, state, 3, 3, at,
 				CASE WHEN state = 'pending' THEN now() + interval '1 day' END, CASE WHEN state <> 'pending' THEN at END,
-				CASE WHEN state = 'delivered' THEN 200 WHEN i % 20 < 10 THEN 503 END, CASE WHEN state <> 'delivered' THEN CASE WHEN i % 20 < 10 THEN 'status' ELSE 'timeout' END END, at
+				CASE WHEN state = 'delivered' THEN 200 WHEN i % 20 < 10 THEN 503 END, CASE WHEN state <> 'delivered' THEN CASE
+					WHEN i % 20 < 10 THEN 'status' ELSE 'timeout' END END, at
 			FROM ` + old + ` ORDER BY i`,
 		`INSERT INTO event (id, account_id, livemode, session_id, sequence, type, body, url, endpoint_id, created_at)
 			SELECT ` + event + `, ACCOUNT, false, session_id, sequence, type, convert_to(repeat('{"a":1},', 50), 'UTF8'), url, endpoint_id, at

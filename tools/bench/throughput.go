@@ -106,8 +106,10 @@ func (e *environment) scripts(id domain.SessionID) map[string]string {
 `, hash)
 	return map[string]string{
 		"POST /v1/sessions": lookUp + fmt.Sprintf(`BEGIN;
-INSERT INTO session (id, account_id, livemode, status, form_type, customer_email, customer_name, reference_id, webhook_url, metadata, created_at, expires_at, created_by_kind, created_by)
- VALUES (gen_random_uuid(), '%[1]s', false, 'pending', 'financial_statement', 'jessica@example.com', 'Jessica Example', 'LOAN-2026-001', NULL, '{"branch":"12"}', now(),
+INSERT INTO session (id, account_id, livemode, status, form_type, customer_email, customer_name, reference_id, webhook_url,
+	metadata, created_at, expires_at, created_by_kind, created_by)
+ VALUES (gen_random_uuid(), '%[1]s', false, 'pending', 'financial_statement', 'jessica@example.com', 'Jessica Example',
+	'LOAN-2026-001', NULL, '{"branch":"12"}', now(),
   now() + (SELECT default_expires_in_days FROM account WHERE id = '%[1]s') * interval '24 hours', 'key', 'key_06awx1')
  RETURNING expires_at;
 COMMIT;

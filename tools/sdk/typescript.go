@@ -49,10 +49,12 @@ func (a *api) tsEvents(b *bytes.Buffer) {
 	envelope.name = "Envelope"
 	tsObject(b, envelope)
 	b.WriteString(`/** The body of a webhook. More events are added: ignore those that you don't know. */
-export type WebhookEvent = { [E in keyof Payloads]: Omit<Envelope, "event" | "data"> & { event: E; data: Payloads[E] } }[keyof Payloads];
+export type WebhookEvent = { [E in keyof Payloads]: Omit<Envelope, "event" | "data"> &
+	{ event: E; data: Payloads[E] } }[keyof Payloads];
 
 /** An event of the feed. */
-export type FeedEvent = { [E in keyof Payloads]: Omit<AnyFeedEvent, "event" | "data"> & { event: E; data: Payloads[E] | ErasedPayload } }[keyof Payloads];
+export type FeedEvent = { [E in keyof Payloads]: Omit<AnyFeedEvent, "event" | "data"> &
+	{ event: E; data: Payloads[E] | ErasedPayload } }[keyof Payloads];
 
 `)
 }

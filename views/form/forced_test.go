@@ -50,13 +50,15 @@ const (
 		for (const e of all) {
 			const {borderTopStyle, borderTopWidth, borderTopColor} = getComputedStyle(e, pseudo);
 			if (borderTopStyle === "none" || parseFloat(borderTopWidth) < 1) return "has no line: " + e.outerHTML.slice(0, 100);
-			if (borderTopColor === canvas || borderTopColor === "rgba(0, 0, 0, 0)") return "has a line in the colour of the page, " + borderTopColor + ": " + e.outerHTML.slice(0, 100);
+			if (borderTopColor === canvas || borderTopColor === "rgba(0, 0, 0, 0)")
+				return "has a line in the colour of the page, " + borderTopColor + ": " + e.outerHTML.slice(0, 100);
 		}
 		return "";
 	}`
 	// sameState names states that look the same without their colours.
 	sameState = `(() => {
-		const look = (e) => { const {borderTopWidth, borderTopStyle, backgroundColor, backgroundImage} = getComputedStyle(e); return [borderTopWidth, borderTopStyle, backgroundColor, backgroundImage].join(" "); };
+		const look = (e) => { const {borderTopWidth, borderTopStyle, backgroundColor, backgroundImage} = getComputedStyle(e);
+			return [borderTopWidth, borderTopStyle, backgroundColor, backgroundImage].join(" "); };
 		const shown = (selector) => [...document.querySelectorAll(selector)].filter((e) => e.checkVisibility());
 		for (const [one, other] of [
 			[".choice:has(:checked)", ".choice:not(:has(:checked, [aria-invalid]))"],
@@ -67,7 +69,8 @@ const (
 			[".is-done > .task-number", ":not(.is-done) > .task-number"],
 			[".button-primary", ".button:not(.button-primary)"],
 		]) {
-			for (const a of shown(one)) for (const b of shown(other)) if (look(a) === look(b)) return one + " and " + other + " look the same: " + look(a);
+			for (const a of shown(one)) for (const b of shown(other))
+				if (look(a) === look(b)) return one + " and " + other + " look the same: " + look(a);
 		}
 		const ticks = [...document.querySelectorAll("input[type=checkbox], input[type=radio]")];
 		if (shown("select").some((e) => getComputedStyle(e).forcedColorAdjust !== "none")) return "a select has no arrow";

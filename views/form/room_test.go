@@ -78,7 +78,8 @@ const coveredBySaved = `(() => {
 		for (const other of document.querySelectorAll("main *, footer *")) {
 			if (other.contains(line) || line.contains(other) || !other.checkVisibility()) continue;
 			const its = other.getBoundingClientRect();
-			const meets = its.width * its.height && its.left < own.right && its.right > own.left && its.top < own.bottom && its.bottom > own.top;
+			const meets = its.width * its.height && its.left < own.right && its.right > own.left && its.top < own.bottom &&
+				its.bottom > own.top;
 			if (meets) return other.outerHTML.slice(0, 100) + " at " + y;
 		}
 	}

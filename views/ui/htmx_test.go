@@ -35,7 +35,8 @@ var (
 	// htmxAttributes are those that pages may use. hx-on is not among them:
 	// the Content-Security-Policy refuses it.
 	htmxAttributes = strings.Fields(`hx-get hx-post hx-put hx-patch hx-delete hx-target hx-select hx-select-oob hx-swap hx-swap-oob hx-trigger hx-include
-		hx-vals hx-headers hx-push-url hx-replace-url hx-confirm hx-disable hx-encoding hx-indicator hx-sync hx-status hx-preserve hx-validate hx-ignore hx-config hx-sse`)
+		hx-vals hx-headers hx-push-url hx-replace-url hx-confirm hx-disable hx-encoding hx-indicator hx-sync hx-status hx-preserve
+		hx-validate hx-ignore hx-config hx-sse`)
 )
 
 // Patterns of modifiers' values.

@@ -488,8 +488,10 @@ func TestUploadWhoseCommitIsNotAnsweredKeepsItsBytes(t *testing.T) {
 	b := newFixture(t)
 	id := b.Opened().ID
 	_, err := b.DB.Raw().ExecContext(b.Ctx, `
-		CREATE FUNCTION lose_connection() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END';
-		CREATE CONSTRAINT TRIGGER lose_connection AFTER INSERT ON document DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION lose_connection()`)
+		CREATE FUNCTION lose_connection() RETURNS trigger LANGUAGE plpgsql
+			AS 'BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END';
+		CREATE CONSTRAINT TRIGGER lose_connection AFTER INSERT ON document DEFERRABLE INITIALLY DEFERRED
+			FOR EACH ROW EXECUTE FUNCTION lose_connection()`)
 	b.OK(err)
 	if err := b.upload(id, "other", "a.pdf", "%PDF-"); err == nil {
 		t.Fatal("the upload went well")

@@ -20,12 +20,14 @@ type spot struct {
 // its label will do. On a busy machine an animation can stand for longer than a
 // frame lasts, so that one is told by itself.
 const measure = `((selector) => {
-	const element = [...document.querySelectorAll(selector)].find((e) => e.checkVisibility({visibilityProperty: true}) && e.getClientRects().length);
+	const element = [...document.querySelectorAll(selector)].find((e) => e.checkVisibility({visibilityProperty: true}) &&
+		e.getClientRects().length);
 	if (document.readyState === "loading" || !element) return {Problem: "isn't there, or isn't visible"};
 	element.scrollIntoView({block: "center", inline: "nearest", behavior: "instant"});
 	const line = [...element.getClientRects()].find((r) => r.width && r.height);
 	if (!line) return {Problem: "has no size"};
-	if (document.getAnimations().some((a) => a.playState === "running" && a.effect?.target?.contains(element))) return {Problem: "is moving"};
+	if (document.getAnimations().some((a) => a.playState === "running" &&
+		a.effect?.target?.contains(element))) return {Problem: "is moving"};
 	const X = line.x + line.width / 2, Y = line.y + line.height / 2;
 	const at = {X, Y, Box: [line.x, line.y, line.width, line.height].join(" "), Problem: ""};
 	const hit = document.elementFromPoint(X, Y);

@@ -14,7 +14,8 @@ import (
 // reportViolations runs in every document before its own scripts, so that no
 // blocked script, style or request goes unseen.
 const reportViolations = `document.addEventListener("securitypolicyviolation", (e) => {
-	console.error("Content-Security-Policy violation: " + e.violatedDirective + " blocked " + (e.blockedURI || "inline") + " " + e.sample);
+	console.error("Content-Security-Policy violation: " + e.violatedDirective + " blocked " +
+		(e.blockedURI || "inline") + " " + e.sample);
 });`
 
 const flushMark = "browsertest: end of messages "

@@ -34,9 +34,12 @@ const whereFocus = `((element) => {
 	const box = ring.getBoundingClientRect();
 	if (!control) return box.bottom > 0 && box.top < innerHeight ? "" : "the focus is outside the window";
 	if (!box.width || !box.height) return "the focus is on an element without a size";
-	if (box.top < 0 && box.height < innerHeight || box.bottom > innerHeight && box.height < innerHeight) return "the focus is cut off by the window, at " + Math.round(box.top) + " to " + Math.round(box.bottom) + " of " + innerHeight;
+	if (box.top < 0 && box.height < innerHeight || box.bottom > innerHeight &&
+		box.height < innerHeight) return "the focus is cut off by the window, at " + Math.round(box.top) + " to " +
+			Math.round(box.bottom) + " of " + innerHeight;
 	const hit = document.elementFromPoint(box.left + box.width / 2, Math.max(1, box.top + Math.min(box.height, innerHeight) / 2));
-	return !hit || ring.contains(hit) || hit.contains(ring) || [...element.labels ?? []].some((l) => l.contains(hit)) ? "" : "the focus is covered by " + hit.outerHTML.slice(0, 100);
+	return !hit || ring.contains(hit) || hit.contains(ring) ||
+		[...element.labels ?? []].some((l) => l.contains(hit)) ? "" : "the focus is covered by " + hit.outerHTML.slice(0, 100);
 })`
 
 const describeFocus = `(() => {

@@ -62,16 +62,19 @@ func (tab *Tab) Unreadable() []string {
 
 const unreadable = `(() => {
 	const problems = [], width = innerWidth;
-	const name = (e) => e.tagName.toLowerCase() + (e.className ? "." + String(e.className).replaceAll(" ", ".") : "") + (e.id ? "#" + e.id : "");
+	const name = (e) => e.tagName.toLowerCase() + (e.className ? "." + String(e.className).replaceAll(" ", ".") : "") +
+		(e.id ? "#" + e.id : "");
 	if (document.scrollingElement.scrollWidth > width) {
 		const wide = [...document.body.querySelectorAll("*")].filter((e) => e.getBoundingClientRect().right > width + 1);
 		problems.push("scrolls sideways, " + document.scrollingElement.scrollWidth + " px: " + wide.slice(0, 4).map(name).join(", "));
 	}
 	// Text for screen readers alone is a pixel wide.
-	const hidden = (e) => e.closest(".visually-hidden, .skip-link, template, script, noscript") || !e.checkVisibility({visibilityProperty: true, opacityProperty: true});
+	const hidden = (e) => e.closest(".visually-hidden, .skip-link, template, script, noscript") ||
+		!e.checkVisibility({visibilityProperty: true, opacityProperty: true});
 	const inner = (e) => {
 		const box = e.getBoundingClientRect();
-		return {left: box.left + e.clientLeft, top: box.top + e.clientTop, right: box.left + e.clientLeft + e.clientWidth, bottom: box.top + e.clientTop + e.clientHeight};
+		return {left: box.left + e.clientLeft, top: box.top + e.clientTop, right: box.left + e.clientLeft + e.clientWidth,
+			bottom: box.top + e.clientTop + e.clientHeight};
 	};
 	// Many lines are in one element: what is asked of it is kept.
 	const once = (ask) => { const told = new Map(); return (e) => told.has(e) ? told.get(e) : (told.set(e, ask(e)), told.get(e)); };
@@ -96,7 +99,8 @@ const unreadable = `(() => {
 			if (!r.width || !r.height) continue;
 			if (outside(r, boxOf(block))) problems.push("leaves its box " + name(block) + ": " + text.slice(0, 60));
 			for (const {e, box} of cutters(block)) {
-				if (outside(r, box) || r.top < box.top - 1.5 || r.bottom > box.bottom + 1.5) problems.push("cut off by " + name(e) + ": " + text.slice(0, 60));
+				if (outside(r, box) || r.top < box.top - 1.5 || r.bottom > box.bottom + 1.5)
+					problems.push("cut off by " + name(e) + ": " + text.slice(0, 60));
 			}
 			lines.push({r, node, text});
 		}
@@ -105,11 +109,13 @@ const unreadable = `(() => {
 	for (let i = 0; i < lines.length; i++) {
 		for (let j = i + 1; j < lines.length && lines[j].r.top < lines[i].r.bottom; j++) {
 			const a = lines[i], b = lines[j];
-			if (a.node === b.node || a.node.parentElement.closest(".save-status") || b.node.parentElement.closest(".save-status")) continue;
+			if (a.node === b.node || a.node.parentElement.closest(".save-status") ||
+				b.node.parentElement.closest(".save-status")) continue;
 			const x = Math.min(a.r.right, b.r.right) - Math.max(a.r.left, b.r.left);
 			// A line's box is higher than its letters.
 			const y = Math.min(a.r.bottom, b.r.bottom) - Math.max(a.r.top, b.r.top);
-			if (x > 2 && y > 0.35 * Math.min(a.r.height, b.r.height)) problems.push("lies over: " + a.text.slice(0, 40) + " | " + b.text.slice(0, 40));
+			if (x > 2 && y > 0.35 * Math.min(a.r.height, b.r.height))
+				problems.push("lies over: " + a.text.slice(0, 40) + " | " + b.text.slice(0, 40));
 		}
 	}
 	const canvas = document.createElement("canvas").getContext("2d");
@@ -121,10 +127,12 @@ const unreadable = `(() => {
 		const text = select.selectedOptions[0]?.text ?? "";
 		// A choice can't take a second line: only a field that could be wider is wrong.
 		const row = select.parentElement.getBoundingClientRect();
-		if (canvas.measureText(text).width > room + 2 && select.offsetWidth < row.width - 2) problems.push("too narrow for its choice, " + Math.round(room) + " px: " + name(select) + ": " + text);
+		if (canvas.measureText(text).width > room + 2 && select.offsetWidth < row.width - 2)
+			problems.push("too narrow for its choice, " + Math.round(room) + " px: " + name(select) + ": " + text);
 	}
 	for (const e of document.querySelectorAll("input, select, .button")) {
-		if (!hidden(e) && e.scrollHeight > e.clientHeight + 2 && !e.matches("[type=file]")) problems.push("too low for its text: " + name(e));
+		if (!hidden(e) && e.scrollHeight > e.clientHeight + 2 &&
+			!e.matches("[type=file]")) problems.push("too low for its text: " + name(e));
 	}
 	return [...new Set(problems)];
 })()`
