@@ -52,17 +52,23 @@ QUICK := -vet=off -ldflags=-w
 # The packages of tests whose names begin so.
 PACKAGES_WITH = $$(grep -rl --include='*_test.go' --exclude-dir=node_modules '^func $(1)' . | xargs -n1 dirname | sort -u)
 
-# With the race detector a browser's test takes twice the time, and one that computes in a
-# single goroutine up to ten times: those packages' tests that use several have it.
-SINGLE := candor/(doc|internal/demo|internal/form|internal/statement|views/pdf)
+# What tests need.
+NEEDS = go node cc postgres chromium pdftools promtool python redis pgbouncer caddy nginx
+
+# Packages that start goroutines or share what they change, and the API's, whose tests run
+# the code of most others with the race detector. It makes demo data ten times as slow.
+SHARING = $$(grep -rlE '^\s*go [a-z(]|sync\.(RW|M|W)|atomic\.' --include='*.go' --exclude='*_test.go' cmd db handlers internal jobs static \
+	| xargs -n1 dirname | sort -u | grep -vE 'internal/(testkit|demo)' | sed 's|^|./|') ./handlers/api
 
 .PHONY: test
-test: $(GENERATED) $(GENERATORS) ## Run every test but the drills, with Chromium and the race detector
-	$(SETUP) go node cc postgres chromium pdftools promtool python redis pgbouncer caddy nginx
-	PRISM=yes go test -race $(QUICK) -timeout 30m -skip '^Test(Browser|Drill)' $$(go list ./... | grep -vxE '$(SINGLE)')
-	go test -race $(QUICK) -run 'IsDeterministic$$' ./views/pdf
-	go test $(QUICK) $$(go list ./... | grep -xE '$(SINGLE)')
-	go test $(QUICK) -timeout 30m -parallel 4 -run '^TestBrowser' $(call PACKAGES_WITH,TestBrowser)
+test: $(GENERATED) $(GENERATORS) ## Run every test but the drills, with Chromium
+	$(SETUP) $(NEEDS)
+	PRISM=yes go test $(QUICK) -timeout 30m -parallel 4 -skip '^TestDrill' ./...
+
+.PHONY: race
+race: $(GENERATED) ## Run the tests of what runs at the same time with the race detector
+	$(SETUP) $(NEEDS)
+	go test -race $(QUICK) -timeout 30m -skip '^Test(Browser|Drill)' $(SHARING)
 
 .PHONY: drills
 drills: $(GENERATED) ## Kill, freeze, restore and fail over while the service is used
@@ -75,7 +81,7 @@ test-fast: $(GENERATED) ## Run the tests that need no browser, without the slow 
 	CGO_ENABLED=0 go test -short -skip '^Test(Browser|Drill)' -ldflags '-s -w' ./...
 
 .PHONY: check
-check: check-format vet lint check-htmx test drills check-vulnerabilities ## Run everything that a change must pass
+check: check-format vet lint check-htmx test race drills check-vulnerabilities ## Run everything that a change must pass
 
 .PHONY: check-format
 check-format:

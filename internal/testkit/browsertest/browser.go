@@ -3,8 +3,8 @@
 // console error, uncaught exception or Content-Security-Policy violation. It
 // must not know the application: it imports nothing of this module.
 //
-// The names of tests that open a tab begin with TestBrowser: `make test` runs them
-// without the race detector, which slows their server and finds races by other tests.
+// The names of tests that open a tab begin with TestBrowser: `make race`
+// leaves them out: it would slow their server, and finds races by other tests.
 package browsertest
 
 import (

@@ -93,7 +93,7 @@ func New(t testing.TB, options Options) *Tab {
 	t.Helper()
 	if name := t.Name(); !strings.HasPrefix(name, "TestBrowser") {
 		name, _, _ = strings.Cut(name, "/")
-		t.Fatalf("browsertest: %s opens a browser: rename it to TestBrowser%s, as make test runs browser tests by that name",
+		t.Fatalf("browsertest: %s opens a browser: rename it to TestBrowser%s, as make race leaves browser tests out by that name",
 			name, strings.TrimPrefix(name, "Test"))
 	}
 	testkit.Slow(t) // make test-fast needs no Chromium
