@@ -94,6 +94,19 @@ func (q *Queries) LookAtLinkDelivery(ctx context.Context, id domain.SessionID, a
 	return wrap(err, "look at link delivery")
 }
 
+// SetSessionBack sets the times by which reminders are due back by d.
+func (tx *Tx) SetSessionBack(ctx context.Context, id domain.SessionID, d time.Duration) error {
+	_, err := tx.exec(ctx, `
+		WITH emails AS (
+			UPDATE link_email SET first_tried_at = first_tried_at - $2 * interval '1 microsecond',
+				ended_at = ended_at - $2 * interval '1 microsecond'
+			WHERE session_id = $1)
+		UPDATE session SET expires_at = expires_at - $2 * interval '1 microsecond',
+			last_activity_at = last_activity_at - $2 * interval '1 microsecond'
+		WHERE id = $1`, id, d.Microseconds())
+	return wrap(err, "set session back")
+}
+
 // StopReminders notes that the customer wants no more reminders.
 func (tx *Tx) StopReminders(ctx context.Context, session *domain.Session, now time.Time) error {
 	_, err := tx.exec(ctx, `UPDATE link_delivery SET stopped_at = $2 WHERE session_id = $1 AND stopped_at IS NULL`, session.ID, now)

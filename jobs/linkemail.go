@@ -90,7 +90,8 @@ func (w *linkEmailWorker) Work(ctx context.Context, job *river.Job[linkEmailArgs
 	if err != nil {
 		return err
 	}
-	if morning := domain.InDaytime(now, customer.zone); kind != domain.LinkItself && morning.After(now) {
+	morning := domain.InDaytime(now, customer.zone)
+	if kind != domain.LinkItself && session.Livemode && morning.After(now) {
 		return w.db.LookAtLinkDelivery(ctx, id, &morning)
 	}
 	e := delivery.Email(kind)

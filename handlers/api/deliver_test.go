@@ -452,3 +452,48 @@ func TestLinkEmailsOfADayAreLimited(t *testing.T) {
 		t.Errorf("an account that isn't approved: %d", n)
 	}
 }
+
+// TestAdvanceToReminder: in test mode a reminder comes when it is asked for, at night, too,
+// each call the next one, until none follows (D116).
+func TestAdvanceToReminder(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	m := h.Mailbox()
+	h.Clock.Advance(10 * time.Hour) // after midnight where the account is
+	member := h.Staff(domain.RoleSupport).Session.Email
+	create := func(deliver string) string {
+		body := fmt.Sprintf(`{"form_type": "financial_statement", "customer_email": %q, "deliver": %s}`, member, deliver)
+		return h.Post("/sessions", body).WantStatus(http.StatusCreated).Object()["id"].(string)
+	}
+	advance := func(id, to string) harness.Answer {
+		return h.Post("/test/sessions/"+id+"/advance", fmt.Sprintf(`{"to": %q}`, to))
+	}
+	bare := create("null")
+	advance(bare, "reminder").WantError(http.StatusUnprocessableEntity, "validation_error", "to")
+	silent := create(`{"by": "email"}`)
+	m.Email(member, invited)
+	h.AwaitLinkEmails()
+	advance(silent, "reminder").WantError(http.StatusUnprocessableEntity, "validation_error", "to")
+
+	id := create(`{"by": "email", "remind": true}`)
+	m.Email(member, invited)
+	h.AwaitLinkEmails()
+	remind := func(subject string) {
+		t.Helper()
+		advance(id, "reminder").WantStatus(http.StatusOK)
+		m.Email(member, subject)
+		h.AwaitLinkEmails()
+	}
+	remind(reminded)
+	remind(reminded)
+	advance(id, "income").WantStatus(http.StatusOK)
+	remind(begun)
+	remind(begun)
+	remind("Your link from Lender & Sons ends on 23 November 2026")
+	advance(id, "reminder").WantError(http.StatusUnprocessableEntity, "validation_error", "to")
+	if got := deliverOf(h, "", id); got["reminders_sent"] != 5.0 {
+		t.Errorf("%v", got)
+	}
+	advance(id, "expired").WantStatus(http.StatusOK)
+	advance(id, "reminder").WantError(http.StatusConflict, "session_expired", "")
+}

@@ -17,7 +17,7 @@ import (
 // advanceSessionRequest is the body of POST /v1/test/sessions/:id/advance.
 type advanceSessionRequest struct {
 	sessionID
-	To   simulator.Goal `json:"to" required:"true" doc:"How far: opened; a section, which means that it and all before it are completed (declaration is the same as completed); completed; expired; or pdf_expired, which completes the session and then deletes its PDF and documents as retention does."`
+	To   simulator.Goal `json:"to" required:"true" doc:"How far: opened; a section, which means that it and all before it are completed (declaration is the same as completed); completed; expired; pdf_expired, which completes the session and then deletes its PDF and documents as retention does; or reminder, which sets the session’s times back until its next reminder is due, and sends it."`
 	Data rawPrefill     `json:"data" doc:"Answers, in the shape of prefill, of sections up to to; one after it is refused. A section that is given has exactly these answers, so {} says that the customer has none of it; in personal_details what is missing is made up. Other sections are made up, the same for the session each time."`
 }
 
@@ -25,7 +25,7 @@ type advanceSessionRequest struct {
 func (s *Server) AdvanceSession() Endpoint {
 	return idempotent(s, operation{
 		id: "advanceSession", tag: "Test mode", summary: "Advance a session",
-		description: "Plays the customer: opens the form, fills in sections with made-up answers, signs, or lets the link or the PDF expire. It is the real form: its rules are checked, and its events and webhooks are sent. " +
+		description: "Plays the customer: opens the form, fills in sections with made-up answers, signs, or lets time pass until a reminder, or until the link or the PDF expires. It is the real form: its rules are checked, and its events and webhooks are sent. " +
 			"Either all of it happens or nothing. A session that is as far already stays as it is, and sections that are completed keep their answers unless data has them. " +
 			"After completed, `session.pdf_ready` follows within seconds. A PDF that isn’t made when its session goes to pdf_expired is never made. In a UTC day an account can have 1000 test sessions completed so. " +
 			"`session_url` is null once the session was opened; creation returned it.",

@@ -344,10 +344,13 @@ func look(t *testing.T, tab *browsertest.Tab, language domain.Language, name str
 		if failed := check(tab); failed != "" {
 			t.Errorf("%s: %s", name, failed)
 		}
-		if language == domain.English {
+		switch {
+		case language != domain.English:
+			tab.Axe(browsertest.TextRules...)
+		case look.Device == browsertest.Desktop:
+			tab.Axe(browsertest.LookRules...)
+		default:
 			tab.Axe()
-		} else {
-			tab.AxeWithout("color-contrast", "target-size") // are of the English page's; check measures targets
 		}
 		tab.FitsWidth()
 	}

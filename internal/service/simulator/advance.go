@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -79,6 +80,8 @@ func (r *run) take(ctx context.Context, session *domain.Session) error {
 	switch {
 	case r.to == Expired:
 		return r.expire(ctx, session)
+	case r.to == Reminder:
+		return r.remind(ctx, session)
 	case session.Status != domain.Completed:
 		if err := r.fillIn(ctx, session); err != nil {
 			return err
@@ -103,6 +106,25 @@ func (r *run) expire(ctx context.Context, session *domain.Session) error {
 	}
 	session.ExpiresAt = r.now
 	return r.Outbox.Expired(ctx, r.tx, session, r.now)
+}
+
+// remind sets the session's times back, so that its next reminder is due (D116).
+func (r *run) remind(ctx context.Context, session *domain.Session) error {
+	delivery, err := r.tx.LinkDelivery(ctx, session.ID)
+	if errors.Is(err, db.ErrNotFound) {
+		delivery, err = &domain.LinkDelivery{}, nil
+	}
+	if err != nil {
+		return err
+	}
+	kind, at := delivery.Next(session, r.now)
+	if kind == "" || kind == domain.LinkItself || !at.Before(session.ExpiresAt) {
+		return domain.Breaks(domain.CodeValidation, "to", form.Rule{Code: "no_reminder"})
+	}
+	if err := r.tx.SetSessionBack(ctx, session.ID, max(0, at.Sub(r.now))); err != nil {
+		return err
+	}
+	return r.Outbox.LinkEmail(ctx, r.tx, session.ID)
 }
 
 // fillIn opens the form, completes sections in their order up to the goal, and

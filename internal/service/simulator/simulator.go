@@ -51,6 +51,7 @@ const (
 	Completed  Goal = "completed"
 	Expired    Goal = "expired"
 	PDFExpired Goal = "pdf_expired"
+	Reminder   Goal = "reminder"
 )
 
 // Goals lists the goals.
@@ -59,7 +60,7 @@ var Goals = func() []Goal {
 	for _, name := range statement.SectionNames {
 		out = append(out, Goal(name))
 	}
-	return append(out, Completed, Expired, PDFExpired)
+	return append(out, Completed, Expired, PDFExpired, Reminder)
 }()
 
 // Enum lists the goals.
@@ -132,6 +133,9 @@ func (s *Service) Create(ctx context.Context, scope domain.Scope, key *idempoten
 		}
 		if err := to.check("simulate"); err != nil {
 			return nil, err
+		}
+		if to == Reminder {
+			return nil, domain.Breaks(domain.CodeValidation, "simulate", form.Rule{Code: "no_reminder"})
 		}
 		if to != Expired {
 			if err := tx.HoldFormCounts(ctx, scope, s.Clock.Now(), statement.SectionNames[:to.sections()]); err != nil {
