@@ -71,7 +71,16 @@ func prefixes(stored pq.StringArray) ([]netip.Prefix, error) {
 
 // InsertAPIKey stores a new key.
 func (tx *Tx) InsertAPIKey(ctx context.Context, k *domain.APIKey) error {
-	var granted, networks pq.StringArray // nil is stored as null
+	granted, networks := grantedColumns(k)
+	_, err := tx.exec(ctx, `
+		INSERT INTO api_key (id, account_id, livemode, name, hash, last4, permissions, networks, created_by, created_at, expires_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+		k.ID, k.AccountID, k.Livemode, k.Name, k.Hash[:], k.Last4, granted, networks, k.CreatedBy, k.CreatedAt, k.ExpiresAt)
+	return wrap(err, "insert API key")
+}
+
+// grantedColumns are a key's permissions and networks as they are stored: null for all.
+func grantedColumns(k *domain.APIKey) (granted, networks pq.StringArray) {
 	if k.Permissions != nil {
 		granted = pq.StringArray{}
 	}
@@ -81,11 +90,7 @@ func (tx *Tx) InsertAPIKey(ctx context.Context, k *domain.APIKey) error {
 	for _, n := range k.Networks {
 		networks = append(networks, n.String())
 	}
-	_, err := tx.exec(ctx, `
-		INSERT INTO api_key (id, account_id, livemode, name, hash, last4, permissions, networks, created_by, created_at, expires_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
-		k.ID, k.AccountID, k.Livemode, k.Name, k.Hash[:], k.Last4, granted, networks, k.CreatedBy, k.CreatedAt, k.ExpiresAt)
-	return wrap(err, "insert API key")
+	return granted, networks
 }
 
 // APIKeys lists the scope's keys, those that have expired too, newest first;
@@ -121,10 +126,13 @@ func (tx *Tx) APIKey(ctx context.Context, scope domain.Scope, id domain.KeyID) (
 	return &k, err
 }
 
-// RenameAPIKey gives a key another name.
-func (tx *Tx) RenameAPIKey(ctx context.Context, id domain.KeyID, name string) error {
-	result, err := tx.exec(ctx, `UPDATE api_key SET name = $2 WHERE id = $1`, id, name)
-	return changedOne(result, err, "rename API key")
+// UpdateAPIKey stores a key's name, permissions, networks and end.
+func (tx *Tx) UpdateAPIKey(ctx context.Context, k *domain.APIKey) error {
+	granted, networks := grantedColumns(k)
+	result, err := tx.exec(ctx, `
+		UPDATE api_key SET name = $2, permissions = $3, networks = $4, expires_at = $5 WHERE id = $1`,
+		k.ID, k.Name, granted, networks, k.ExpiresAt)
+	return changedOne(result, err, "update API key")
 }
 
 // ReplaceAPIKey has a key that another was made for, at now, end at that time.

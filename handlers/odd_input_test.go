@@ -58,7 +58,8 @@ var oddCases = map[string]oddCase{
 		fields: "state=failing&since=2026-11-01&until=2026-11-20&endpoint={endpoint}&type=session.created&status=timeout&rate=10"},
 	"POST /dashboard/:mode/keys": {
 		fields: "name=Loans&access=restricted&permissions=sessions:read&expires_at=2026-12-31&networks=203.0.113.0/24"},
-	"POST /dashboard/:mode/keys/:key/rename": {fields: "name=Loans"},
+	"POST /dashboard/:mode/keys/:key/change": {
+		fields: "name=Loans&access=restricted&permissions=sessions:read&expires_at=2026-12-31&networks=203.0.113.0/24"},
 	"POST /dashboard/:mode/keys/:key/rotate": {fields: "overlap=1h"},
 	"POST /dashboard/:mode/keys/:key/delete": {fields: "typed_name=Unknown"},
 	"GET /dashboard/:mode/requests": {

@@ -232,7 +232,7 @@ func (s *server) modeRoutes() []Route {
 		staff(get, "/keys/new", domain.ManageKeys, d.ShowNewKey, confirmed("create an API key")),
 		staff(get, "/keys/:key", domain.ManageKeys, d.ShowKey),
 		staff(get, "/keys/:key/leaked", domain.ManageKeys, d.ShowLeakedKey),
-		staff(post, "/keys/:key/rename", domain.ManageKeys, d.RenameKey),
+		staff(post, "/keys/:key/change", domain.ManageKeys, d.ChangeKey, confirmed("change this API key")),
 		staff(post, "/keys/:key/rotate", domain.ManageKeys, d.RotateKey, confirmed("rotate this API key")),
 		staff(post, "/keys/:key/delete", domain.ManageKeys, d.DeleteKey, confirmed("delete this API key")),
 		staff(get, "/requests", domain.ReadRequests, d.ShowRequests),

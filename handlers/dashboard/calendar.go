@@ -93,6 +93,11 @@ func (cal calendar) startOf(day time.Time, which end) time.Time {
 	return domain.StartOfDate(day, cal.zone)
 }
 
+// lastDay is the day at whose end, or in which, that time is.
+func (cal calendar) lastDay(end time.Time) string {
+	return end.Add(-time.Nanosecond).In(cal.zone).Format(view.DayFormat)
+}
+
 // clock is a time of day at the end of a text: "23 Nov, 2:05 pm", "yesterday 14:05", "9am".
 var clock = regexp.MustCompile(`(?i)^(.*?),?(?:^|[ ,] *|(?-i:T))([0-9]{1,2})(?::([0-9]{2}))?(?::([0-9]{2}))? *(am|pm)?$`)
 

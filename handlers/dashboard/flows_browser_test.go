@@ -148,19 +148,18 @@ func becomes(h *harness.Harness, want int, query string) {
 // changesKeys renames the first key, makes another in its place and deletes it.
 func changesKeys(h *harness.Harness, tab *browsertest.Tab) {
 	h.Helper()
-	const menu = ".row-menu > summary"
-	tab.Click(menu)
-	tab.Type(".row-menu [name=name]", "Loan system")
+	tab.Click("tbody .row-link")
+	tab.WaitForText("h2", "Details")
+	view(tab, "key")
+	tab.Type("[name=name]", "Loan system")
 	tab.Press("\r")
-	tab.WaitForText("#announcement", "Key renamed")
+	tab.WaitForText("#announcement", "Key changed")
 	h.Clock.Advance(domain.StaffConfirmed + time.Minute)
-	tab.Click(menu)
 	tab.Click("form[action$=rotate] button")
 	tab.WaitForText("h1", "Confirm it’s you")
 	tab.Click("form[action$=cancel] button")
 	tab.WaitForText("#announcement", "Cancelled. Nothing was done.")
-	tab.WaitForText("h1", "API keys")
-	tab.Click(menu)
+	tab.WaitForText("h1", "Loan system")
 	tab.Click("form[action$=rotate] button")
 	confirmThat(h, tab, "rotate this API key in test mode", view)
 	tab.WaitForText("h1", "Copy your API key")
@@ -174,14 +173,14 @@ func changesKeys(h *harness.Harness, tab *browsertest.Tab) {
 	}
 	tab.Click("section a.button-primary")
 	tab.WaitForText("h1", "API keys")
-	old := fmt.Sprintf("tr:has(.mono):has(form[action*=%q])", harness.QueryOne[domain.KeyID](h,
-		`SELECT id FROM api_key WHERE account_id = $1 AND NOT livemode ORDER BY created_at LIMIT 1`, h.Account.AccountID).String())
-	tab.Click(old + " .row-menu > summary")
-	tab.Type(old+" [name=typed_name]", "loan")
+	tab.Click(fmt.Sprintf("a[href$=%q]", harness.QueryOne[domain.KeyID](h,
+		`SELECT id FROM api_key WHERE account_id = $1 AND NOT livemode ORDER BY created_at LIMIT 1`, h.Account.AccountID).String()))
+	tab.WaitForText("h2", "Details")
+	tab.Type("[name=typed_name]", "loan")
 	tab.Press("\r")
 	tab.WaitForFocus("error-summary")
 	view(tab, "key-delete-errors")
-	tab.Type(old+" [name=typed_name]", "Loan system")
+	tab.Type("[name=typed_name]", "Loan system")
 	tab.Press("\r")
 	tab.WaitForText("#announcement", "Key deleted")
 	for key, want := range map[string]int{made: http.StatusOK, h.Account.TestKey: http.StatusUnauthorized} {

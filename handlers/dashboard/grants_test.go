@@ -92,9 +92,10 @@ func TestKeysCanDoNoMoreThanTheirMakers(t *testing.T) {
 			wantNoMore(h, may, newKeyIn(h, answer))
 			continue
 		}
-		person.WantPage(answer, http.StatusForbidden, "can do more than your role", "Ask an owner to rotate it")
-		person.WantPage(person.Get("/dashboard/test/keys"), http.StatusOK, "Only an owner can rotate it")
-		person.WantPage(person.Get("/dashboard/test/keys/"+full.String()+"/leaked"), http.StatusOK, "Only an owner can rotate it").
+		person.WantPage(answer, http.StatusForbidden, "can do more than your role", "Ask an owner to change or rotate it")
+		person.WantPage(person.Get("/dashboard/test/keys/"+full.String()), http.StatusOK, "Only an owner can change or rotate it")
+		person.WantPage(person.Get("/dashboard/test/keys/"+full.String()+"/leaked"), http.StatusOK,
+			"Only an owner can change or rotate it").
 			Lacks("Rotate key now")
 	}
 	owner := h.Owner()

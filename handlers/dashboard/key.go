@@ -8,18 +8,24 @@ import (
 
 	"candor/handlers/web"
 	"candor/internal/domain"
+	"candor/internal/form"
 	view "candor/views/dashboard"
 )
 
-// ShowKey shows a key and the networks that used it.
-func (s *Server) ShowKey(c echo.Context, v *Visit) error { return s.keyPage(c, v, view.Key) }
+// ShowKey shows a key with the networks that used it, and changes it.
+func (s *Server) ShowKey(c echo.Context, v *Visit) error {
+	return s.keyPage(c, v, http.StatusOK, view.Key, nil, nil)
+}
 
 // ShowLeakedKey shows what a key was used for, and ends it.
 func (s *Server) ShowLeakedKey(c echo.Context, v *Visit) error {
-	return s.keyPage(c, v, view.LeakedKey)
+	return s.keyPage(c, v, http.StatusOK, view.LeakedKey, nil, nil)
 }
 
-func (s *Server) keyPage(c echo.Context, v *Visit, draw func(view.KeyPage) templ.Component) error {
+// keyPage draws a page of a key. typed is what was entered for it, nil for nothing, and
+// errs are about that.
+func (s *Server) keyPage(c echo.Context, v *Visit, status int, draw func(view.KeyPage) templ.Component, typed *view.KeyFields,
+	errs form.Errors) error {
 	id, err := domain.ParseKeyID(c.Param("key"))
 	if err != nil {
 		return echo.ErrNotFound
@@ -29,6 +35,14 @@ func (s *Server) keyPage(c echo.Context, v *Visit, draw func(view.KeyPage) templ
 		return err
 	}
 	page := view.KeyPage{Page: s.page(v, "API key"), Key: use.Key, Keys: use.Keys, Networks: use.Networks, Uses: use.Uses}
-	page.Of = use.Key.Name
-	return web.Render(c, http.StatusOK, draw(page))
+	page.Of, page.Errors = use.Key.Name, view.ErrorItems(errs)
+	if typed == nil {
+		now := view.FieldsOf(&use.Key)
+		if use.Key.ExpiresAt != nil {
+			now.Expires = s.calendar(v).lastDay(*use.Key.ExpiresAt)
+		}
+		typed = &now
+	}
+	page.Fields = *typed
+	return web.Render(c, status, draw(page))
 }

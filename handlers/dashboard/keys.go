@@ -16,16 +16,11 @@ import (
 
 // ShowKeys lists the mode's API keys.
 func (s *Server) ShowKeys(c echo.Context, v *Visit) error {
-	return s.keysPage(c, v, http.StatusOK, domain.KeyID{}, nil)
-}
-
-// keysPage lists the keys. errs are about the form of the key at.
-func (s *Server) keysPage(c echo.Context, v *Visit, status int, at domain.KeyID, errs form.Errors) error {
 	keys, err := s.Keys.List(c.Request().Context(), v.Scope)
 	if err != nil {
 		return err
 	}
-	page := view.KeysPage{Page: s.page(v, "API keys"), Keys: keys, Open: at}
+	page := view.KeysPage{Page: s.page(v, "API keys"), Keys: keys}
 	if page.New, err = s.Keys.NewNetworks(c.Request().Context(), v.Scope); err != nil {
 		return err
 	}
@@ -34,11 +29,7 @@ func (s *Server) keysPage(c echo.Context, v *Visit, status int, at domain.KeyID,
 		return err
 	}
 	page.Outgrown = outgrown(keys, team, s.Clock.Now())
-	for _, w := range errs {
-		w.Field += "-" + at.String()
-		page.Errors = append(page.Errors, view.ErrorItems(form.Errors{w})...)
-	}
-	return web.Render(c, status, view.Keys(page))
+	return web.Render(c, http.StatusOK, view.Keys(page))
 }
 
 // outgrown are the keys that still work and that the person who made them couldn't make
@@ -61,43 +52,52 @@ func outgrown(keys []domain.APIKey, team []domain.TeamMember, now time.Time) (ou
 
 // ShowNewKey shows the form for a new key.
 func (s *Server) ShowNewKey(c echo.Context, v *Visit) error {
-	return web.Render(c, http.StatusOK, view.NewKey(view.NewKeyPage{Page: s.page(v, "New API key"), Full: true}))
+	return web.Render(c, http.StatusOK, view.NewKey(view.NewKeyPage{Page: s.page(v, "New API key"), KeyFields: view.KeyFields{Full: true}}))
 }
 
 // fullAndPermissions answers a form that asks for two keys in one.
 const fullAndPermissions = "You ticked permissions and chose a key that can do everything. Choose “Only what is ticked here”, or untick them"
 
-// CreateKey creates a key and shows it once, in the response to the POST: no
-// page that can be loaded again has it.
-func (s *Server) CreateKey(c echo.Context, v *Visit) error {
+// keyFields reads the form of a key. kept is the end of the key that it changes: the day
+// that stands in the form means it.
+func (s *Server) keyFields(c echo.Context, v *Visit, kept *time.Time) (view.KeyFields, keys.Params, form.Errors, error) {
 	values, err := web.FormValues(c)
-	if err != nil {
-		return err
+	typed := view.KeyFields{
+		Name: values.Get("name"), Full: values.Get("access") == "full", Permissions: values["permissions"],
+		Expires: values.Get("expires_at"), Networks: values.Get("networks"),
 	}
-	page := view.NewKeyPage{
-		Page: s.page(v, "New API key"), Name: values.Get("name"), Full: values.Get("access") == "full",
-		Permissions: values["permissions"], Expires: values.Get("expires_at"), Networks: values.Get("networks"),
-	}
-	params := keys.Params{Name: page.Name, Networks: page.Networks}
+	params := keys.Params{Name: typed.Name, Networks: typed.Networks}
 	var errs form.Errors
 	switch {
-	case page.Full && len(page.Permissions) > 0: // one of the two wasn't meant
+	case typed.Full && len(typed.Permissions) > 0: // one of the two wasn't meant
 		errs = append(errs, form.Error{Field: "permissions", Message: fullAndPermissions})
-	case !page.Full:
+	case !typed.Full:
 		params.Permissions = domain.Permissions{}
-		for _, p := range page.Permissions {
+		for _, p := range typed.Permissions {
 			params.Permissions = append(params.Permissions, domain.Permission(p))
 		}
 	}
-	if cal := s.calendar(v); strings.TrimSpace(page.Expires) != "" {
-		if day, message := cal.day("Last day it works", page.Expires, theLast); message != "" {
+	cal := s.calendar(v)
+	switch text := strings.TrimSpace(typed.Expires); {
+	case text == "":
+	case kept != nil && text == cal.lastDay(*kept):
+		params.ExpiresAt = kept
+	default:
+		if day, message := cal.day("Last day it works", text, theLast); message != "" {
 			errs = append(errs, form.Error{Field: "expires_at", Message: message})
 		} else {
 			after := cal.startOf(day, theLast)
 			params.ExpiresAt = &after
 		}
 	}
-	if errs == nil {
+	return typed, params, errs, err
+}
+
+// CreateKey creates a key and shows it once, in the response to the POST: no
+// page that can be loaded again has it.
+func (s *Server) CreateKey(c echo.Context, v *Visit) error {
+	typed, params, errs, err := s.keyFields(c, v, nil)
+	if err == nil && errs == nil {
 		var key domain.APIKey
 		var text string
 		key, text, err = s.Keys.Create(c.Request().Context(), v.Scope, v.Actor, params)
@@ -109,6 +109,7 @@ func (s *Server) CreateKey(c echo.Context, v *Visit) error {
 	if errs == nil {
 		return err
 	}
+	page := view.NewKeyPage{Page: s.page(v, "New API key"), KeyFields: typed}
 	page.Errors = view.ErrorItems(errs)
 	return web.Render(c, http.StatusUnprocessableEntity, view.NewKey(page))
 }
@@ -119,14 +120,27 @@ func (s *Server) showKeyOnce(c echo.Context, v *Visit, page view.KeyOncePage) er
 	return web.Render(c, http.StatusOK, view.KeyOnce(page))
 }
 
-// RenameKey renames a key.
-func (s *Server) RenameKey(c echo.Context, v *Visit) error {
+// ChangeKey changes what a key is called, may do and until when and from where it works.
+func (s *Server) ChangeKey(c echo.Context, v *Visit) error {
 	id, err := domain.ParseKeyID(c.Param("key"))
 	if err != nil {
 		return echo.ErrNotFound
 	}
-	err = s.Keys.Rename(c.Request().Context(), v.Scope, v.Actor, id, c.FormValue("name"))
-	return s.changedKey(c, v, id, err, "key_renamed")
+	use, err := s.Keys.Use(c.Request().Context(), v.Scope, id)
+	if err != nil {
+		return err
+	}
+	typed, params, errs, err := s.keyFields(c, v, use.Key.ExpiresAt)
+	if err == nil && errs == nil {
+		if err = s.Keys.Change(c.Request().Context(), v.Scope, v.Actor, id, params); err == nil {
+			return s.backTo(c, v, "keys/"+id.String(), nil, "key_changed")
+		}
+		errs = web.ValidationErrors(err)
+	}
+	if errs == nil {
+		return err
+	}
+	return s.keyPage(c, v, http.StatusUnprocessableEntity, view.Key, &typed, errs)
 }
 
 // RotateKey replaces a key and shows the new one once.
@@ -141,7 +155,7 @@ func (s *Server) RotateKey(c echo.Context, v *Visit) error {
 	}
 	rotation, err := s.Keys.Rotate(c.Request().Context(), v.Scope, v.Actor, id, overlap)
 	if err != nil {
-		return s.changedKey(c, v, id, err, "")
+		return s.changedKey(c, v, err, "")
 	}
 	return s.showKeyOnce(c, v, view.KeyOncePage{Key: rotation.Key, Text: rotation.Text, OldUntil: &rotation.OldUntil,
 		Again: rotation.Again})
@@ -154,14 +168,13 @@ func (s *Server) DeleteKey(c echo.Context, v *Visit) error {
 		return echo.ErrNotFound
 	}
 	err = s.Keys.Delete(c.Request().Context(), v.Scope, v.Actor, id, c.FormValue("typed_name"))
-	return s.changedKey(c, v, id, err, "key_deleted")
+	return s.changedKey(c, v, err, "key_deleted")
 }
 
-// changedKey leads back to the keys with a notice, or shows them with the
-// errors.
-func (s *Server) changedKey(c echo.Context, v *Visit, id domain.KeyID, err error, notice string) error {
+// changedKey leads back to the keys with a notice, or shows the key with the errors.
+func (s *Server) changedKey(c echo.Context, v *Visit, err error, notice string) error {
 	if errs := web.ValidationErrors(err); errs != nil {
-		return s.keysPage(c, v, http.StatusUnprocessableEntity, id, errs)
+		return s.keyPage(c, v, http.StatusUnprocessableEntity, view.Key, nil, errs)
 	}
 	return s.backTo(c, v, "keys", err, notice)
 }

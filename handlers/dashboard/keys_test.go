@@ -1,6 +1,7 @@
 package dashboard_test
 
 import (
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -77,8 +78,11 @@ func TestKeys(t *testing.T) {
 	developer.WantPage(developer.Get("/dashboard/test/keys"), http.StatusOK, "2:04 pm from ")
 
 	path := firstKeyPath(list)
-	developer.WantPage(developer.Post(path+"/rename", url.Values{"name": {""}}), http.StatusUnprocessableEntity, "Enter a name")
-	developer.WantRedirect(developer.Post(path+"/rename", url.Values{"name": {"Loan system"}}), "/dashboard/test/keys")
+	form := url.Values{"name": {""}, "access": {"restricted"}, "permissions": {"sessions:read"}, "expires_at": {"21 Nov 2026"},
+		"networks": {"198.51.100.0/24\r\n2001:db8::1"}}
+	developer.WantPage(developer.Post(path+"/change", form), http.StatusUnprocessableEntity, "Enter a name")
+	form.Set("name", "Loan system")
+	developer.WantRedirect(developer.Post(path+"/change", form), path)
 	developer.WantPage(developer.Post(path+"/rotate", url.Values{"overlap": {"2h"}}), http.StatusUnprocessableEntity,
 		"Choose how long")
 	answer = developer.Post(path+"/rotate", url.Values{"overlap": {"1h"}})
@@ -105,7 +109,58 @@ func TestKeys(t *testing.T) {
 	}
 	owner := h.Staff(domain.RoleOwner)
 	log := owner.WantPage(owner.Get("/dashboard/test/audit"), http.StatusOK).Hides(next)
-	wantEntries(log, "API key created", "API key renamed", "API key rotated", "API key deleted")
+	wantEntries(log, "API key created", "API key changed", "API key rotated", "API key deleted")
+}
+
+// TestKeyIsChanged: a key's permissions, addresses and last day change on its page, for
+// the next request on, and never beyond the role of who changes them (D117).
+func TestKeyIsChanged(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	owner, developer := h.Owner(), h.Staff(domain.RoleDeveloper)
+	answer := developer.Post("/dashboard/test/keys", url.Values{"name": {"Loans"}, "access": {"restricted"},
+		"permissions": {"sessions:read"}, "expires_at": {"21 Nov 2026"}})
+	key := keyOn(h, answer)
+	path := firstKeyPath(developer.WantPage(developer.Get("/dashboard/test/keys"), http.StatusOK))
+	change := func(values url.Values) *httptest.ResponseRecorder { return developer.Post(path+"/change", values) }
+	form := url.Values{"name": {"Loans"}, "access": {"restricted"}, "permissions": {"sessions:read"},
+		"expires_at": {"21 Nov 2026"}, "networks": {"198.51.100.7"}}
+	developer.WantRedirect(change(form), path)
+	developer.WantPage(developer.Get(path), http.StatusOK, "Key changed", "May read sessions", "198.51.100.7").
+		WantField("Last day it works (optional)", "21 Nov 2026").WantField("Name", "Loans")
+	if calls(h, h.Handler, key, "198.51.100.7") != 200 || calls(h, h.Handler, key, "192.0.2.9") != 403 {
+		t.Error("the key doesn't work from its new address alone")
+	}
+	form.Set("permissions", "sessions:write")
+	developer.WantRedirect(change(form), path)
+	if calls(h, h.Handler, key, "198.51.100.7") != 403 {
+		t.Error("the key still reads sessions")
+	}
+	for field, wrong := range map[string]string{"permissions": "billing:read", "expires_at": "19 Nov 2026", "networks": "x", "name": ""} {
+		bad := maps.Clone(form)
+		bad.Set(field, wrong)
+		if got := change(bad).Code; got != http.StatusUnprocessableEntity {
+			t.Errorf("%s=%q: %d, want 422", field, wrong, got)
+		}
+	}
+	form.Set("expires_at", "")
+	developer.WantRedirect(change(form), path)
+	h.Clock.Advance(10 * 24 * time.Hour)
+	form.Set("permissions", "sessions:read")
+	owner, developer = h.Owner(), h.Staff(domain.RoleDeveloper)
+	developer.WantRedirect(change(form), path)
+	if calls(h, h.Handler, key, "198.51.100.7") != 200 {
+		t.Error("the key ended on a day that was taken away")
+	}
+	owner.WantRedirect(owner.Post(path+"/change", url.Values{"name": {"Loans"}, "access": {"full"}}), path)
+	if got := change(form).Code; got != http.StatusForbidden {
+		t.Errorf("a developer changes a key that can do more: %d, want 403", got)
+	}
+	developer.WantPage(developer.Get(path), http.StatusOK, "Only an owner can change or rotate it").Lacks("Save")
+	owner.WantPage(owner.Post(path+"/rotate", url.Values{"overlap": {"1h"}}), http.StatusOK)
+	if got := owner.Post(path+"/change", form).Code; got != http.StatusNotFound {
+		t.Errorf("a rotated key is changed: %d, want 404", got)
+	}
 }
 
 func TestKeysAskForThePassword(t *testing.T) {

@@ -116,7 +116,7 @@ func TestLeakedKeysReads(t *testing.T) {
 		return id.String()
 	}
 	leaked := read(h.Account.TestKey)
-	owner.WantRedirect(owner.Post(path+"/rename", url.Values{"name": {"Loans"}}), "/dashboard/test/keys")
+	owner.WantRedirect(owner.Post(path+"/change", url.Values{"name": {"Loans"}, "access": {"full"}}), path)
 	renamed := read(h.Account.TestKey)
 	rotation, err := h.Service.Keys.Rotate(t.Context(), h.TestScope(), harness.Operator, keyOf(h), time.Hour)
 	h.OK(err)

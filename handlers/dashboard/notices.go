@@ -50,7 +50,7 @@ var NoticeTexts = map[string]string{ //nolint:gosec // it takes texts about pass
 	"delivery_cancelled":  "Delivery cancelled. An attempt that is already running may still arrive.",
 	"delivery_ended":      "It had already finished.",
 
-	"key_renamed":        "Key renamed.",
+	"key_changed":        "Key changed. It holds from the next request on.",
 	"key_deleted":        "Key deleted.",
 	"settings_saved":     "Settings saved. Newly opened forms show them.",
 	"logo_saved":         "Logo saved. Forms show it.",

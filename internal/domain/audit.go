@@ -150,7 +150,8 @@ const (
 	AuditTestEvent         AuditAction = "webhook.test_sent"
 
 	AuditKeyCreated AuditAction = "api_key.created"
-	AuditKeyRenamed AuditAction = "api_key.renamed"
+	AuditKeyChanged AuditAction = "api_key.changed"
+	AuditKeyRenamed AuditAction = "api_key.renamed" // in entries of earlier releases
 	AuditKeyRotated AuditAction = "api_key.rotated"
 	AuditKeyDeleted AuditAction = "api_key.deleted"
 
@@ -228,6 +229,7 @@ var AuditTable = []AuditActionInfo{
 	{AuditSecretAbandoned, "Next secret abandoned"},
 	{AuditTestEvent, "Test event sent"},
 	{AuditKeyCreated, "API key created"},
+	{AuditKeyChanged, "API key changed"},
 	{AuditKeyRenamed, "API key renamed"},
 	{AuditKeyRotated, "API key rotated"},
 	{AuditKeyDeleted, "API key deleted"},

@@ -1,4 +1,4 @@
-// Package keys holds the use cases of API keys: making, renaming, rotating and
+// Package keys holds the use cases of API keys: making, changing, rotating and
 // deleting them, and authenticating requests by them.
 package keys
 
@@ -66,39 +66,44 @@ const maxNetworks = 50
 // expires_at or networks.
 func (s *Service) Create(ctx context.Context, scope domain.Scope, by domain.Actor, params Params) (domain.APIKey, string, error) {
 	now := s.Clock.Now()
-	name, brokenName := cleanName(params.Name)
-	networks, brokenNetworks := parseNetworks(params.Networks)
-	grantable := grantableBy(by)
-	if params.Permissions == nil {
-		params.Permissions = grantable
-	}
-	var brokenPermissions, brokenExpiry form.Rule
-	if params.Permissions != nil && len(params.Permissions) == 0 {
-		brokenPermissions = form.Rule{Code: "permissions"}
-	}
-	for _, p := range params.Permissions {
-		if !grantable.Allow(p) {
-			brokenPermissions = form.Rule{Code: "permission_of_role", Value: string(p)}
-		}
-		if !slices.Contains(domain.AllPermissions, p) {
-			brokenPermissions = form.Rule{Code: "permission", Value: string(p)}
-		}
-	}
-	if params.ExpiresAt != nil && !params.ExpiresAt.After(now) {
-		brokenExpiry = form.Rule{Code: "expiry_ahead"}
-	}
-	if params.ExpiresAt != nil && params.ExpiresAt.Year() > now.Year()+maxKeyYears {
-		brokenExpiry = form.Rule{Code: "expiry_near", Max: maxKeyYears}
-	}
-	err := domain.Invalid(form.Error{Field: "name", Rule: brokenName}, form.Error{Field: "permissions", Rule: brokenPermissions},
-		form.Error{Field: "expires_at", Rule: brokenExpiry}, form.Error{Field: "networks", Rule: brokenNetworks})
-	if err != nil {
+	row, text := domain.NewAPIKey(scope, "", now)
+	if err := params.apply(&row, by, now); err != nil {
 		return domain.APIKey{}, "", err
 	}
-	row, text := domain.NewAPIKey(scope, name, now)
-	row.Permissions, row.ExpiresAt, row.Networks, row.CreatedBy = params.Permissions, params.ExpiresAt, networks, by.Name
-	err = s.DB.InTx(ctx, func(tx *db.Tx) error { return s.storeKey(ctx, tx, &row, by) })
+	row.CreatedBy = by.Name
+	err := s.DB.InTx(ctx, func(tx *db.Tx) error { return s.storeKey(ctx, tx, &row, by) })
 	return row, text, err
+}
+
+// apply gives the key what the actor asks for, or returns what is wrong with it.
+func (p Params) apply(k *domain.APIKey, by domain.Actor, now time.Time) error {
+	name, brokenName := cleanName(p.Name)
+	networks, brokenNetworks := parseNetworks(p.Networks)
+	grantable := grantableBy(by)
+	if p.Permissions == nil {
+		p.Permissions = grantable
+	}
+	var brokenPermissions, brokenExpiry form.Rule
+	if p.Permissions != nil && len(p.Permissions) == 0 {
+		brokenPermissions = form.Rule{Code: "permissions"}
+	}
+	for _, granted := range p.Permissions {
+		if !grantable.Allow(granted) {
+			brokenPermissions = form.Rule{Code: "permission_of_role", Value: string(granted)}
+		}
+		if !slices.Contains(domain.AllPermissions, granted) {
+			brokenPermissions = form.Rule{Code: "permission", Value: string(granted)}
+		}
+	}
+	if p.ExpiresAt != nil && !p.ExpiresAt.After(now) {
+		brokenExpiry = form.Rule{Code: "expiry_ahead"}
+	}
+	if p.ExpiresAt != nil && p.ExpiresAt.Year() > now.Year()+maxKeyYears {
+		brokenExpiry = form.Rule{Code: "expiry_near", Max: maxKeyYears}
+	}
+	k.Name, k.Permissions, k.ExpiresAt, k.Networks = name, p.Permissions, p.ExpiresAt, networks
+	return domain.Invalid(form.Error{Field: "name", Rule: brokenName}, form.Error{Field: "permissions", Rule: brokenPermissions},
+		form.Error{Field: "expires_at", Rule: brokenExpiry}, form.Error{Field: "networks", Rule: brokenNetworks})
 }
 
 // grantableBy is what the actor can give a key: all of it unless it is a staff user (D93).
@@ -112,9 +117,10 @@ func grantableBy(by domain.Actor) domain.Permissions {
 	return by.Staff.Grantable()
 }
 
-// errMoreThanRole refuses to show the text of a key that can do more than the actor.
+// errMoreThanRole refuses to change a key that can do more than the actor, or to show the
+// text of its replacement.
 var errMoreThanRole = domain.Errorf(domain.CodeForbidden,
-	"This API key can do more than your role. Ask an owner to rotate it. If it leaked, delete it.")
+	"This API key can do more than your role. Ask an owner to change or rotate it. If it leaked, delete it.")
 
 // CreateFirst makes a scope's first key, with full access, in the transaction
 // that opens the account. It returns the key's text, which is shown once.
@@ -180,7 +186,7 @@ func entryOf(action domain.AuditAction, k *domain.APIKey) audit.Entry {
 
 // stateOf is what the audit log says of a key.
 func stateOf(k *domain.APIKey) map[string]any {
-	state := map[string]any{"permissions": "full access"}
+	state := map[string]any{"name": k.Name, "permissions": "full access"}
 	if k.Permissions != nil {
 		state["permissions"] = k.Permissions
 	}
@@ -193,19 +199,29 @@ func stateOf(k *domain.APIKey) map[string]any {
 	return state
 }
 
-// Rename gives a key of the scope another name. Errors: validation_error
-// on name, not_found.
-func (s *Service) Rename(ctx context.Context, scope domain.Scope, by domain.Actor, id domain.KeyID, name string) error {
+// Change gives a key of the scope another name, permissions, networks and end, which hold
+// from the next request on (D117). Errors: validation_error as of Create, not_found, also
+// for a key that has expired or was rotated, forbidden if the key can do more than the
+// actor.
+func (s *Service) Change(ctx context.Context, scope domain.Scope, by domain.Actor, id domain.KeyID, params Params) error {
 	return s.changeKey(ctx, scope, id, func(tx *db.Tx, k *domain.APIKey) error {
-		name, broken := cleanName(name)
-		if broken != (form.Rule{}) {
-			return domain.Breaks(domain.CodeValidation, "name", broken)
+		now := s.Clock.Now()
+		if k.ReplacedAt != nil || k.ExpiresAt != nil && !k.ExpiresAt.After(now) {
+			return errKeyNotFound
 		}
-		e := entryOf(domain.AuditKeyRenamed, k)
-		e.Before, e.After = map[string]string{"name": k.Name}, map[string]string{"name": name}
-		if err := tx.RenameAPIKey(ctx, id, name); err != nil {
+		if !grantableBy(by).Cover(k.Permissions) {
+			return errMoreThanRole
+		}
+		changed := *k
+		if err := params.apply(&changed, by, now); err != nil {
 			return err
 		}
+		e := entryOf(domain.AuditKeyChanged, k)
+		e.Before, e.After = stateOf(k), stateOf(&changed)
+		if err := tx.UpdateAPIKey(ctx, &changed); err != nil {
+			return err
+		}
+		tx.Announce(scope, domain.EventRecorded, nil) // a request that waits for events is authenticated again
 		return s.Audit.Record(ctx, tx, scope.AccountID, by, e)
 	})
 }
