@@ -150,7 +150,7 @@ func TestGapsAreNamed(t *testing.T) {
 	}
 }
 
-// TestLaterIsMerged ticks in one tab and answers in the other (ADR 36).
+// TestLaterIsMerged ticks in one tab and answers in the other.
 func TestLaterIsMerged(t *testing.T) {
 	t.Parallel()
 	c := harness.New(t).NewCustomer()

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Merging edits (ADR 36)
+// Merging edits
 //
 // A customer has a section open twice: on a phone and a computer, or in a tab that was
 // forgotten. Each page sends all inputs of its form, also those that were not touched there.
@@ -58,6 +58,10 @@ import (
 // equals all of them, or typing an old answer again would do nothing. A request that arrives
 // after a later one of its page, in which the old answer was typed again, looks like an
 // edit; so a page sends one at a time.
+//
+// An input outside fields and lists needs a line of its own here. Two devices that edit one
+// list after one of them pressed Continue conflict: completed answers have the version of
+// their content.
 //
 // So, whatever the order of the posts: a unit that one device changed is stored as that
 // device left it; a post never changes a unit that its page didn't; what was typed is

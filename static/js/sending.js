@@ -1,6 +1,6 @@
 // What is being sent: what is typed into a section is saved 800 ms after a change, and when
 // the page is hidden or left. The server merges it with what other tabs and devices saved:
-// the input "was" says what an edit replaces (doc/adr/036-edits-are-merged-by-field.md).
+// the input "was" says what an edit replaces (internal/form/merge.go).
 //
 // - One save is under way at a time, and none beside a button's request; what earlier loads
 //   left may be. A page that is left sends at once, if its form can say what that replaces.
