@@ -31,6 +31,11 @@ func (s *Server) ShowHome(c echo.Context, v *Visit) error {
 			page.Failing = append(page.Failing, e)
 		}
 	}
+	if v.Staff.May(domain.ManageAccount) {
+		if page.GoLive, err = s.Home.GoLive(c.Request().Context(), v.Scope.AccountID); err != nil {
+			return err
+		}
+	}
 	if page.Sessions {
 		page.Expiring, page.ExpiringOrMore = figures.Expiring, figures.Expiring == domain.ExpiringMost
 	}

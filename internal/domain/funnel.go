@@ -88,6 +88,21 @@ func (t Times) ranked(n int) time.Duration {
 	return 0
 }
 
+// GoLive is what an account has of what it needs before its first live session.
+type GoLive struct {
+	Completed  bool // a session of test mode
+	Received   bool // a webhook arrived
+	Brand      bool // customers see its logo or colour
+	Approved   bool // an operator opened live mode (D52)
+	Subscribed bool // to a plan
+	Key        bool // of live mode
+}
+
+// Done reports whether nothing is missing.
+func (g GoLive) Done() bool {
+	return g == GoLive{Completed: true, Received: true, Brand: true, Approved: true, Subscribed: true, Key: true}
+}
+
 // FirstSteps are what a developer has tried of a scope.
 type FirstSteps struct {
 	HasKey   bool
