@@ -42,7 +42,8 @@ func (s *Server) AnswerError(c echo.Context, status int, public *domain.Error) e
 	}
 	switch status {
 	case http.StatusForbidden:
-		p.Title = "You can’t do this"
+		p.Title, p.Owners = "You can’t do this", s.owners(c, v)
+		p.Asked = s.BaseURL + c.Request().URL.Path
 	case http.StatusNotFound, http.StatusMethodNotAllowed:
 		p.Title = "There is nothing here"
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
@@ -59,6 +60,21 @@ func (s *Server) AnswerError(c echo.Context, status int, public *domain.Error) e
 		p.Text = "The page couldn’t be shown. Try again; if it keeps happening, tell us the reference below."
 	}
 	return web.Render(c, status, view.ErrorMessage(p))
+}
+
+// owners are whom a user without the role can ask; nobody for an owner, or if they can't be
+// read now.
+func (s *Server) owners(c echo.Context, v *Visit) (out []string) {
+	if v == nil || v.Staff.Role == domain.RoleOwner {
+		return nil
+	}
+	team, err := s.Team.List(c.Request().Context(), v.Scope.AccountID)
+	for _, member := range team {
+		if err == nil && member.Role == domain.RoleOwner {
+			out = append(out, member.Email)
+		}
+	}
+	return out
 }
 
 // Serves reports whether the request is for the dashboard.

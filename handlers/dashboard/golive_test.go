@@ -61,3 +61,15 @@ func TestGoLive(t *testing.T) {
 	exec(`UPDATE subscription SET status = 'active', effective_at = NULL WHERE account_id = $1`)
 	want("with all")
 }
+
+// TestRefusalNamesTheOwners: who lacks a role is told whom to ask.
+func TestRefusalNamesTheOwners(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	support, email := h.Staff(domain.RoleSupport), h.Staff(domain.RoleOwner).Session.Email
+	page := support.WantPage(support.Get("/dashboard/test/team"), http.StatusForbidden, "Ask "+email)
+	if ask := page.Link("Ask " + email); !strings.HasPrefix(ask, "mailto:"+email+"?body=") || !strings.Contains(ask, "%2Fteam") ||
+		strings.Contains(ask, "+") {
+		t.Errorf("asks by %q", ask)
+	}
+}
