@@ -61,9 +61,15 @@ func Address(dsn string) (string, error) {
 	return dsn, readAlike(dsn)
 }
 
+// otherScheme is the scheme of an address of something else.
+var otherScheme = regexp.MustCompile(`^(mysql|mariadb|sqlite3?|sqlserver|mssql|oracle|mongodb(\+srv)?|redis|https?)$`)
+
 // hostsAsParameters moves a URL's list of hosts into its parameters.
 func hostsAsParameters(dsn string) (string, error) {
 	scheme, rest, ok := strings.Cut(dsn, "://")
+	if ok && otherScheme.MatchString(scheme) {
+		return "", fmt.Errorf("must be PostgreSQL's, not an address of %s: such as postgres://user:password@host:5432/candor", scheme)
+	}
 	if !ok || scheme != "postgres" && scheme != "postgresql" {
 		return dsn, nil
 	}

@@ -76,7 +76,7 @@ func checkSettings(c config.Config) (wrong config.Errors) {
 func (p *process) unknownVariables() (wrong config.Errors) {
 	known := map[string]bool{}
 	for _, v := range new(config.Config).Variables() {
-		known[v.Name] = true
+		known[v.Name], known[v.File()] = true, true
 	}
 	for _, v := range p.environ() {
 		name, _, _ := strings.Cut(v, "=")

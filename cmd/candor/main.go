@@ -165,6 +165,9 @@ func (p *process) help(context.Context, []string) error {
 	b.WriteString("\nEnvironment variables:\n\n")
 	for _, v := range new(config.Config).Variables() {
 		fmt.Fprintf(&b, "  %-24s %s\n", v.Name, v.Summary)
+		if v.File() != "" {
+			fmt.Fprintf(&b, "  %-24s or in the file of %s\n", "", v.File())
+		}
 	}
 	_, err := io.WriteString(p.stdout, b.String())
 	return err

@@ -164,8 +164,11 @@ func Read(env func(name string) (string, bool)) (Config, error) {
 	var c Config
 	var errs Errors
 	for _, v := range c.Variables() {
-		text, _ := env(v.Name)
-		text = strings.TrimSpace(text)
+		text, err := v.read(env)
+		if err != nil {
+			errs = append(errs, err.Error())
+			continue
+		}
 		if text == "" {
 			text = v.Default
 		}

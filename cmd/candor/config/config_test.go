@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -167,6 +168,47 @@ func TestReadmeHasEveryVariable(t *testing.T) {
 		}
 		if row == "" || !strings.Contains(row, v.Default) {
 			t.Errorf("README.md's table has no row for %s with its default %q", v.Name, v.Default)
+		}
+	}
+}
+
+// TestSecretsInFiles: each secret can be in a file, and no error shows a part of it.
+func TestSecretsInFiles(t *testing.T) {
+	t.Parallel()
+	file := func(content string) string {
+		path := filepath.Join(t.TempDir(), "secret")
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	c := read(t, map[string]string{
+		"DATABASE_URL_FILE":      file("postgres://candor:hidden@db.example:5432/candor?sslmode=require\n"),
+		"CANDOR_REDIS_URL_FILE":  file("  redis://:hidden@redis.example:6379 \r\n"),
+		"CANDOR_S3_REGION_FILE":  file("no secret"),
+		"CANDOR_SMTP_URL_FILE":   "",
+		"CANDOR_SECRET_KEYS":     "",
+		"CANDOR_SMTP_URL":        "",
+		"CANDOR_DATA_DIR":        "/elsewhere",
+		"CANDOR_MIGRATE_URL":     "postgres://owner@db.example/candor",
+		"CANDOR_METRICS_ADDR":    "localhost:9090",
+		"OTEL_SERVICE_NAME_FILE": "no secret",
+	})
+	if !strings.Contains(c.DatabaseURL, "hidden@db.example") || c.RedisURL != "redis://:hidden@redis.example:6379" ||
+		c.S3.Region != "us-east-1" {
+		t.Errorf("read as %q, %q and %q", c.DatabaseURL, c.RedisURL, c.S3.Region)
+	}
+	for want, env := range map[string]map[string]string{
+		"CANDOR_REDIS_URL is set, and CANDOR_REDIS_URL_FILE, too": {"CANDOR_REDIS_URL": "redis://:hidden@r",
+			"CANDOR_REDIS_URL_FILE": file("redis://:hidden@r")},
+		"DATABASE_URL can't be read from the file of DATABASE_URL_FILE: no such file": {"DATABASE_URL_FILE": "/nowhere/hidden"},
+		"CANDOR_SMTP_URL is empty":                                    {"CANDOR_SMTP_URL_FILE": file(" \n")},
+		"CANDOR_SECRET_KEYS can't be read":                            {"CANDOR_SECRET_KEYS_FILE": file("hidden")},
+		"DATABASE_URL must be PostgreSQL's, not an address of mysql:": {"DATABASE_URL": "mysql://root:hidden@h/db"},
+	} {
+		_, err := Read(func(name string) (string, bool) { v, ok := env[name]; return v, ok })
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hidden") {
+			t.Errorf("%v, want %q", err, want)
 		}
 	}
 }

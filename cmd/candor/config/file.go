@@ -2,10 +2,58 @@ package config
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"slices"
 	"strings"
 )
+
+// secrets are the variables with a secret. Each can be in a file, as systemd's
+// LoadCredential, Docker and Kubernetes give secrets (D118).
+var secrets = []string{
+	"DATABASE_URL", "CANDOR_DATABASE_DIRECT_URL", "CANDOR_MIGRATE_URL", "CANDOR_S3_ACCESS_KEY", "CANDOR_S3_SECRET_KEY",
+	"CANDOR_SECRET_KEYS", "CANDOR_REDIS_URL", "CANDOR_SMTP_URL", "CANDOR_STRIPE_SECRET_KEY", "CANDOR_STRIPE_WEBHOOK_SECRET",
+	"OTEL_EXPORTER_OTLP_HEADERS",
+}
+
+// File is the variable that names a file with the value; "" if there is none.
+func (v Variable) File() string {
+	if slices.Contains(secrets, v.Name) {
+		return v.Name + "_FILE"
+	}
+	return ""
+}
+
+// read returns the variable's value, "" for none. An error has no part of it.
+func (v Variable) read(env func(name string) (string, bool)) (string, error) {
+	text, _ := env(v.Name)
+	text = strings.TrimSpace(text)
+	if v.File() == "" {
+		return text, nil
+	}
+	name, _ := env(v.File())
+	switch name = strings.TrimSpace(name); {
+	case name == "":
+		return text, nil
+	case text != "":
+		return "", fmt.Errorf("%s is set, and %s, too: unset one of them", v.Name, v.File())
+	}
+	content, err := os.ReadFile(name)
+	var failed *fs.PathError
+	if errors.As(err, &failed) {
+		err = failed.Err
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s can't be read from the file of %s: %w", v.Name, v.File(), err)
+	}
+	if text = strings.TrimSpace(string(content)); text == "" {
+		return "", fmt.Errorf("%s is empty: the file of %s has nothing in it", v.Name, v.File())
+	}
+	return text, nil
+}
 
 // ReadFile reads variables from a file, as systemd and Docker do: a line for each,
 // NAME=value. Lines that are empty or start with # are left out, and so are quotes
