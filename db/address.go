@@ -107,6 +107,15 @@ func hostsAsParameters(dsn string) (string, error) {
 	return withParameter(dsn, "port", strings.Join(ports, ",")), nil
 }
 
+// Named returns the connection string with the name by which pg_stat_activity shows its
+// connections, unless it has one. The name has no space and no quote.
+func Named(dsn, name string) string {
+	if strings.Contains(dsn, "application_name") {
+		return dsn
+	}
+	return withParameter(dsn, "application_name", name)
+}
+
 // withParameter adds a parameter to a URL or to key=value pairs. Values are names and
 // numbers, which need no quoting.
 func withParameter(dsn, key, value string) string {

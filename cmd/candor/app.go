@@ -65,8 +65,9 @@ func targets(c config.Config) webhook.Policy {
 
 // openApp opens keys, database and stores, and the use cases on top of them. In
 // development it migrates. In production the schema must be up to date, because a
-// release migrates once, before its processes start.
-func openApp(ctx context.Context, c config.Config, logger *slog.Logger) (_ *app, err error) {
+// release migrates once, before its processes start. PostgreSQL shows the command and the
+// version beside each connection.
+func openApp(ctx context.Context, command string, c config.Config, logger *slog.Logger) (_ *app, err error) {
 	a := new(app)
 	defer func() {
 		if err == nil {
@@ -83,7 +84,7 @@ func openApp(ctx context.Context, c config.Config, logger *slog.Logger) (_ *app,
 	if a.ring, err = openKeys(c); err != nil {
 		return nil, err
 	}
-	if err := a.openDatabase(ctx, c); err != nil {
+	if err := a.openDatabase(ctx, command, c); err != nil {
 		return nil, err
 	}
 	if err := a.checkPooler(ctx); err != nil {
@@ -144,12 +145,17 @@ func openApp(ctx context.Context, c config.Config, logger *slog.Logger) (_ *app,
 }
 
 // openDatabase connects to the configured server, or starts the private one.
-func (a *app) openDatabase(ctx context.Context, c config.Config) (err error) {
+func (a *app) openDatabase(ctx context.Context, command string, c config.Config) (err error) {
 	a.dsn, a.direct = c.DatabaseURL, c.DirectURL
 	if a.dsn == "" {
 		if a.postgres, a.dsn, err = startPostgres(ctx, filepath.Join(c.DataDir, "postgres")); err != nil {
 			return err
 		}
+	}
+	name := "candor-" + command + "/" + readVersion().Version
+	a.dsn = db.Named(a.dsn, name)
+	if a.direct != "" {
+		a.direct = db.Named(a.direct, name)
 	}
 	a.db, err = db.Open(ctx, a.dsn, db.Options{MaxOpenConns: c.DBConnections, DirectURL: a.direct})
 	if err != nil {

@@ -52,7 +52,7 @@ func (p *process) examine(ctx context.Context, url string) doctor.Report {
 			d.Blobs = a.blobs
 		}
 	}
-	if d.DBErr = a.openDatabase(connecting, c); d.DBErr == nil {
+	if d.DBErr = a.openDatabase(connecting, "doctor", c); d.DBErr == nil {
 		d.DB, d.Ready = a.db, func(ctx context.Context) error { return schemaReady(ctx, a.db) }
 		d.Pooler = a.checkPooler
 	}

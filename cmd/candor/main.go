@@ -134,7 +134,7 @@ func (p *process) openAdmin(ctx context.Context) (*admin.App, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, err := openApp(ctx, c, newLogger(c, p.stderr, p.stderr))
+	a, err := openApp(ctx, "command", c, newLogger(c, p.stderr, p.stderr))
 	if err != nil {
 		return nil, err
 	}

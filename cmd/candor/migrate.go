@@ -60,7 +60,7 @@ func migrate(ctx context.Context, c config.Config) (changed bool, err error) {
 	}
 	var a app
 	defer a.close()
-	if err := a.openDatabase(ctx, c); err != nil {
+	if err := a.openDatabase(ctx, "migrate", c); err != nil {
 		return false, err
 	}
 	if err := refuseSharing(ctx, a.dsn, variable,

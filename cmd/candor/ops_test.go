@@ -4,10 +4,12 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"candor/internal/testkit"
+	"candor/internal/testkit/dbtest"
 	"candor/internal/testkit/process"
 )
 
@@ -35,6 +37,13 @@ func TestMetricsAtTheOperatorsAddress(t *testing.T) {
 			strings.Contains(text, "candor_database_readable 1") && strings.Contains(text, `route="/v1/sessions"`) &&
 			!strings.Contains(text, s.ID)
 	})
+	var named []string
+	err := dbtest.Open(t, env["DATABASE_URL"]).Raw().SelectContext(t.Context(), &named, `
+		SELECT DISTINCT application_name FROM pg_stat_activity
+		WHERE datname = current_database() AND application_name LIKE 'candor-%'`)
+	if err != nil || !slices.Equal(named, []string{"candor-serve/development"}) {
+		t.Errorf("PostgreSQL sees %q, %v", named, err)
+	}
 	fetch(t, ops+"/readyz", http.StatusOK)
 	fetch(t, ops+"/v1/sessions", http.StatusNotFound)
 	fetch(t, ops+"/debug/pprof/goroutine?debug=1", http.StatusOK)

@@ -17,7 +17,7 @@ func TestReadyWhilePoolIsBusy(t *testing.T) {
 	t.Parallel()
 	dsn := dbtest.DSN(t)
 	a := &app{dsn: dsn}
-	if err := a.openDatabase(t.Context(), config.Config{DatabaseURL: dsn, DBConnections: 1}); err != nil {
+	if err := a.openDatabase(t.Context(), "test", config.Config{DatabaseURL: dsn, DBConnections: 1}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(a.close)

@@ -63,7 +63,7 @@ func (p *process) serveAs(ctx context.Context, command string, args []string, r 
 		defer ops.Close()
 	}
 	logger.InfoContext(ctx, "starting", "command", command, "version", readVersion().Version, "config", c)
-	a, err := openApp(ctx, c, logger)
+	a, err := openApp(ctx, command, c, logger)
 	if err != nil {
 		return err
 	}
