@@ -112,6 +112,7 @@ func (d *DB) Close() error {
 	if d.watch != nil {
 		d.watch.close()
 	}
+	d.batches.close()
 	d.listener.close()
 	d.announcers.close()
 	return d.pool.Close()

@@ -193,6 +193,12 @@ func newBatches(d *DB) batches {
 	return batches{batch.New(read, d.principals), batch.New(read, d.keysAndSessions), batch.New(write, d.insertNewSessions)}
 }
 
+func (b *batches) close() {
+	b.principals.Close()
+	b.keysAndSessions.Close()
+	b.newSessions.Close()
+}
+
 // share returns the row of an item, or sql.ErrNoRows, in a statement with others.
 func share[I, R any](ctx context.Context, b *batch.Batcher[I, *R], item I) (row *R, err error) {
 	_, step := tracing.Step(ctx, caller)

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"math"
 	"runtime"
 	"time"
@@ -46,19 +47,31 @@ func (l *Line) Enter(c echo.Context, account domain.AccountID) error {
 	if err != nil {
 		return domain.Busy(l.busy, busyRetry)
 	}
+	if err := l.wait(ctx, place); err != nil {
+		place.Leave()
+		return err
+	}
+	r.entered, r.leave = true, place.Leave
+	return nil
+}
+
+// wait returns nil once the place is granted.
+func (l *Line) wait(ctx context.Context, place *fairqueue.Place[domain.AccountID]) error {
+	select {
+	case <-place.Granted():
+		return nil // as most are at once, without a timer
+	default:
+	}
 	timer := time.NewTimer(longestWait)
 	defer timer.Stop()
 	select {
 	case <-place.Granted():
-		r.entered, r.leave = true, place.Leave
 		return nil
 	case <-timer.C:
-		err = domain.Busy(l.busy, busyRetry)
+		return domain.Busy(l.busy, busyRetry)
 	case <-ctx.Done():
-		err = ctx.Err()
+		return ctx.Err()
 	}
-	place.Leave()
-	return err
 }
 
 // Leave gives the request's place back, if it has one: before it only waits, or sends

@@ -41,6 +41,9 @@ type Batcher[I, R any] struct {
 	mu      sync.Mutex
 	waiting []*call[I, R] // oldest first
 	running int
+	idle    int           // goroutines that receive from wake
+	wake    chan struct{} // has a place for each of them
+	closed  bool
 	linger  *time.Timer // runs while some wait for a flush to end
 }
 
@@ -55,12 +58,23 @@ type outcome[R any] struct {
 	err    error
 }
 
-// New returns a Batcher. Nothing of it runs while no one waits.
+// New returns a Batcher. It keeps its goroutines until Close, at most Running: a flush on
+// a new one would have its stack grow.
 func New[I, R any](o Options, flush Flush[I, R]) *Batcher[I, R] {
-	b := &Batcher[I, R]{flush: flush, options: o}
+	b := &Batcher[I, R]{flush: flush, options: o, wake: make(chan struct{}, o.Running)}
 	b.linger = time.AfterFunc(o.Linger, b.lingered)
 	b.linger.Stop()
 	return b
+}
+
+// Close lets each goroutine end once nothing waits. Do can still be called.
+func (b *Batcher[I, R]) Close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
+	for b.idle > 0 {
+		b.start()
+	}
 }
 
 // Do returns the result of an item. If ctx ends first, the item may be done or not.
@@ -88,10 +102,20 @@ func (b *Batcher[I, R]) add(c *call[I, R]) {
 // next has those flushed that wait. Its caller holds mu.
 func (b *Batcher[I, R]) next() {
 	if b.running < b.options.Running {
-		b.running++
-		go b.run() // until nothing waits
+		b.start()
 	} else {
 		b.linger.Reset(b.options.Linger)
+	}
+}
+
+// start has a goroutine run. Its caller holds mu.
+func (b *Batcher[I, R]) start() {
+	b.running++
+	if b.idle > 0 {
+		b.idle--
+		b.wake <- struct{}{}
+	} else {
+		go b.run()
 	}
 }
 
@@ -99,14 +123,22 @@ func (b *Batcher[I, R]) run() {
 	for {
 		runtime.Gosched() // for callers that are on their way
 		b.mu.Lock()
-		if len(b.waiting) == 0 {
+		calls, ends := b.take(), b.closed
+		if len(calls) == 0 {
 			b.running--
-			b.mu.Unlock()
-			return
+			if !ends {
+				b.idle++
+			}
 		}
-		calls := b.take()
 		b.mu.Unlock()
-		b.answer(calls)
+		switch {
+		case len(calls) > 0:
+			b.answer(calls)
+		case ends:
+			return
+		default:
+			<-b.wake
+		}
 	}
 }
 

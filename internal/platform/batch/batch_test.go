@@ -128,9 +128,10 @@ func (w *world) run(r *rand.Rand, b *Batcher[int, int]) {
 	}
 	callers.Wait()
 	synctest.Wait()
-	if len(b.waiting) > 0 || b.running > 0 {
-		w.problem("%d wait and %d flushes run after all have left", len(b.waiting), b.running)
+	if len(b.waiting) > 0 || b.running > 0 || b.idle == 0 || b.idle > w.options.Running {
+		w.problem("%d wait, %d flushes run and %d goroutines are kept after all have left", len(b.waiting), b.running, b.idle)
 	}
+	b.Close() // else synctest finds goroutines that never end
 }
 
 // check compares what happened with what the package promises.

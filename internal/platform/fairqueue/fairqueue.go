@@ -84,8 +84,12 @@ func (q *Queue[K]) Join(key K) (*Place[K], error) {
 	p := &Place[K]{q, key, make(chan struct{})}
 	q.waiting = append(q.waiting, p)
 	q.grant()
-	if q.limits.Beside > 0 {
-		time.AfterFunc(lately, q.grantAgain) // others then may have Each
+	if q.limits.Beside > 0 && len(q.waiting) > 0 {
+		for _, came := range []arrival[K]{q.last, q.other} { // once it isn't lately, others may have Each
+			if left := lately - time.Since(came.at); left > 0 {
+				time.AfterFunc(left, q.grantAgain)
+			}
+		}
 	}
 	return p, nil
 }
