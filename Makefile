@@ -8,7 +8,8 @@ SHELL := /bin/sh
 VERSION ?=
 # In another user's checkout Git refuses to run, and go build fails without this.
 BUILDVCS := -buildvcs=$(shell git status >/dev/null 2>&1 && echo auto || echo false)
-LDFLAGS := $(if $(VERSION),-ldflags "-s -w -X main.version=$(VERSION)")
+# Without symbols for debuggers, a fifth of the program. Traces and profiles don't need them.
+LDFLAGS := -ldflags "-s -w $(if $(VERSION),-X main.version=$(VERSION))"
 
 FRONT := static/dist/manifest.json
 TEMPLATES := bin/templates

@@ -122,17 +122,6 @@ func (q *Queries) CountSessions(ctx context.Context, scope domain.Scope, f domai
 	if f.Counted() {
 		return q.countByDay(ctx, scope, f, now)
 	}
-	if f.Search != "" {
-		search := q.searchByParts
-		if f.ExpiresBefore != nil {
-			search = q.SearchSessions
-		}
-		found, err := search(ctx, scope, f, nil, 1, now)
-		if err != nil {
-			return 0, err
-		}
-		return found.Total, nil
-	}
 	return q.countMatching(ctx, scope, f, now, limit)
 }
 

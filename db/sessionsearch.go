@@ -10,15 +10,14 @@ import (
 	"candor/internal/domain"
 )
 
+// A search in five lines. Each word is looked for in any place of name, address and reference.
+// First the newest of the list are looked at, searchLook for each row wanted: there a word that
+// half a percent of the sessions have fills the page, and the index would return all of them.
+// If it isn't filled, the index of three-letter parts names all others, newest first. Counted
+// is what was looked at, "or more", or all; after searchPatience, the newest are the answer.
 const (
-	// searchWalk is how many sessions are looked at for each row wanted before the index
-	// of parts is asked: words that more than half a percent of the sessions have are
-	// found among the newest, and the index would return all that have them.
-	searchWalk = 200
-	// maxSearchWalk is how many are looked at in all, and how many at a time for an export.
-	maxSearchWalk = 3000
-	// searchPatience is how long the index of parts may take. It is needed for words whose
-	// three-letter parts are common while they are not.
+	searchLook     = 200
+	searchMost     = 3000 // sessions that are looked at in all, or at a time for an export
 	searchPatience = 500 * time.Millisecond
 )
 
@@ -27,67 +26,42 @@ type FoundSessions struct {
 	Sessions []domain.Session // newest first
 	Total    int              // of all that match
 	OrMore   bool             // than Total: the others weren't looked at
+
+	next *domain.Session // the last that was looked at; nil at the list's end, or if not all matches were read
 }
 
 // SearchSessions returns up to limit of the scope's sessions that match the filter,
 // which has a Search, newest first: those after last in that order, nil for the newest.
-// It looks at the newest sessions first, then asks the index of parts.
 func (q *Queries) SearchSessions(ctx context.Context, scope domain.Scope, f domain.SessionFilter, last *domain.Session, limit int,
 	now time.Time) (*FoundSessions, error) {
-	if f.ExpiresBefore != nil {
-		return q.searchExpiring(ctx, scope, f, last, limit, now)
-	}
-	look := min(limit*searchWalk, maxSearchWalk)
-	walked, err := q.walkSessions(ctx, scope, f, last, look, limit, now)
+	look := min(max(limit*searchLook, domain.ExpiringMost+1), searchMost) // all whose links expire soon
+	found, err := q.searchNewest(ctx, scope, f, last, look, limit, now)
 	if err != nil {
 		return nil, err
 	}
-	newest := walked
 	if last != nil { // every page says the same of the whole list
-		if newest, err = q.walkSessions(ctx, scope, f, nil, look, 0, now); err != nil {
+		newest, err := q.searchNewest(ctx, scope, f, nil, look, 0, now)
+		if err != nil {
 			return nil, err
 		}
+		found.Total, found.OrMore = newest.Total, newest.OrMore
 	}
-	recent := &FoundSessions{Sessions: walked.hits[:min(limit, len(walked.hits))], Total: newest.total, OrMore: newest.more}
-	if len(walked.hits) >= limit || !newest.more {
-		return recent, nil
+	if len(found.Sessions) == limit || !found.OrMore {
+		return found, nil
 	}
 	patient, cancel := context.WithTimeout(ctx, searchPatience)
 	defer cancel()
-	found, err := q.searchByParts(patient, scope, f, last, limit, now)
+	all, err := q.searchAll(patient, scope, f, last, limit, now)
 	if err != nil && ctx.Err() == nil && errors.Is(patient.Err(), context.DeadlineExceeded) {
-		return recent, nil
+		return found, nil
 	}
-	return found, err
+	return all, err
 }
 
-// searchExpiring looks at all sessions that expire soon, which are few.
-func (q *Queries) searchExpiring(ctx context.Context, scope domain.Scope, f domain.SessionFilter, last *domain.Session, limit int,
-	now time.Time) (*FoundSessions, error) {
-	walked, err := q.walkSessions(ctx, scope, f, nil, maxSearchWalk, maxSearchWalk, now)
-	if err != nil {
-		return nil, err
-	}
-	rest := walked.hits
-	if last != nil {
-		rest = rest[slices.IndexFunc(rest, func(s domain.Session) bool { return s.ID == last.ID })+1:]
-	}
-	return &FoundSessions{Sessions: rest[:min(limit, len(rest))], Total: walked.total}, nil
-}
-
-// walkedSessions are the first of a piece of a list that match, how many do, whether
-// there may be more behind the piece, and its last session, from which to read on.
-type walkedSessions struct {
-	hits  []domain.Session
-	total int
-	more  bool
-	next  *domain.Session // nil if not all hits were read
-}
-
-// walkSessions looks at the next n sessions of a list after last, and returns up to most
+// searchNewest looks at the next n sessions of a list after last, and returns up to most
 // of those that match.
-func (q *Queries) walkSessions(ctx context.Context, scope domain.Scope, f domain.SessionFilter, last *domain.Session, n, most int,
-	now time.Time) (*walkedSessions, error) {
+func (q *Queries) searchNewest(ctx context.Context, scope domain.Scope, f domain.SessionFilter, last *domain.Session, n, most int,
+	now time.Time) (*FoundSessions, error) {
 	l := newSessionList(scope, &f)
 	hit := joined(l.searched("session_search_text(customer_name, customer_email, reference_id)", f.Search), " AND ")
 	l.columns = "id, created_at, " + hit + " AS hit"
@@ -116,12 +90,12 @@ func (q *Queries) walkSessions(ctx context.Context, scope domain.Scope, f domain
 	if err != nil {
 		return nil, wrap(err, "look through sessions")
 	}
-	out := &walkedSessions{}
+	out := &FoundSessions{}
 	for i := range rows {
 		rows[i].Status = rows[i].StatusAt(now)
-		out.total, out.more = rows[i].Total, rows[i].More
-		if rows[i].Hit {
-			out.hits = append(out.hits, rows[i].Session)
+		out.Total, out.OrMore = rows[i].Total, rows[i].More
+		if rows[i].Hit && len(out.Sessions) < most {
+			out.Sessions = append(out.Sessions, rows[i].Session)
 		}
 		if rows[i].Last {
 			out.next = &rows[i].Session
@@ -137,24 +111,24 @@ func (q *Queries) EachSessionFound(ctx context.Context, scope domain.Scope, f do
 	row func(*domain.Session) error) error {
 	var last *domain.Session
 	for {
-		walked, err := q.walkSessions(ctx, scope, f, last, maxSearchWalk, maxSearchWalk, now)
+		found, err := q.searchNewest(ctx, scope, f, last, searchMost, searchMost, now)
 		if err != nil {
 			return err
 		}
-		for i := range walked.hits {
-			if err := row(&walked.hits[i]); err != nil {
+		for i := range found.Sessions {
+			if err := row(&found.Sessions[i]); err != nil {
 				return err
 			}
 		}
-		if last = walked.next; last == nil {
+		if last = found.next; last == nil {
 			return nil
 		}
 	}
 }
 
-// searchByParts asks the index of parts for all that match. What the search alone finds
-// is counted and put in order before a session is read: many can have a short part.
-func (q *Queries) searchByParts(ctx context.Context, scope domain.Scope, f domain.SessionFilter, last *domain.Session, limit int,
+// searchAll asks the index for all that match. What the search alone finds is counted and
+// put in order before a session is read: many can have a short part.
+func (q *Queries) searchAll(ctx context.Context, scope domain.Scope, f domain.SessionFilter, last *domain.Session, limit int,
 	now time.Time) (*FoundSessions, error) {
 	c := &newSessionList(scope, &f).conditions
 	status := "(" + joined(statusClauses(f, c.nowFor(f.Status, now)), " OR ") + ")"

@@ -19,23 +19,17 @@ const alertEvery = time.Minute
 
 // alertArgs reports endpoints that fail or have recovered, and keys that are used
 // from a new network.
-type alertArgs struct{}
+type alertArgs struct{ upkeepArgs }
 
 // Kind names the job.
 func (alertArgs) Kind() string { return "alert_sweep" }
 
-// InsertOpts: the next sweep retries a failed one.
-func (alertArgs) InsertOpts() river.InsertOpts { return upkeepOpts() }
-
 type alertWorker struct {
-	river.WorkerDefaults[alertArgs]
+	upkeepWorker[alertArgs]
 	db     *db.DB
 	outbox *outbox.Outbox
 	clock  domain.Clock
 }
-
-// Timeout bounds one sweep. The next one continues.
-func (w *alertWorker) Timeout(*river.Job[alertArgs]) time.Duration { return upkeepTimeout }
 
 // Work stores the alerts that are due. Each commits with its endpoints' marks and
 // its emails, so that none is sent twice and none is lost.

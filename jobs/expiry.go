@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"context"
-	"time"
 
 	"github.com/riverqueue/river"
 
@@ -12,16 +11,13 @@ import (
 )
 
 // expireArgs expires the sessions past their expiry (D11).
-type expireArgs struct{}
+type expireArgs struct{ upkeepArgs }
 
 // Kind names the job.
 func (expireArgs) Kind() string { return "session_expiry" }
 
-// InsertOpts: the next sweep retries a failed one.
-func (expireArgs) InsertOpts() river.InsertOpts { return upkeepOpts() }
-
 type expireWorker struct {
-	river.WorkerDefaults[expireArgs]
+	upkeepWorker[expireArgs]
 	db     *db.DB
 	outbox *outbox.Outbox
 	clock  domain.Clock
@@ -45,6 +41,3 @@ func (w *expireWorker) Work(ctx context.Context, _ *river.Job[expireArgs]) error
 		return n, err
 	})
 }
-
-// Timeout bounds one sweep. The next one continues.
-func (w *expireWorker) Timeout(*river.Job[expireArgs]) time.Duration { return upkeepTimeout }

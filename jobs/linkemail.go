@@ -256,23 +256,17 @@ func (w *linkEmailWorker) message(ctx context.Context, session *domain.Session, 
 }
 
 // linkSweepArgs inserts jobs for the sessions whose emails are to be looked at.
-type linkSweepArgs struct{}
+type linkSweepArgs struct{ upkeepArgs }
 
 // Kind names the job.
 func (linkSweepArgs) Kind() string { return "session_email_sweep" }
 
-// InsertOpts: the next run retries a failed one.
-func (linkSweepArgs) InsertOpts() river.InsertOpts { return upkeepOpts() }
-
 type linkSweepWorker struct {
-	river.WorkerDefaults[linkSweepArgs]
+	upkeepWorker[linkSweepArgs]
 	db     *db.DB
 	outbox *outbox.Outbox
 	clock  domain.Clock
 }
-
-// Timeout bounds one run.
-func (w *linkSweepWorker) Timeout(*river.Job[linkSweepArgs]) time.Duration { return upkeepTimeout }
 
 // Work inserts the jobs in batches.
 func (w *linkSweepWorker) Work(ctx context.Context, _ *river.Job[linkSweepArgs]) error {

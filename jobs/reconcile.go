@@ -23,16 +23,13 @@ const (
 
 // reconcileArgs checks that each finished session has its terminal event and the
 // event's delivery.
-type reconcileArgs struct{}
+type reconcileArgs struct{ upkeepArgs }
 
 // Kind names the job.
 func (reconcileArgs) Kind() string { return "reconciliation" }
 
-// InsertOpts: the next run retries a failed one.
-func (reconcileArgs) InsertOpts() river.InsertOpts { return upkeepOpts() }
-
 type reconcileWorker struct {
-	river.WorkerDefaults[reconcileArgs]
+	upkeepWorker[reconcileArgs]
 	vault    *vault.Vault
 	db       *db.DB
 	outbox   *outbox.Outbox
@@ -40,9 +37,6 @@ type reconcileWorker struct {
 	logger   *slog.Logger
 	observer Observer
 }
-
-// Timeout bounds one run. The next one continues.
-func (w *reconcileWorker) Timeout(*river.Job[reconcileArgs]) time.Duration { return upkeepTimeout }
 
 // Work checks the sessions that completed or expired since the last run and
 // repairs what is missing. Nothing ever should be: each repair is an error in

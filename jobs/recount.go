@@ -12,13 +12,10 @@ import (
 )
 
 // recountArgs checks the counters of used sessions.
-type recountArgs struct{}
+type recountArgs struct{ upkeepArgs }
 
 // Kind names the job.
 func (recountArgs) Kind() string { return "usage_recount" }
-
-// InsertOpts: the next run retries a failed one.
-func (recountArgs) InsertOpts() river.InsertOpts { return upkeepOpts() }
 
 type recountWorker struct {
 	river.WorkerDefaults[recountArgs]

@@ -27,8 +27,8 @@ func TestEveryJobHasAWorker(t *testing.T) {
 		}
 	}
 	worker := map[string]string{}
-	for _, match := range regexp.MustCompile(`(?s)type (\w+) struct \{\n\triver\.WorkerDefaults\[(\w+)\]`).
-		FindAllStringSubmatch(source.String(), -1) {
+	workers := regexp.MustCompile(`(?s)type (\w+) struct \{\n\t(?:river\.WorkerDefaults|upkeepWorker)\[(\w+)\]`)
+	for _, match := range workers.FindAllStringSubmatch(source.String(), -1) {
 		worker[match[2]] = match[1]
 	}
 	kinds := regexp.MustCompile(`(?m)^func \(?(?:\w+ )?(\w+)\) Kind\(\) string`).FindAllStringSubmatch(source.String(), -1)

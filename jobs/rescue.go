@@ -17,23 +17,17 @@ import (
 const strandedAfter = time.Minute
 
 // rescueArgs inserts lost jobs again.
-type rescueArgs struct{}
+type rescueArgs struct{ upkeepArgs }
 
 // Kind names the job.
 func (rescueArgs) Kind() string { return "stranded_work" }
 
-// InsertOpts: the next run retries a failed one.
-func (rescueArgs) InsertOpts() river.InsertOpts { return upkeepOpts() }
-
 type rescueWorker struct {
-	river.WorkerDefaults[rescueArgs]
+	upkeepWorker[rescueArgs]
 	db     *db.DB
 	outbox *outbox.Outbox
 	clock  domain.Clock
 }
-
-// Timeout bounds one run.
-func (w *rescueWorker) Timeout(*river.Job[rescueArgs]) time.Duration { return upkeepTimeout }
 
 // Work inserts new jobs for missing PDFs and stalled redeliveries. River calls no
 // hook when it discards a job whose process died on its last run.

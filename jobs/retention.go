@@ -25,23 +25,17 @@ const (
 )
 
 // retentionArgs deletes what is past its retention.
-type retentionArgs struct{}
+type retentionArgs struct{ upkeepArgs }
 
 // Kind names the job.
 func (retentionArgs) Kind() string { return "retention" }
 
-// InsertOpts: the next run retries a failed one.
-func (retentionArgs) InsertOpts() river.InsertOpts { return upkeepOpts() }
-
 type retentionWorker struct {
-	river.WorkerDefaults[retentionArgs]
+	upkeepWorker[retentionArgs]
 	db    *db.DB
 	blobs blob.Store
 	clock domain.Clock
 }
-
-// Timeout bounds one run.
-func (w *retentionWorker) Timeout(*river.Job[retentionArgs]) time.Duration { return upkeepTimeout }
 
 // Work deletes PDFs, documents and answers when their account's retention is
 // over, events and deliveries after 90 days, blobs without a document, stored

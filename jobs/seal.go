@@ -11,22 +11,16 @@ import (
 )
 
 // sealArgs seals what earlier releases stored in clear.
-type sealArgs struct{}
+type sealArgs struct{ upkeepArgs }
 
 // Kind names the job.
 func (sealArgs) Kind() string { return "seal_old_data" }
 
-// InsertOpts: the next run retries a failed one.
-func (sealArgs) InsertOpts() river.InsertOpts { return upkeepOpts() }
-
 type sealWorker struct {
-	river.WorkerDefaults[sealArgs]
+	upkeepWorker[sealArgs]
 	db    *db.DB
 	vault *vault.Vault
 }
-
-// Timeout bounds one run.
-func (w *sealWorker) Timeout(*river.Job[sealArgs]) time.Duration { return upkeepTimeout }
 
 // sealTime ends a run before its timeout does, so that a long run doesn't fail.
 const sealTime = upkeepTimeout - 20*time.Second

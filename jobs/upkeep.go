@@ -46,10 +46,19 @@ func periodicJobs(sweepEvery time.Duration) []*river.PeriodicJob {
 	}
 }
 
-// upkeepOpts are those of a periodic job: the next run retries a failed one.
-func upkeepOpts() river.InsertOpts {
+// upkeepArgs is in the arguments of each periodic job of upkeep.
+type upkeepArgs struct{}
+
+// InsertOpts: the next run retries a failed one.
+func (upkeepArgs) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{Queue: queueUpkeep, MaxAttempts: 1}
 }
+
+// upkeepWorker is in their workers.
+type upkeepWorker[A river.JobArgs] struct{ river.WorkerDefaults[A] }
+
+// Timeout bounds one run. The next one continues.
+func (upkeepWorker[A]) Timeout(*river.Job[A]) time.Duration { return upkeepTimeout }
 
 // inBatches calls work until it takes less than a whole batch.
 func inBatches(ctx context.Context, work func() (int, error)) error {

@@ -1,10 +1,13 @@
 package pdf
 
 import (
+	"bytes"
+	"compress/gzip"
 	"embed"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"slices"
@@ -49,8 +52,9 @@ func LoadFonts(addition string) (*Fonts, error) {
 		return newFace(name, family, ttf)
 	}
 	inter, semibold := load("Inter", "a", "inter-400.ttf"), load("Inter-SemiBold", "b", "inter-600.ttf")
-	chinese := load("NotoSansSC", "c", "noto-sans-sc.ttf")
-	if inter.tables["glyf"] == nil || semibold.tables["glyf"] == nil || chinese.tables["glyf"] == nil {
+	packed, _ := built.ReadFile("fonts/noto-sans-sc.ttf.gz")
+	chinese := &face{name: "NotoSansSC", family: "c", packed: packed}
+	if inter.tables["glyf"] == nil || semibold.tables["glyf"] == nil || packed == nil {
 		return nil, ErrNotBuilt
 	}
 	others := newFace("DejaVuSansCondensed", "d", dejavusanscondensed.TTF)
@@ -85,6 +89,7 @@ type face struct {
 	family string // that fpdf knows it by, a letter
 	ttf    []byte
 	tables map[string][]byte // of ttf
+	packed []byte            // ttf by gzip, unpacked at first use, for a process that draws no Chinese
 
 	once   sync.Once
 	font   *sfnt.Font        // nil if ttf can't be read
@@ -124,6 +129,10 @@ func (f *face) measure() {
 	for r := range f.table {
 		f.table[r] = -1
 	}
+	if f.packed != nil {
+		f.ttf = unpack(f.packed)
+		f.tables = sfntTables(f.ttf)
+	}
 	font, err := sfnt.Parse(f.ttf)
 	if err != nil {
 		return // covers nothing
@@ -136,6 +145,19 @@ func (f *face) measure() {
 		}
 	}
 	f.alignFigures(&buf)
+}
+
+// unpack panics if packed isn't by gzip: it is part of the program.
+func unpack(packed []byte) []byte {
+	unpacked, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		panic(err)
+	}
+	out, err := io.ReadAll(unpacked)
+	if err != nil {
+		panic(err)
+	}
+	return out
 }
 
 // look reads the glyph of r and its advance in 1/1000 em.

@@ -3,8 +3,7 @@ package stripe
 import (
 	"context"
 	"errors"
-
-	"github.com/stripe/stripe-go/v85"
+	"net/url"
 
 	"candor/internal/domain"
 )
@@ -27,29 +26,31 @@ func (p *provider) CardPage(ctx context.Context, account *domain.Account, succes
 	if err != nil {
 		return "", failure("make the card's page", err)
 	}
-	if page.URL == "" {
+	if page == "" {
 		return "", errors.New("stripe: the card's page has no address")
 	}
-	return page.URL, nil
+	return page, nil
 }
 
-func (p *provider) cardPage(ctx context.Context, account *domain.Account, customer, success,
-	cancel string) (*stripe.CheckoutSession, error) {
-	mark := map[string]string{accountKey: account.ID.String()}
-	return p.client.V1CheckoutSessions.Create(ctx, &stripe.CheckoutSessionCreateParams{
-		Mode: stripe.String(string(stripe.CheckoutSessionModeSetup)), Customer: stripe.String(customer),
-		PaymentMethodTypes: stripe.StringSlice([]string{"card"}),
-		SuccessURL:         stripe.String(success), CancelURL: stripe.String(cancel),
-		Metadata:        mark,
-		SetupIntentData: &stripe.CheckoutSessionCreateSetupIntentDataParams{Metadata: mark},
-	})
+func (p *provider) cardPage(ctx context.Context, account *domain.Account, customer, success, cancel string) (page string,
+	err error) {
+	var made struct {
+		URL string `json:"url"`
+	}
+	err = p.client.post(ctx, "/v1/checkout/sessions", "", url.Values{
+		"mode": {"setup"}, "customer": {customer}, "payment_method_types[0]": {"card"}, "success_url": {success},
+		"cancel_url":                   {cancel},
+		"metadata[" + accountKey + "]": {account.ID.String()},
+		"setup_intent_data[metadata][" + accountKey + "]": {account.ID.String()},
+	}, &made)
+	return made.URL, err
 }
 
 // isGone reports whether a call failed because its customer was deleted at
 // Stripe.
 func isGone(err error) bool {
-	var e *stripe.Error
-	return errors.As(err, &e) && e.Code == stripe.ErrorCodeResourceMissing && e.Param == "customer"
+	var e *apiError
+	return errors.As(err, &e) && e.Code == "resource_missing" && e.Param == "customer"
 }
 
 // customer returns the account's customer at Stripe. It creates one if the
@@ -60,16 +61,14 @@ func (p *provider) customer(ctx context.Context, account *domain.Account, former
 	if err != nil || known.ID != former {
 		return known.ID, err
 	}
-	params := &stripe.CustomerCreateParams{
-		Name: stripe.String(account.Name), Email: stripe.String(account.BillingEmail),
-		Metadata: map[string]string{accountKey: account.ID.String()},
-	}
 	key := "account-" + account.ID.String()
 	if former != "" {
 		key += "-after-" + former
 	}
-	params.SetIdempotencyKey(key)
-	made, err := p.client.V1Customers.Create(ctx, params)
+	var made reference
+	err = p.client.post(ctx, "/v1/customers", key, url.Values{
+		"name": {account.Name}, "email": {account.BillingEmail}, "metadata[" + accountKey + "]": {account.ID.String()},
+	}, &made)
 	if err != nil {
 		return "", failure("make a customer", err)
 	}

@@ -3,20 +3,34 @@ package stripe
 import (
 	"context"
 	"crypto/hmac"
+	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/stripe/stripe-go/v85"
-	"github.com/stripe/stripe-go/v85/webhook"
 
 	"candor/internal/billing"
 	"candor/internal/domain"
 	"candor/internal/statement"
 )
+
+const (
+	paymentSucceeded = "payment_intent.succeeded"
+	// tolerance is how old a webhook's signature may be, as Stripe recommends.
+	tolerance = 5 * time.Minute
+)
+
+// event is the body of a webhook.
+type event struct {
+	ID   string `json:"id"`
+	Type string `json:"type"`
+	Data struct {
+		Object json.RawMessage `json:"object"`
+	} `json:"data"`
+}
 
 // Event reads a webhook of Stripe: its body, its Stripe-Signature header and
 // when it arrived. Returns ErrSignature if the signature is wrong at now. It
@@ -25,11 +39,11 @@ func (p *provider) Event(ctx context.Context, payload []byte, signature string, 
 	if !signed(payload, signature, p.secret, now) {
 		return billing.ProviderEvent{}, billing.ErrSignature
 	}
-	var e stripe.Event
+	var e event
 	if err := json.Unmarshal(payload, &e); err != nil {
 		return billing.ProviderEvent{}, fmt.Errorf("stripe: read event: %w", err)
 	}
-	if e.Data == nil {
+	if e.Data.Object == nil {
 		return billing.ProviderEvent{ID: e.ID}, nil
 	}
 	out, err := p.event(ctx, &e)
@@ -42,32 +56,38 @@ func (p *provider) Event(ctx context.Context, payload []byte, signature string, 
 
 // event reads an event. It uses only fields that all of Stripe's API versions
 // share, because the version is set at Stripe.
-func (p *provider) event(ctx context.Context, e *stripe.Event) (billing.ProviderEvent, error) {
+func (p *provider) event(ctx context.Context, e *event) (billing.ProviderEvent, error) {
 	switch e.Type {
-	case stripe.EventTypePaymentIntentSucceeded, stripe.EventTypePaymentIntentPaymentFailed:
-		var intent stripe.PaymentIntent
-		if err := json.Unmarshal(e.Data.Raw, &intent); err != nil {
+	case paymentSucceeded, "payment_intent.payment_failed":
+		var intent paymentIntent
+		if err := json.Unmarshal(e.Data.Object, &intent); err != nil {
 			return billing.ProviderEvent{}, err
 		}
 		return payment(e.Type, &intent), nil
-	case stripe.EventTypeCheckoutSessionCompleted:
-		var session stripe.CheckoutSession
-		err := json.Unmarshal(e.Data.Raw, &session)
-		if err != nil || session.Mode != stripe.CheckoutSessionModeSetup || session.SetupIntent == nil ||
-			session.Metadata[accountKey] == "" {
+	case "checkout.session.completed":
+		var session struct {
+			Mode        string            `json:"mode"`
+			SetupIntent reference         `json:"setup_intent"`
+			Metadata    map[string]string `json:"metadata"`
+		}
+		err := json.Unmarshal(e.Data.Object, &session)
+		if err != nil || session.Mode != "setup" || session.SetupIntent.ID == "" || session.Metadata[accountKey] == "" {
 			return billing.ProviderEvent{}, err
 		}
 		return p.methodOf(ctx, session.SetupIntent.ID)
-	case stripe.EventTypeSetupIntentSucceeded:
-		var intent stripe.SetupIntent
-		err := json.Unmarshal(e.Data.Raw, &intent)
+	case "setup_intent.succeeded":
+		var intent struct {
+			ID       string            `json:"id"`
+			Metadata map[string]string `json:"metadata"`
+		}
+		err := json.Unmarshal(e.Data.Object, &intent)
 		if err != nil || intent.Metadata[accountKey] == "" {
 			return billing.ProviderEvent{}, err
 		}
 		return p.methodOf(ctx, intent.ID)
-	case stripe.EventTypePaymentMethodDetached:
-		var method stripe.PaymentMethod
-		err := json.Unmarshal(e.Data.Raw, &method)
+	case "payment_method.detached":
+		var method reference
+		err := json.Unmarshal(e.Data.Object, &method)
 		return billing.ProviderEvent{Kind: billing.EventMethodRemoved, MethodID: method.ID}, err
 	}
 	return billing.ProviderEvent{}, nil
@@ -75,14 +95,14 @@ func (p *provider) event(ctx context.Context, e *stripe.Event) (billing.Provider
 
 // payment reads a payment's event. Payments without an invoice of ours are
 // ignored.
-func payment(kind stripe.EventType, intent *stripe.PaymentIntent) billing.ProviderEvent {
+func payment(kind string, intent *paymentIntent) billing.ProviderEvent {
 	invoice, err := domain.ParseInvoiceID(intent.Metadata[invoiceKey])
 	failures, countErr := strconv.Atoi(intent.Metadata[failuresKey])
 	if err != nil || countErr != nil {
 		return billing.ProviderEvent{}
 	}
 	out := billing.ProviderEvent{Kind: billing.EventPaid, InvoiceID: invoice, Failures: failures, Reference: intent.ID}
-	if kind == stripe.EventTypePaymentIntentSucceeded {
+	if kind == paymentSucceeded {
 		out.Amount = statement.Cents(intent.AmountReceived)
 	} else {
 		out.Kind, out.Reason = billing.EventPaymentFailed, reasonOf(intent.LastPaymentError)
@@ -93,14 +113,16 @@ func payment(kind stripe.EventType, intent *stripe.PaymentIntent) billing.Provid
 // methodOf returns the stored payment method as it is now: one that has been
 // removed since is none.
 func (p *provider) methodOf(ctx context.Context, setupIntent string) (billing.ProviderEvent, error) {
-	intent, err := p.client.V1SetupIntents.Retrieve(ctx, setupIntent, &stripe.SetupIntentRetrieveParams{
-		Expand: stripe.StringSlice([]string{"payment_method"}),
-	})
+	var intent struct {
+		Status        string         `json:"status"`
+		PaymentMethod *paymentMethod `json:"payment_method"`
+	}
+	err := p.client.get(ctx, "/v1/setup_intents/"+url.PathEscape(setupIntent), url.Values{"expand[0]": {"payment_method"}}, &intent)
 	if err != nil {
 		return billing.ProviderEvent{}, failure("look for the stored card", err)
 	}
 	method := intent.PaymentMethod
-	if intent.Status != stripe.SetupIntentStatusSucceeded || method == nil || method.Customer == nil {
+	if intent.Status != "succeeded" || method == nil || method.Customer.ID == "" {
 		return billing.ProviderEvent{}, nil
 	}
 	return billing.ProviderEvent{
@@ -110,13 +132,13 @@ func (p *provider) methodOf(ctx context.Context, setupIntent string) (billing.Pr
 }
 
 // brands are the names of card brands by Stripe's codes.
-var brands = map[stripe.PaymentMethodCardBrand]string{
+var brands = map[string]string{
 	"amex": "American Express", "diners": "Diners Club", "discover": "Discover", "eftpos_au": "eftpos", "jcb": "JCB",
 	"mastercard": "Mastercard", "unionpay": "UnionPay", "visa": "Visa",
 }
 
 // label describes a card for staff.
-func label(m *stripe.PaymentMethod) string {
+func label(m *paymentMethod) string {
 	if m.Card == nil {
 		return "Stored at Stripe"
 	}
@@ -127,8 +149,8 @@ func label(m *stripe.PaymentMethod) string {
 	return brand + " ending in " + m.Card.Last4
 }
 
-// signed checks a Stripe-Signature, "t=SECONDS,v1=HEX,…". The library's own
-// check uses the machine's clock and accepts times in the future.
+// signed checks a Stripe-Signature, "t=SECONDS,v1=HEX,…". It is of the time
+// and the body.
 func signed(payload []byte, header, secret string, now time.Time) bool {
 	var at time.Time
 	var signatures [][]byte
@@ -146,10 +168,12 @@ func signed(payload []byte, header, secret string, now time.Time) bool {
 			}
 		}
 	}
-	if secret == "" || now.Sub(at).Abs() > webhook.DefaultTolerance {
+	if secret == "" || now.Sub(at).Abs() > tolerance {
 		return false
 	}
-	want := webhook.ComputeSignature(at, payload, secret)
+	mac := hmac.New(sha256.New, []byte(secret))
+	_, _ = fmt.Fprintf(mac, "%d.%s", at.Unix(), payload)
+	want := mac.Sum(nil)
 	for _, signature := range signatures {
 		if hmac.Equal(signature, want) {
 			return true

@@ -9,11 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/stripe/stripe-go/v85"
 
 	"candor/internal/billing"
 	"candor/internal/domain"
@@ -52,28 +51,14 @@ type Config struct {
 
 // provider is a billing.CardProvider.
 type provider struct {
-	client    *stripe.Client
+	client    *client
 	secret    string
 	customers billing.Customers
 }
 
-// New returns a provider that is safe for concurrent use. It makes no call. It
-// returns an interface because its callers would compile the thousand generic
-// functions of Stripe's client again.
+// New returns a provider that is safe for concurrent use. It makes no call.
 func New(c Config) billing.CardProvider {
-	backend := &stripe.BackendConfig{
-		HTTPClient: &http.Client{Timeout: callTimeout},
-		// Stripe's messages can name card holders. Errors are returned anyway.
-		LeveledLogger: &stripe.LeveledLogger{Level: stripe.LevelNull},
-		// The callers retry: the worker, Stripe's webhooks, a person.
-		MaxNetworkRetries: stripe.Int64(0),
-		EnableTelemetry:   stripe.Bool(false),
-	}
-	if c.APIURL != "" {
-		backend.URL = stripe.String(c.APIURL)
-	}
-	client := stripe.NewClient(c.SecretKey, stripe.WithBackends(stripe.NewBackendsWithConfig(backend)))
-	return &provider{client: client, secret: c.WebhookSecret, customers: c.Customers}
+	return &provider{client: newClient(c), secret: c.WebhookSecret, customers: c.Customers}
 }
 
 // Name is "stripe".
@@ -99,26 +84,26 @@ func (p *provider) Charge(ctx context.Context, i *domain.Invoice) (billing.Outco
 	if known {
 		return before, nil
 	}
-	params := &stripe.PaymentIntentCreateParams{
-		Amount: stripe.Int64(int64(i.Total)), Currency: stripe.String(strings.ToLower(i.Currency)),
-		Customer: stripe.String(customer.ID), PaymentMethod: stripe.String(customer.MethodID),
-		PaymentMethodTypes: stripe.StringSlice([]string{"card"}),
-		Confirm:            stripe.Bool(true), OffSession: stripe.Bool(true),
-		Description: stripe.String(i.NumberText()),
-		Metadata: map[string]string{
-			accountKey: i.AccountID.String(), invoiceKey: i.ID.String(), failuresKey: strconv.Itoa(i.Failures),
-			subscriptionKey: i.SubscriptionID.String(), periodKey: periodOf(i),
-		},
+	params := url.Values{
+		"amount": {strconv.FormatInt(int64(i.Total), 10)}, "currency": {strings.ToLower(i.Currency)},
+		"customer": {customer.ID}, "payment_method": {customer.MethodID}, "payment_method_types[0]": {"card"},
+		"confirm": {"true"}, "off_session": {"true"}, "description": {i.NumberText()},
 	}
-	params.SetIdempotencyKey(fmt.Sprintf("invoice-%s-%d", i.ID, i.Failures))
-	intent, err := p.client.V1PaymentIntents.Create(ctx, params)
+	for key, value := range map[string]string{
+		accountKey: i.AccountID.String(), invoiceKey: i.ID.String(), failuresKey: strconv.Itoa(i.Failures),
+		subscriptionKey: i.SubscriptionID.String(), periodKey: periodOf(i),
+	} {
+		params.Set("metadata["+key+"]", value)
+	}
+	var intent paymentIntent
+	err = p.client.post(ctx, "/v1/payment_intents", fmt.Sprintf("invoice-%s-%d", i.ID, i.Failures), params, &intent)
 	if reason, ok := refusal(err); ok {
 		return failed(reason), nil
 	}
 	if err != nil {
 		return billing.Outcome{}, failure("charge", err)
 	}
-	return outcome(intent), nil
+	return outcome(&intent), nil
 }
 
 // periodOf is the start of an invoice's period, as metadata has it.
@@ -130,16 +115,11 @@ func periodOf(i *domain.Invoice) string { return i.PeriodStart.UTC().Format(time
 // an error.
 func (p *provider) known(ctx context.Context, customer billing.Customer, i *domain.Invoice) (found bool, out billing.Outcome,
 	err error) {
-	params := &stripe.PaymentIntentListParams{
-		Customer:     stripe.String(customer.ID),
-		CreatedRange: &stripe.RangeQueryParams{GreaterThanOrEqual: i.PeriodStart.Add(-clockSlack).Unix()},
-	}
-	params.Limit = stripe.Int64(100)
-	for intent, err := range p.client.V1PaymentIntents.List(ctx, params).All(ctx) {
+	for intent, err := range p.client.payments(ctx, customer.ID, i.PeriodStart.Add(-clockSlack).Unix()) {
 		if err != nil {
 			return false, billing.Outcome{}, err
 		}
-		this := outcome(intent)
+		this := outcome(&intent)
 		if intent.Metadata[invoiceKey] != i.ID.String() {
 			if this.State == billing.Failed || intent.Metadata[subscriptionKey] != i.SubscriptionID.String() ||
 				intent.Metadata[periodKey] != periodOf(i) {
@@ -164,16 +144,16 @@ func (p *provider) known(ctx context.Context, customer billing.Customer, i *doma
 
 // outcome returns the state of a payment. A payment that needs the cardholder
 // has failed, because the cardholder isn't there.
-func outcome(intent *stripe.PaymentIntent) billing.Outcome {
+func outcome(intent *paymentIntent) billing.Outcome {
 	switch intent.Status {
-	case stripe.PaymentIntentStatusSucceeded:
+	case "succeeded":
 		return billing.Outcome{State: billing.Paid, Reference: intent.ID}
-	case stripe.PaymentIntentStatusProcessing:
+	case "processing":
 		return billing.Outcome{State: billing.Pending, Reference: intent.ID}
-	case stripe.PaymentIntentStatusCanceled:
+	case "canceled":
 		return failed("The payment was cancelled.")
-	case stripe.PaymentIntentStatusRequiresAction:
-		return failed(reasonOf(&stripe.Error{Code: stripe.ErrorCodeAuthenticationRequired}))
+	case "requires_action":
+		return failed(reasonOf(&apiError{Code: "authentication_required"}))
 	}
 	return failed(reasonOf(intent.LastPaymentError))
 }
@@ -185,14 +165,14 @@ func failed(reason string) billing.Outcome {
 // refusal returns why Stripe refused a payment for good; ok is false if
 // another call could succeed.
 func refusal(err error) (reason string, ok bool) {
-	var e *stripe.Error
+	var e *apiError
 	if !errors.As(err, &e) {
 		return "", false
 	}
 	switch {
-	case e.Type == stripe.ErrorTypeCard:
+	case e.Type == "card_error":
 		return reasonOf(e), true
-	case e.Type == stripe.ErrorTypeInvalidRequest && (e.Param == "payment_method" || e.Param == "customer"):
+	case e.Type == "invalid_request_error" && (e.Param == "payment_method" || e.Param == "customer"):
 		return "The stored card can no longer be used.", true
 	}
 	return "", false
@@ -201,13 +181,13 @@ func refusal(err error) (reason string, ok bool) {
 // failure is the error of a call, without what Stripe's error says about the
 // card and its holder.
 func failure(what string, err error) error {
-	var e *stripe.Error
+	var e *apiError
 	if !errors.As(err, &e) {
 		return fmt.Errorf("stripe: %s: %w", what, err)
 	}
-	text := fmt.Sprintf("stripe: %s: HTTP %d %s %s", what, e.HTTPStatusCode, e.Type, e.Code)
-	if e.Type == stripe.ErrorTypeInvalidRequest && e.HTTPStatusCode != http.StatusUnauthorized {
-		text += " " + e.Msg
+	text := "stripe: " + what + ": " + e.Error()
+	if e.Type == "invalid_request_error" && e.status != http.StatusUnauthorized {
+		text += " " + e.Message
 	}
-	return errors.New(text + " (request " + e.RequestID + ")")
+	return errors.New(text + " (request " + e.request + ")")
 }

@@ -67,6 +67,23 @@ func TestChargeTwiceTakesMoneyOnce(t *testing.T) {
 	}
 }
 
+// TestChargeReadsEveryPage looks for the payment of an invoice behind those of others.
+func TestChargeReadsEveryPage(t *testing.T) {
+	t.Parallel()
+	b := newHarness(t)
+	first := b.charge()
+	b.stripe.Set(func(s *stripetest.State) { s.Forget, s.Page = true, 2 })
+	for range 4 {
+		other := *b.invoice
+		other.ID, other.SubscriptionID = domain.NewInvoiceID(), domain.NewSubscriptionID()
+		_, err := b.Charge(b.Context(), &other)
+		b.ok(err)
+	}
+	if again := b.charge(); again != first || len(b.stripe.Payments()) != 5 {
+		t.Errorf("the second charge gave %+v, and %d payments were made; want %+v and 5", again, len(b.stripe.Payments()), first)
+	}
+}
+
 // TestRestoredPeriodIsChargedOnce: a database restored from before an invoice issues it
 // once more, days later, under another id. Sessions that the restore lost change its amount.
 func TestRestoredPeriodIsChargedOnce(t *testing.T) {
@@ -274,7 +291,7 @@ func TestCardPage(t *testing.T) {
 		"success_url": "https://candor.example/ok", "cancel_url": "https://candor.example/no",
 		"metadata[account_id]": account.ID.String(), "setup_intent_data[metadata][account_id]": account.ID.String(),
 	}
-	if len(pages) != 2 || !maps.Equal(pages[1].Form, want) || pages[0].IdempotencyKey == pages[1].IdempotencyKey {
+	if len(pages) != 2 || !maps.Equal(pages[1].Form, want) || pages[1].IdempotencyKey != "" {
 		t.Errorf("pages were asked for by %+v, want %v", pages, want)
 	}
 	b.stripe.Set(func(s *stripetest.State) { s.Down = http.StatusInternalServerError })

@@ -1,7 +1,5 @@
 package stripe
 
-import "github.com/stripe/stripe-go/v85"
-
 // declined says no more than a bank would tell its customer: we must not
 // reveal that a card was reported stolen.
 const declined = "The bank declined the card."
@@ -33,11 +31,11 @@ var reasons = map[string]string{
 
 // reasonOf returns why a payment failed, for the account's staff; "" if Stripe
 // doesn't say.
-func reasonOf(e *stripe.Error) string {
+func reasonOf(e *apiError) string {
 	if e == nil {
 		return "The payment failed."
 	}
-	for _, code := range []string{string(e.DeclineCode), string(e.Code)} {
+	for _, code := range []string{e.DeclineCode, e.Code} {
 		if text, ok := reasons[code]; ok {
 			return text
 		}

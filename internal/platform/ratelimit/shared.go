@@ -1,19 +1,21 @@
 package ratelimit
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
 	"log/slog"
+	"net"
 	"net/url"
+	"runtime"
+	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
-	"github.com/go-redis/redis_rate/v10"
+	"github.com/gomodule/redigo/redis"
 	lru "github.com/hashicorp/golang-lru/v2"
-	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/logging"
-	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
 const (
@@ -39,8 +41,7 @@ type Observer interface {
 // Redis keeps token buckets that several processes share (D70). If it doesn't
 // answer, each process counts by itself; no request fails or waits for it.
 type Redis struct {
-	client   *redis.Client
-	limiter  *redis_rate.Limiter
+	pool     *redis.Pool
 	hide     func(string) string
 	observer Observer
 	logger   *slog.Logger
@@ -61,38 +62,94 @@ func CheckURL(address string) error {
 var errURL = errors.New(
 	"must be redis://user:password@host:6379, rediss://… with TLS, or unix:///path/to/socket, signs such as @ and / in the password written as %40 and %2F")
 
-func parseURL(address string) (*redis.Options, error) {
-	o, err := redis.ParseURL(address)
+// parseURL returns a pool of connections to that address, none of which is open.
+func parseURL(address string) (*redis.Pool, error) {
+	u, err := url.Parse(address)
 	if err != nil {
 		return nil, errURL // the library's shows the address
 	}
-	if u, err := url.Parse(address); err != nil || u.Scheme != "unix" && u.Hostname() == "" {
+	options := []redis.DialOption{redis.DialConnectTimeout(askTimeout), redis.DialReadTimeout(askTimeout),
+		redis.DialWriteTimeout(askTimeout)}
+	password, _ := u.User.Password()
+	options = append(options, redis.DialUsername(u.User.Username()), redis.DialPassword(password))
+	network, where, number := "tcp", net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "6379")), strings.Trim(u.Path, "/")
+	query := u.Query()
+	switch {
+	case u.Scheme == "unix" && u.Path != "":
+		network, where, number = "unix", u.Path, query.Get("db")
+		query.Del("db")
+	case u.Scheme == "rediss" && u.Hostname() != "":
+		options = append(options, redis.DialUseTLS(true), redis.DialTLSConfig(&tls.Config{MinVersion: tls.VersionTLS12,
+			ServerName: u.Hostname()}))
+	case u.Scheme != "redis" || u.Hostname() == "":
 		return nil, errURL
 	}
-	o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = askTimeout, askTimeout, askTimeout, askTimeout
-	o.ContextTimeoutEnabled = true
-	o.MaxRetries, o.DialerRetries = -1, 1
-	o.DisableIdentity = true
-	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	if o.TLSConfig != nil {
-		o.TLSConfig.MinVersion = tls.VersionTLS12
+	database, err := strconv.Atoi(cmp.Or(number, "0"))
+	if err != nil || len(query) > 0 {
+		return nil, errURL
 	}
-	return o, nil
+	options = append(options, redis.DialDatabase(database))
+	most := 10 * runtime.GOMAXPROCS(0)
+	return &redis.Pool{
+		MaxIdle: most, MaxActive: most, Wait: true,
+		DialContext: func(ctx context.Context) (redis.Conn, error) {
+			return redis.DialContext(ctx, network, where, options...)
+		},
+		// One that Redis closed while it wasn't used isn't a Redis that doesn't answer.
+		TestOnBorrowContext: func(ctx context.Context, c redis.Conn, used time.Time) error {
+			if time.Since(used) < askAgain {
+				return nil
+			}
+			_, err := redis.DoContext(c, ctx, "PING")
+			return err
+		},
+	}, nil
+}
+
+// take is the token bucket of D30 in Redis, by GCRA: a key's value is the time at which
+// the bucket is full, in seconds of Redis' clock since 2017. It returns whether there were
+// that many tokens, and the seconds until the bucket is full.
+var take = redis.NewScript(1, `
+local burst, each, cost = tonumber(ARGV[1]), 60 / ARGV[2], tonumber(ARGV[3])
+local time = redis.call("TIME")
+local now = time[1] - 1483228800 + time[2] / 1000000
+local full = math.max(tonumber(redis.call("GET", KEYS[1]) or now), now)
+local after = full + cost * each
+if now < after - burst * each then
+  return {0, tostring(full - now)}
+end
+if after > now then
+  redis.call("SET", KEYS[1], after, "EX", math.ceil(after - now))
+end
+return {1, tostring(after - now)}
+`)
+
+// takeFrom takes n tokens from the bucket with that name, if there are that many.
+func takeFrom(ctx context.Context, pool *redis.Pool, name string, c Config, n int) (ok bool, full time.Duration, err error) {
+	conn, err := pool.GetContext(ctx)
+	if err != nil {
+		return false, 0, err
+	}
+	defer func() { _ = conn.Close() }()
+	answer, err := redis.Values(take.DoContext(ctx, conn, "rate:candor:"+name, c.Burst, c.PerMinute, n))
+	var seconds float64
+	if err == nil {
+		_, err = redis.Scan(answer, &ok, &seconds)
+	}
+	return ok, time.Duration(seconds * float64(time.Second)), err
 }
 
 // Dial returns the Redis or Valkey at that address, which CheckURL accepts. It need
 // not answer yet. Hide makes a bucket's name in Redis of its key, which can be an
 // address: it must not be reversible, and the same in all processes.
 func Dial(address string, hide func(string) string, observer Observer, logger *slog.Logger) (*Redis, error) {
-	o, err := parseURL(address)
+	pool, err := parseURL(address)
 	if err != nil {
 		return nil, err
 	}
-	logging.Disable() // failures are logged here, once a minute
-	client := redis.NewClient(o)
-	r := &Redis{client: client, limiter: redis_rate.NewLimiter(client), hide: hide, observer: observer, logger: logger}
+	r := &Redis{pool: pool, hide: hide, observer: observer, logger: logger}
 	r.ended, r.end = context.WithCancel(context.Background())
-	if _, err := r.ask("", redis_rate.PerSecond(1), 0); err == nil {
+	if _, _, err := r.ask("", probe, 0); err == nil {
 		observer.LimitsShared(true)
 	}
 	return r, nil
@@ -100,20 +157,18 @@ func Dial(address string, hide func(string) string, observer Observer, logger *s
 
 // Check asks the Redis or Valkey at that address as limiters do.
 func Check(ctx context.Context, address string) error {
-	o, err := parseURL(address)
+	pool, err := parseURL(address)
 	if err != nil {
 		return err
 	}
-	logging.Disable()
-	client := redis.NewClient(o)
-	_, err = redis_rate.NewLimiter(client).AllowN(ctx, "candor:doctor", redis_rate.PerSecond(1000), 1)
-	return errors.Join(err, client.Close())
+	_, _, err = takeFrom(ctx, pool, "doctor", probe, 1)
+	return errors.Join(err, pool.Close())
 }
 
 // Close closes the connections. Limiters of r then count in this process.
 func (r *Redis) Close() error {
 	r.end()
-	return r.client.Close()
+	return r.pool.Close()
 }
 
 // Limiter returns buckets of that name and size. Each process that uses the name
@@ -127,24 +182,24 @@ func (r *Redis) Limiter(name string, c Config) (Limiter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &shared{
-		redis: r, name: name, config: c, limit: redis_rate.Limit{Rate: c.PerMinute, Burst: c.Burst, Period: time.Minute}, own: own,
-		empty: empty,
-	}, nil
+	return &shared{redis: r, name: name, config: c, own: own, empty: empty}, nil
 }
 
+// probe is a bucket that a question alone doesn't empty.
+var probe = Config{PerMinute: 60_000, Burst: 1000}
+
 // ask takes n tokens, if there are that many.
-func (r *Redis) ask(key string, limit redis_rate.Limit, n int) (*redis_rate.Result, error) {
+func (r *Redis) ask(key string, c Config, n int) (ok bool, full time.Duration, err error) {
 	// Not the request's context: a client that leaves must not look like a Redis that
 	// doesn't answer.
 	ctx, cancel := context.WithTimeout(r.ended, askTimeout)
 	defer cancel()
-	result, err := r.limiter.AllowN(ctx, "candor:"+r.hide(key), limit, n)
+	ok, full, err = takeFrom(ctx, r.pool, r.hide(key), c, n)
 	if err != nil && r.ended.Err() == nil && r.alone.CompareAndSwap(false, true) {
 		r.observer.LimitsShared(false)
 		go r.watch(err)
 	}
-	return result, err
+	return ok, full, err
 }
 
 // watch asks until Redis answers. Requests don't ask until then.
@@ -163,7 +218,7 @@ func (r *Redis) watch(err error) {
 		case <-ticker.C:
 		}
 		// It writes, so that a replica or a full Redis doesn't pass.
-		_, err = r.ask("probe", redis_rate.PerSecond(1000), 1)
+		_, _, err = r.ask("probe", probe, 1)
 	}
 	if told {
 		r.logger.Info("Redis answers: processes share their rate limits")
@@ -177,7 +232,6 @@ type shared struct {
 	redis  *Redis
 	name   string
 	config Config
-	limit  redis_rate.Limit
 	own    *Memory                   // what this process let through; used if Redis doesn't answer
 	empty  *lru.Cache[string, level] // buckets that were empty when this process asked
 }
@@ -196,14 +250,12 @@ func (s *shared) Take(key string, now time.Time) Quota {
 	if s.redis.alone.Load() {
 		return s.alone(key, now)
 	}
-	result, err := s.redis.ask(s.name+" "+key, s.limit, 1)
+	allowed, full, err := s.redis.ask(s.name+" "+key, s.config, 1)
 	if err != nil {
 		return s.alone(key, now)
 	}
-	// The library rounds down what is left; the time until the bucket is full is exact,
-	// but for the numbers of Lua.
-	tokens := float64(s.config.Burst) - float64(result.ResetAfter-tick)/float64(s.config.refill(1))
-	if result.Allowed == 0 {
+	tokens := float64(s.config.Burst) - float64(full-tick)/float64(s.config.refill(1))
+	if !allowed {
 		s.empty.Add(key, level{tokens, time.Now()})
 		return s.config.quota(tokens, false, now)
 	}

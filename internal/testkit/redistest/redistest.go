@@ -11,8 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/logging"
+	"github.com/gomodule/redigo/redis"
 
 	"candor/internal/testkit"
 )
@@ -27,7 +26,6 @@ type Server struct {
 	t      testing.TB
 	args   []string
 	cmd    *exec.Cmd
-	client *redis.Client
 }
 
 // Start starts a server with further arguments for it.
@@ -42,12 +40,7 @@ func Start(t testing.TB, args ...string) *Server {
 	s := &Server{t: t, Socket: filepath.Join(dir, "s")}
 	s.URL = "unix://" + s.Socket
 	s.args = append([]string{"--port", "0", "--unixsocket", s.Socket, "--save", "", "--appendonly", "no", "--dir", dir}, args...)
-	logging.Disable() // a server that starts refuses the first connections
-	s.client = redis.NewClient(&redis.Options{Network: "unix", Addr: s.Socket, MaxRetries: -1, DialerRetries: 1})
-	t.Cleanup(func() {
-		_ = s.client.Close()
-		s.Kill()
-	})
+	t.Cleanup(s.Kill)
 	s.Restart()
 	return s
 }
@@ -62,7 +55,7 @@ func (s *Server) Restart() {
 	deadline := time.After(patience)
 	for {
 		// A server that wants a password answers, too.
-		err := s.client.Ping(context.Background()).Err()
+		_, err := s.do("PING")
 		var answer redis.Error
 		if err == nil || errors.As(err, &answer) {
 			return
@@ -99,9 +92,18 @@ func (s *Server) signal(sig syscall.Signal) {
 // Keys returns the names of everything that is stored.
 func (s *Server) Keys() []string {
 	s.t.Helper()
-	keys, err := s.client.Keys(context.Background(), "*").Result()
+	keys, err := redis.Strings(s.do("KEYS", "*"))
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	return keys
+}
+
+func (s *Server) do(command string, args ...any) (any, error) {
+	conn, err := redis.Dial("unix", s.Socket, redis.DialReadTimeout(patience))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = conn.Close() }()
+	return conn.Do(command, args...)
 }

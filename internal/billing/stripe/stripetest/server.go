@@ -4,19 +4,22 @@
 package stripetest
 
 import (
+	"cmp"
+	"crypto/hmac"
+	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/stripe/stripe-go/v85/webhook"
 	"github.com/stripe/stripe-mock/embedded"
 )
 
@@ -58,6 +61,7 @@ type State struct {
 	Lose    bool   // POSTs are carried out, but their responses are lost
 	Forget  bool   // forget idempotency keys, as after a day
 	Gone    string // a deleted customer
+	Page    int    // payments in a page of a list; 0: as many as are asked for
 }
 
 type answer struct {
@@ -106,7 +110,9 @@ func Event(id, kind string, object Object) []byte {
 
 // Sign returns the Stripe-Signature of a webhook that is sent at that time.
 func Sign(body []byte, secret string, at time.Time) string {
-	return fmt.Sprintf("t=%d,v1=%s,v0=%064d", at.Unix(), hex.EncodeToString(webhook.ComputeSignature(at, body, secret)), 0)
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write([]byte(strconv.FormatInt(at.Unix(), 10) + "." + string(body)))
+	return fmt.Sprintf("t=%d,v1=%s,v0=%064d", at.Unix(), hex.EncodeToString(mac.Sum(nil)), 0)
 }
 
 // Set changes the server's state.
@@ -263,7 +269,10 @@ func (s *Server) list(call Call) Object {
 			found = append(found, intent)
 		}
 	}
-	return Object{"object": "list", "url": "/v1/payment_intents", "has_more": false, "data": found}
+	after := slices.IndexFunc(found, func(intent Object) bool { return intent["id"] == call.Form["starting_after"] }) + 1
+	limit, _ := strconv.Atoi(call.Form["limit"])
+	end := min(len(found), after+min(limit, cmp.Or(s.state.Page, limit)))
+	return Object{"object": "list", "url": "/v1/payment_intents", "has_more": end < len(found), "data": found[after:end]}
 }
 
 func write(w http.ResponseWriter, status int, body any) {
