@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lib/pq"
+
 	"candor/db"
 	"candor/internal/platform/devpg"
 	"candor/internal/testkit"
@@ -83,7 +85,7 @@ func TestDrillFailoverLosesNothing(t *testing.T) {
 	passed("first webhook of a new session")
 	wantListening(t, admin, `LISTEN "candor_%"`) // the last of two, in any order
 	passed("the web process listens")
-	wantListening(t, admin, `LISTEN "%.river_%"`)
+	wantListening(t, admin, riverListens...)
 	passed("the worker listens")
 	status, _, body := api.Do("POST", "/sessions",
 		`{"form_type": "financial_statement", "customer_email": "jo@customer.example", "simulate": "completed"}`)
@@ -102,13 +104,18 @@ func TestDrillFailoverLosesNothing(t *testing.T) {
 	worker.Stop()
 }
 
-// wantListening waits for a connection whose last statement is like the pattern.
-func wantListening(t *testing.T, d *db.DB, pattern string) {
+// riverListens are the last statements of the connection on which River listens: it pings
+// after five seconds without a notification.
+var riverListens = []string{`LISTEN "%.river_%"`, `-- ping`}
+
+// wantListening waits for a connection whose last statement is like one of the patterns.
+func wantListening(t *testing.T, d *db.DB, patterns ...string) {
 	t.Helper()
-	process.Eventually(t, pattern, func() bool {
+	process.Eventually(t, patterns[0], func() bool {
 		var n int
 		err := d.Raw().GetContext(t.Context(), &n,
-			`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE $1`, pattern)
+			`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE ANY ($1)`,
+			pq.StringArray(patterns))
 		return err == nil && n > 0
 	})
 }

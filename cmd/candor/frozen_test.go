@@ -166,7 +166,7 @@ func TestDrillFrozenPrimary(t *testing.T) {
 			WHERE backend_type = 'client backend' AND state = 'idle' AND (query LIKE 'LISTEN "candor_%' OR query = '')`)
 		return err == nil && n > 0
 	})
-	wantListening(t, admin, `LISTEN "%.river_%"`)
+	wantListening(t, admin, riverListens...)
 	passed("web and worker listen", drawsWithin)
 
 	thaw() // the former primary still takes writes for one

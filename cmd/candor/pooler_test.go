@@ -54,7 +54,7 @@ func TestPooler(t *testing.T) {
 		}
 	}
 	wantListening(t, dbtest.Open(t, direct), `LISTEN "candor_change"`)
-	wantListening(t, dbtest.Open(t, direct), `LISTEN "%.river_%"`)
+	wantListening(t, dbtest.Open(t, direct), riverListens...)
 	web.Stop()
 	worker.Stop()
 }

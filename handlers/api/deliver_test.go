@@ -459,7 +459,7 @@ func TestAdvanceToReminder(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	m := h.Mailbox()
-	h.Clock.Advance(10 * time.Hour) // after midnight where the account is
+	h.Clock.Advance(6 * time.Hour) // after 8 o’clock in the evening where the account is
 	member := h.Staff(domain.RoleSupport).Session.Email
 	create := func(deliver string) string {
 		body := fmt.Sprintf(`{"form_type": "financial_statement", "customer_email": %q, "deliver": %s}`, member, deliver)
@@ -489,7 +489,7 @@ func TestAdvanceToReminder(t *testing.T) {
 	advance(id, "income").WantStatus(http.StatusOK)
 	remind(begun)
 	remind(begun)
-	remind("Your link from Lender & Sons ends on 23 November 2026")
+	remind("Your link from Lender & Sons ends on 22 November 2026")
 	advance(id, "reminder").WantError(http.StatusUnprocessableEntity, "validation_error", "to")
 	if got := deliverOf(h, "", id); got["reminders_sent"] != 5.0 {
 		t.Errorf("%v", got)
