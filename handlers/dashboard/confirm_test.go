@@ -131,6 +131,8 @@ func lateCases() map[string]lateCase {
 			form: fields("name=Loans&access=restricted&permissions=sessions:read&permissions=data:read"), effect: "api_key.created",
 			status: ok, want: "candor_test_"},
 		"GET /keys/new": {path: "keys/new", want: "New API key"},
+		"POST /keys/:key/change": {path: "keys/{id}/change", first: newKey,
+			form: fields("name=Loans&access=restricted&permissions=sessions:read"), effect: "api_key.changed", want: "keys/{id}"},
 		"POST /keys/:key/rotate": {path: "keys/{id}/rotate", first: newKey, form: fields("overlap=1h"),
 			effect: "api_key.rotated", status: ok, want: "The old key works until"},
 		"POST /keys/:key/delete": {path: "keys/{id}/delete", first: newKey, form: fields("typed_name=Loans"),

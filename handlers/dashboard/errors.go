@@ -62,7 +62,7 @@ func (s *Server) AnswerError(c echo.Context, status int, public *domain.Error) e
 	return web.Render(c, status, view.ErrorMessage(p))
 }
 
-// owners are whom a user without the role can ask; nobody for an owner, or if they can't be
+// owners are whom a user without the role can ask; none for an owner, or if they can't be
 // read now.
 func (s *Server) owners(c echo.Context, v *Visit) (out []string) {
 	if v == nil || v.Staff.Role == domain.RoleOwner {

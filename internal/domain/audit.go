@@ -151,7 +151,6 @@ const (
 
 	AuditKeyCreated AuditAction = "api_key.created"
 	AuditKeyChanged AuditAction = "api_key.changed"
-	AuditKeyRenamed AuditAction = "api_key.renamed" // in entries of earlier releases
 	AuditKeyRotated AuditAction = "api_key.rotated"
 	AuditKeyDeleted AuditAction = "api_key.deleted"
 
@@ -230,7 +229,6 @@ var AuditTable = []AuditActionInfo{
 	{AuditTestEvent, "Test event sent"},
 	{AuditKeyCreated, "API key created"},
 	{AuditKeyChanged, "API key changed"},
-	{AuditKeyRenamed, "API key renamed"},
 	{AuditKeyRotated, "API key rotated"},
 	{AuditKeyDeleted, "API key deleted"},
 	{AuditRoleChanged, "Role changed"},

@@ -23,7 +23,7 @@ const (
 	maxAnswer = 16 << 20
 )
 
-// client makes calls of Stripe's API. It repeats none: its callers' callers do, which are
+// client makes calls of Stripe's API (D119). It repeats none: its callers' callers do, which are
 // the worker, Stripe's webhooks and people.
 type client struct {
 	http     http.Client
