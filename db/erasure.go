@@ -18,6 +18,19 @@ func (tx *Tx) LockSession(ctx context.Context, scope domain.Scope, id domain.Ses
 	return &s, wrap(err, "lock session")
 }
 
+// ShareSession returns a session of the scope and keeps others from changing or erasing it
+// until the transaction ends; others can read it so at the same time. ErrNotFound if there
+// is none.
+func (tx *Tx) ShareSession(ctx context.Context, scope domain.Scope, id domain.SessionID) (*domain.Session, error) {
+	var s domain.Session
+	err := tx.get(ctx, &s, `
+		SELECT `+sessionColumns+` FROM session
+		WHERE id = $1 AND account_id = $2 AND livemode = $3
+		FOR SHARE`,
+		id, scope.AccountID, scope.Livemode)
+	return &s, wrap(err, "share session")
+}
+
 // EraseSession takes what a session knows of its customer out of it, stores it
 // with the status it has now, and deletes answers, documents, PDF, webhooks and
 // their attempts; the documents' blobs become garbage. It counts in e what it
@@ -54,8 +67,8 @@ func (tx *Tx) EraseSession(ctx context.Context, session *domain.Session, e *doma
 			emails AS (DELETE FROM link_email WHERE session_id = $1),
 			emailed AS (DELETE FROM link_delivery WHERE session_id = $1),
 			unsealed AS (DELETE FROM unsealed_session WHERE session_id = $1),
-			sections AS (DELETE FROM section WHERE session_id = $1 RETURNING answers IS NOT NULL OR draft IS NOT NULL
-				OR prefill IS NOT NULL AS filled),
+			sections AS (DELETE FROM section WHERE session_id = $1 RETURNING coalesce(answers, draft, prefill,
+				offered) IS NOT NULL AS filled),
 			pdfs AS (DELETE FROM statement_pdf WHERE session_id = $1 RETURNING 1),
 			deliveries AS (DELETE FROM delivery WHERE event_id IN (SELECT id FROM event WHERE session_id = $1) RETURNING 1)
 		SELECT (SELECT count(*) FROM sections WHERE filled) AS sections, (SELECT count(*) FROM pdfs) AS pdfs, (SELECT count(*)

@@ -708,7 +708,9 @@ CREATE TABLE public.section (
     updated_at timestamp with time zone NOT NULL,
     reached_at timestamp with time zone,
     problems text[] DEFAULT '{}'::text[] NOT NULL,
-    prefill bytea
+    prefill bytea,
+    offered bytea,
+    ask bytea
 );
 ALTER TABLE ONLY public.section ALTER COLUMN answers SET STORAGE EXTERNAL;
 ALTER TABLE ONLY public.section ALTER COLUMN draft SET STORAGE EXTERNAL;
@@ -748,6 +750,7 @@ CREATE TABLE public.session (
     saved_by text,
     return_url text,
     emailed boolean DEFAULT false NOT NULL,
+    previous_session_id uuid,
     CONSTRAINT session_pdf_sha256_check CHECK ((octet_length(pdf_sha256) = 32)),
     CONSTRAINT session_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'in_progress'::text, 'completed'::text, 'expired'::text, 'cancelled'::text])))
 )
@@ -1247,6 +1250,8 @@ CREATE INDEX session_list_idx ON public.session USING btree (account_id, livemod
 CREATE INDEX session_opened_idx ON public.session USING btree (account_id, livemode) WHERE (accessed_at IS NOT NULL);
 
 CREATE INDEX session_overdue_idx ON public.session USING btree (account_id, livemode, expires_at) WHERE (status = ANY (ARRAY['pending'::text, 'in_progress'::text]));
+
+CREATE INDEX session_previous_idx ON public.session USING btree (previous_session_id) WHERE (previous_session_id IS NOT NULL);
 
 CREATE INDEX session_reference_idx ON public.session USING btree (account_id, livemode, reference_id, created_at DESC, id DESC, status COLLATE "C") WHERE (reference_id IS NOT NULL);
 

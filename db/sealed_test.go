@@ -28,6 +28,8 @@ var notSealed = map[string]string{
 	"section.answers":              "sealed by the session's data key",
 	"section.draft":                "sealed by the session's data key",
 	"section.prefill":              "sealed by the session's data key",
+	"section.offered":              "sealed by the session's data key",
+	"section.ask":                  "sealed by the session's data key",
 	"staff_request.subject":        "a hash",
 	"staff_request.token_hash":     "a hash",
 	"staff_session.token_hash":     "a hash",

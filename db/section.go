@@ -16,6 +16,8 @@ type Section struct {
 	Answers     []byte     `db:"answers"`    // the last valid ones, nil before
 	Draft       []byte     `db:"draft"`      // typed since and not valid yet: input name → values, nil for none
 	Prefill     []byte     `db:"prefill"`    // what the partner gave: path → answer, nil for nothing
+	Offered     []byte     `db:"offered"`    // statement.Offer of the former session, nil for none
+	Ask         []byte     `db:"ask"`        // what the partner asks for, nil for nothing
 	ReachedAt   *time.Time `db:"reached_at"` // when the customer first saw it, nil where it wasn't noted
 	CompletedAt *time.Time `db:"completed_at"`
 	UpdatedAt   time.Time  `db:"updated_at"`
@@ -25,7 +27,7 @@ type Section struct {
 func (q *Queries) Sections(ctx context.Context, id domain.SessionID) ([]Section, error) {
 	var out []Section
 	err := q.all(ctx, &out, `
-		SELECT name, answers, draft, prefill, reached_at, completed_at, updated_at
+		SELECT name, answers, draft, prefill, offered, ask, reached_at, completed_at, updated_at
 		FROM section WHERE session_id = $1`, id)
 	return out, wrap(err, "get sections")
 }
@@ -74,11 +76,20 @@ func (tx *Tx) SaveDraft(ctx context.Context, id domain.SessionID, name string, d
 	return changedOne(result, err, "save draft")
 }
 
-// InsertPrefill stores what the partner gave of a new session's section.
-func (tx *Tx) InsertPrefill(ctx context.Context, id domain.SessionID, name string, prefill []byte, now time.Time) error {
-	_, err := tx.exec(ctx, `INSERT INTO section (session_id, name, prefill, updated_at) VALUES ($1, $2, $3, $4)`, id, name,
-		prefill, now)
-	return wrap(err, "insert prefill")
+// InsertSections stores what a new session's customer is shown: names, prefill, offered and
+// ask of the sections.
+func (tx *Tx) InsertSections(ctx context.Context, id domain.SessionID, sections []Section, now time.Time) error {
+	var names pq.StringArray
+	var prefill, offered, ask pq.ByteaArray
+	for _, s := range sections {
+		names, prefill, offered, ask = append(names, s.Name), append(prefill, s.Prefill), append(offered, s.Offered), append(ask, s.Ask)
+	}
+	_, err := tx.exec(ctx, `
+		INSERT INTO section (session_id, name, prefill, offered, ask, updated_at)
+		SELECT $1, name, nullif(prefill, ''), nullif(offered, ''), nullif(ask, ''), $2
+		FROM unnest($3::text[], $4::bytea[], $5::bytea[], $6::bytea[]) AS n (name, prefill, offered, ask)`,
+		id, now, names, prefill, offered, ask)
+	return wrap(err, "insert sections")
 }
 
 // SaveSection stores a section's valid answers in place of those before and

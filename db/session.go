@@ -15,7 +15,7 @@ import (
 const sessionColumns = `id, account_id, livemode, status, form_type, customer_email, customer_name, reference_id,
 	webhook_url, return_url, metadata, sections_completed, created_at, expires_at, accessed_at, completed_at, cancelled_at,
 	last_activity_at, pdf_ready_at, erased_at, data_erased_at, customer_erased_at, created_by_kind, created_by, language,
-		pdf_sha256, pdf_signer, pdf_signer_issuer, prefilled, link_version, saved_by, emailed`
+		pdf_sha256, pdf_signer, pdf_signer_issuer, prefilled, link_version, saved_by, emailed, previous_session_id`
 
 // InsertSession stores a new session. If it has no ExpiresAt, that is set by the account's
 // default.
@@ -67,13 +67,17 @@ type newSession struct {
 	Language      *domain.Language  `json:"language"`
 	Prefilled     bool              `json:"prefilled"`
 	Emailed       bool              `json:"emailed"`
+	Previous      *uuid.UUID        `json:"previous_session_id"`
 }
 
 func newSessionOf(s *domain.Session) newSession {
 	n := newSession{
 		s.ID.UUID, s.AccountID.UUID, s.Livemode, s.Status, s.FormType, s.CustomerEmail, s.CustomerName, s.ReferenceID,
 		s.WebhookURL, s.ReturnURL, metadataText(s.Metadata), s.CreatedAt, &s.ExpiresAt, s.CreatedByKind, s.CreatedBy, s.Language,
-		s.Prefilled, s.Emailed,
+		s.Prefilled, s.Emailed, nil,
+	}
+	if s.PreviousSessionID != nil {
+		n.Previous = &s.PreviousSessionID.UUID
 	}
 	if s.ExpiresAt.IsZero() {
 		n.ExpiresAt = nil
@@ -132,16 +136,18 @@ func (q *Queries) insertSessions(ctx context.Context, sessions []newSession) ([]
 	var rows []insertedSession
 	err = q.all(ctx, &rows, `
 		INSERT INTO session (id, account_id, livemode, status, form_type, customer_email, customer_name, reference_id,
-			webhook_url, return_url, metadata, created_at, expires_at, created_by_kind, created_by, language, prefilled, emailed)
+			webhook_url, return_url, metadata, created_at, expires_at, created_by_kind, created_by, language, prefilled, emailed,
+				previous_session_id)
 		SELECT id, account_id, livemode, status, form_type, customer_email, customer_name, reference_id,
 			webhook_url, return_url, metadata::json, created_at,
 			coalesce(expires_at, created_at + (SELECT default_expires_in_days FROM account a
 				WHERE a.id = n.account_id) * interval '24 hours'),
-			created_by_kind, created_by, language, prefilled, emailed
+			created_by_kind, created_by, language, prefilled, emailed, previous_session_id
 		FROM json_to_recordset($1) AS n (id uuid, account_id uuid, livemode boolean, status text, form_type text,
 			customer_email text, customer_name text, reference_id text, webhook_url text, return_url text, metadata text,
 			created_at timestamptz, expires_at timestamptz, created_by_kind text, created_by text, language text, prefilled boolean,
-				emailed boolean)
+				emailed boolean,
+			previous_session_id uuid)
 		ON CONFLICT (id) DO UPDATE SET form_type = session.form_type -- sent again: ids are random
 		RETURNING id, expires_at`, text)
 	byID := make(map[uuid.UUID]*insertedSession, len(rows))
@@ -172,6 +178,20 @@ func (q *Queries) SessionByID(ctx context.Context, id domain.SessionID) (*domain
 	var s domain.Session
 	err := q.get(ctx, &s, `SELECT `+sessionColumns+` FROM session WHERE id = $1`, id)
 	return &s, wrap(err, "get session")
+}
+
+// SessionsContinuing returns the ids of the scope's sessions that offer the answers of that
+// one, the newest first, at most limit.
+func (q *Queries) SessionsContinuing(
+	ctx context.Context, scope domain.Scope, id domain.SessionID, limit int,
+) (out []domain.SessionID, err error) {
+	err = q.all(ctx, &out, `
+		SELECT id FROM session
+		WHERE previous_session_id = $1 AND account_id = $2 AND livemode = $3
+		ORDER BY id DESC
+		LIMIT $4`,
+		id, scope.AccountID, scope.Livemode, limit)
+	return out, wrap(err, "get continuing sessions")
 }
 
 // CancelSession cancels an open session of the scope and returns it. Returns

@@ -302,9 +302,10 @@ func (r *erasureRace) newSubject(n int, use useCase) *subject {
 func (s *subject) create() *httptest.ResponseRecorder {
 	return s.call(http.MethodPost, "/sessions", fmt.Sprintf(`{"form_type": "financial_statement", "customer_email": %q, "customer_name": %q, "reference_id": %q, "webhook_url": %q, "return_url": %q,
 		"metadata": {"note": %q}, %q: 1, %q: 2, "customer_name_%s": 3, "customerName": 4,
-			"prefill": {"personal_details": {"occupation": %q}}, "deliver": {"by": "email", "remind": true}}`,
+			"prefill": {"personal_details": {"occupation": %q}}, "deliver": {"by": "email", "remind": true},
+			"ask": [{"section": "income", "note": %q}]}`,
 		s.email(), s.mark("name"), s.mark("reference"), s.hook+s.mark("hook"), "https://lender.example/back?who="+
-			s.mark("return"), s.mark("note"), s.mark("name"), s.mark("extra"), s.mark("extra"), s.mark("prefill")))
+			s.mark("return"), s.mark("note"), s.mark("name"), s.mark("extra"), s.mark("extra"), s.mark("prefill"), s.mark("ask")))
 }
 
 // call calls the API with the partner's reference as the idempotency key.

@@ -41,7 +41,7 @@ var oddCases = map[string]oddCase{
 	"GET /dashboard/:mode/search":          {fields: "q=jo"},
 	"GET /dashboard/:mode/sessions/export": {fields: "q=LOAN-1&status=pending&from=2026-11-01&to=2026-11-20"},
 	"POST /dashboard/:mode/sessions": {
-		fields: "customer_email=jo@customer.example&customer_name=Jo&reference_id=LOAN-1&return_url=https://lender.example/&expires_in_days=30&language=en-AU&like={session}&deliver=email&remind=on"},
+		fields: "customer_email=jo@customer.example&customer_name=Jo&reference_id=LOAN-1&return_url=https://lender.example/&expires_in_days=30&language=en-AU&like={session}&prefill_from=on&ask=income&note-income=Again&deliver=email&remind=on"},
 	"GET /dashboard/:mode/sessions/:session":         {fields: "days=60"},
 	"POST /dashboard/:mode/sessions/:session/extend": {fields: "days=60"},
 	"POST /dashboard/:mode/sessions/:session/erase":  {fields: "sessions={session}&confirm=jo@customer.example"},

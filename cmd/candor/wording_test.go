@@ -24,9 +24,11 @@ var (
 		"internal/service/simulator/advance.go", "internal/service/simulator/customer.go", "internal/service/simulator/event.go", "internal/service/simulator/simulator.go",
 		"internal/service/webhooks/event.go", "internal/statement/prefill.go"}
 	// Each front end cleans text and makes sessions.
-	ofBoth = []form.RuleCode{form.RuleReadable, form.RuleOneLine, form.RuleMaxLength, form.RuleEmail, form.RuleRange, "language"}
-	named  = map[string]form.RuleCode{"NoLink": form.RuleNoLink, "Email": form.RuleEmail, "Range": form.RuleRange,
-		"MaxLength": form.RuleMaxLength}
+	ofBoth = []form.RuleCode{form.RuleReadable, form.RuleOneLine, form.RuleMaxLength, form.RuleEmail, form.RuleRange,
+		form.RuleNoLink, "language", "note_controls", "note_lines", "previous_missing", "previous_erased", "previous_customer",
+		"previous_open"}
+	named = map[string]form.RuleCode{"NoLink": form.RuleNoLink, "Email": form.RuleEmail, "Range": form.RuleRange,
+		"MaxLength": form.RuleMaxLength, "Given": form.RuleGiven}
 )
 
 // TestEveryRuleIsWorded checks that each front end has a sentence for each rule

@@ -193,6 +193,13 @@ func decodeMember(field reflect.Value, tag reflect.StructTag, raw json.RawMessag
 		}
 		*into = deliver
 		return ""
+	case *asks:
+		strict := json.NewDecoder(bytes.NewReader(raw))
+		strict.DisallowUnknownFields() // a mistyped note would ask for nothing
+		if raw[0] != '[' || strict.Decode(into) != nil {
+			return `must be a list such as [{"section": "documents", "note": "The June payslip is missing a page."}]`
+		}
+		return ""
 	case **int:
 		if raw[0] == '"' {
 			return "must be a whole number, without quotes"

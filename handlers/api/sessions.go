@@ -26,7 +26,18 @@ type createSessionRequest struct {
 	Simulate      simulator.Goal  `json:"simulate" doc:"Test keys only: takes the new session so far at once, as POST /v1/test/sessions/{id}/advance does. A live key gets 422."`
 	Deliver       *deliverOption  `json:"deliver" doc:"Has Candor email the link to customer_email, in your account’s name and brand and in the session’s language. In test mode only people of your own team get it. Without it, you pass the link on."`
 	Prefill       rawPrefill      `json:"prefill" doc:"Answers that you know already, in the shape of the data endpoint’s data: any part of the five sections, at most 32 KiB of JSON. The form offers them to the customer, who can change them; they count when the customer saves the section. Computed members are ignored, any other unknown member is an error. An amount can be a string such as \"1250.50\"."`
+	PrefillFrom   string          `json:"prefill_from" pattern:"^sess_[0-7][0-9a-hjkmnp-tv-z]{25}$" doc:"A former session of the same customer_email that is completed, expired or cancelled: the form offers its answers, and what was typed and not finished. The customer confirms each section, so nothing is typed twice. Documents are not copied. The key needs data:read. Not together with prefill."`
+	Ask           asks            `json:"ask" maxItems:"6" doc:"What the customer is to do again or send: at most one note for each section before the declaration. The list of sections and the section’s page show it as your words."`
 }
+
+// askItem is what is asked for in a section (D102).
+type askItem struct {
+	Section string `json:"section" required:"true" enum:"personal_details,income,assets,liabilities,expenses,documents" doc:"The section."`
+	Note    string `json:"note" required:"true" maxLength:"500" doc:"Your words to the customer: plain text in at most 5 lines, without web addresses."`
+}
+
+// asks are the members of ask.
+type asks []askItem
 
 // deliverOption says how a new session's link is passed on (D103).
 type deliverOption struct {
@@ -55,21 +66,22 @@ func (p sessionID) parse() (domain.SessionID, error) {
 
 // sessionFields are the fields of a session at its creation and later.
 type sessionFields struct {
-	ID            domain.SessionID `json:"id" doc:"The session’s id."`
-	Status        domain.Status    `json:"status" doc:"The session’s state."`
-	FormType      string           `json:"form_type" enum:"financial_statement" doc:"The form."`
-	CustomerEmail string           `json:"customer_email" doc:"The customer’s email address."`
-	CustomerName  *string          `json:"customer_name" doc:"The customer’s full name, null where none was given."`
-	ReferenceID   *string          `json:"reference_id" doc:"Your own reference, null where none was given."`
-	WebhookURL    *string          `json:"webhook_url" doc:"Where this session’s events go, null for the account’s default URL."`
-	ReturnURL     *string          `json:"return_url" doc:"Where the customer goes back to, as it was given; null where it wasn’t."`
-	CreatedAt     form.Timestamp   `json:"created_at" doc:"When it was created, UTC."`
-	ExpiresAt     form.Timestamp   `json:"expires_at" doc:"When the link stops working, UTC."`
-	AccessedAt    *form.Timestamp  `json:"accessed_at" doc:"When the customer first opened the form, UTC; null until then."`
-	CompletedAt   *form.Timestamp  `json:"completed_at" doc:"When the form was submitted, UTC; null until then."`
-	Metadata      domain.Metadata  `json:"metadata" doc:"The data given at creation."`
-	Livemode      bool             `json:"livemode" doc:"false for sessions of test keys."`
-	Deliver       *linkDelivery    `json:"deliver,omitempty" doc:"How the link is emailed; absent if the request didn’t ask for it, and once the customer’s data are erased."`
+	ID            domain.SessionID  `json:"id" doc:"The session’s id."`
+	Status        domain.Status     `json:"status" doc:"The session’s state."`
+	FormType      string            `json:"form_type" enum:"financial_statement" doc:"The form."`
+	CustomerEmail string            `json:"customer_email" doc:"The customer’s email address."`
+	CustomerName  *string           `json:"customer_name" doc:"The customer’s full name, null where none was given."`
+	ReferenceID   *string           `json:"reference_id" doc:"Your own reference, null where none was given."`
+	WebhookURL    *string           `json:"webhook_url" doc:"Where this session’s events go, null for the account’s default URL."`
+	ReturnURL     *string           `json:"return_url" doc:"Where the customer goes back to, as it was given; null where it wasn’t."`
+	CreatedAt     form.Timestamp    `json:"created_at" doc:"When it was created, UTC."`
+	ExpiresAt     form.Timestamp    `json:"expires_at" doc:"When the link stops working, UTC."`
+	AccessedAt    *form.Timestamp   `json:"accessed_at" doc:"When the customer first opened the form, UTC; null until then."`
+	CompletedAt   *form.Timestamp   `json:"completed_at" doc:"When the form was submitted, UTC; null until then."`
+	Metadata      domain.Metadata   `json:"metadata" doc:"The data given at creation."`
+	Livemode      bool              `json:"livemode" doc:"false for sessions of test keys."`
+	Previous      *domain.SessionID `json:"previous_session_id,omitempty" doc:"The session whose answers it offers, as given by prefill_from; absent if it wasn’t."`
+	Deliver       *linkDelivery     `json:"deliver,omitempty" doc:"How the link is emailed; absent if the request didn’t ask for it, and once the customer’s data are erased."`
 }
 
 // linkDelivery is what became of the emails with a session's link (D103).
@@ -179,7 +191,14 @@ func (s *Server) createSession(ctx context.Context, key *idempotency.Key[*domain
 	params := domain.NewSession{
 		FormType: r.FormType, CustomerEmail: r.CustomerEmail, CustomerName: r.CustomerName, ReferenceID: r.ReferenceID,
 		WebhookURL: r.WebhookURL, ReturnURL: r.ReturnURL, ExpiresInDays: r.ExpiresInDays, Metadata: r.Metadata, Language: r.Language,
-		Prefill: json.RawMessage(r.Prefill), By: actorIn(ctx),
+		Prefill: json.RawMessage(r.Prefill), PrefillFrom: r.PrefillFrom, By: actorIn(ctx),
+	}
+	for _, a := range r.Ask {
+		params.Ask = append(params.Ask, domain.Ask{Section: a.Section, Note: a.Note})
+	}
+	if r.PrefillFrom != "" && !mayReadData(ctx) {
+		return nil, domain.FieldError(domain.CodeForbidden, "prefill_from",
+			"prefill_from shows the answers of a session to who has the new link. It needs a key with the permission data:read.")
 	}
 	if r.Deliver != nil {
 		params.Deliver = &domain.Deliver{Remind: r.Deliver.Remind, OneBrowser: !mayReadData(ctx)}
@@ -208,7 +227,7 @@ func newSessionFields(of *domain.Session) sessionFields {
 		ReferenceID: of.ReferenceID, WebhookURL: of.WebhookURL, ReturnURL: of.ReturnURL,
 		CreatedAt: form.At(of.CreatedAt), ExpiresAt: form.At(of.ExpiresAt), AccessedAt: form.AtOptional(of.AccessedAt),
 		CompletedAt: form.AtOptional(of.CompletedAt), Metadata: of.Metadata, Livemode: of.Livemode,
-		Deliver: newLinkDelivery(of.Delivery),
+		Previous: of.PreviousSessionID, Deliver: newLinkDelivery(of.Delivery),
 	}
 }
 

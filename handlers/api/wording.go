@@ -9,6 +9,7 @@ var Words = form.Words{Rules: map[form.RuleCode]string{
 	form.RuleMaxLength: "{subject} {rule}.",
 	form.RuleEmail:     "{subject} {rule}.",
 	form.RuleRange:     "{subject} {rule}.",
+	form.RuleNoLink:    "{subject} {rule}.",
 	form.RuleGiven:     "{subject} {rule}.",
 
 	"form_type":      "form_type must be financial_statement.",
@@ -16,8 +17,15 @@ var Words = form.Words{Rules: map[form.RuleCode]string{
 	"metadata_key":   "metadata keys must be 1 to {max} characters long.",
 	"metadata_value": "{subject} must be a string, a number or a boolean.",
 	"language":       "language must be {value}: this account offers its forms in no other language.",
+	"note_controls":  "{subject} must not contain control characters.",
+	"note_lines":     "{subject} must have at most {max} lines.",
 	"bytes":          "{subject} must have at most {max} bytes.",
 	"target":         "{value}", // the sentence of internal/webhook, which attempts store, too
+
+	"previous_missing":  "prefill_from must be the id of a session of this account and mode.",
+	"previous_erased":   "The answers of the session in prefill_from are not kept any more. Leave prefill_from out.",
+	"previous_customer": "The session in prefill_from is another customer’s. customer_email must be that session’s.",
+	"previous_open":     "The session in prefill_from can still be filled in: pass on its link again, or cancel it first.",
 
 	"created_order": "created_before must not be before created_after: are the two swapped?",
 	"beyond_end":    "after is above the number of the last event, {max}. Use next_after of an answer to a key of the same account and mode.",

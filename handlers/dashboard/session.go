@@ -41,8 +41,8 @@ func (s *Server) sessionPage(c echo.Context, v *Visit, id domain.SessionID, stat
 	page := view.SessionPage{
 		Page: s.page(v, "Session"), Session: found.Session, Deliveries: found.Deliveries, Documents: len(found.Documents),
 		Events: make(map[domain.EventID]string), LinkUses: found.LinkUses, Refused: found.Refused, Delivery: found.Delivery,
-		Names: found.Names, MayDownload: v.Staff.May(domain.DownloadData), Retained: found.Retained, DataUntil: found.DataUntil,
-		DataGone: found.DataGone, Days: c.FormValue("days"),
+		Next: found.Next, Names: found.Names, MayDownload: v.Staff.May(domain.DownloadData), Retained: found.Retained,
+		DataUntil: found.DataUntil, DataGone: found.DataGone, Days: c.FormValue("days"),
 	}
 	page.Errors, page.Of = view.ErrorItems(errs), found.Session.Reference()
 	page.Live = view.Live{Topics: domain.SessionChanged | domain.DeliveryChanged, Session: &id}
@@ -66,6 +66,7 @@ func (s *Server) sessionPage(c echo.Context, v *Visit, id domain.SessionID, stat
 		page.Timeline = append(page.Timeline, view.EntryOfAudit(&e))
 	}
 	if page.MayDownload {
+		page.Changed = found.Changed
 		for _, d := range found.Documents {
 			page.Files = append(page.Files, view.SessionFile{ID: d.ID, Name: d.FileName, SizeBytes: d.SizeBytes})
 		}

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -14,6 +15,7 @@ import (
 	"candor/internal/domain"
 	"candor/internal/form"
 	"candor/internal/service/sessions"
+	"candor/internal/statement"
 	view "candor/views/dashboard"
 )
 
@@ -111,6 +113,11 @@ func (s *Server) newSessionPage(c echo.Context, v *Visit) (view.NewSessionPage, 
 	page.Email, page.Name, page.Reference = page.Like.CustomerEmail, web.Text(page.Like.CustomerName),
 		web.Text(page.Like.ReferenceID)
 	page.Return = web.Text(page.Like.ReturnURL)
+	page.MayOffer = v.Staff.May(domain.DownloadData) && !page.Like.Status.Open() && !page.Like.DataGone(account, s.Clock.Now())
+	page.Offer = page.MayOffer
+	for _, name := range statement.BeforeDeclaration {
+		page.Asks = append(page.Asks, view.SectionAsk{Section: name})
+	}
 	if l := page.Like.Language; l != nil && slices.Contains(page.Offered, *l) {
 		page.Language = *l
 	}
@@ -152,11 +159,18 @@ func (s *Server) CreateSession(c echo.Context, v *Visit) error {
 	if like != nil {
 		params.WebhookURL, params.Metadata = web.Text(like.WebhookURL), like.Metadata
 	}
+	asks, err := asksIn(c, v, like, &params)
+	if err != nil {
+		return err
+	}
 	typed := c.FormValue("expires_in_days")
 	within := days(typed) // reported with the other fields if it is none
 	params.ExpiresInDays = &within
 	var created *domain.Session
-	err = web.TooMany(s.Limiter.Take(web.AccountBucket(v.Scope), s.Clock.Now()))
+	err = noteMissing(params.Ask)
+	if err == nil {
+		err = web.TooMany(s.Limiter.Take(web.AccountBucket(v.Scope), s.Clock.Now()))
+	}
 	if err == nil {
 		created, err = s.Sessions.Create(c.Request().Context(), v.Scope, nil, params, web.RequestOf(c).Leave)
 	}
@@ -184,13 +198,70 @@ func (s *Server) CreateSession(c echo.Context, v *Visit) error {
 		page.Email, page.Name, page.Reference, page.Return, page.Days, page.Language = params.CustomerEmail, params.CustomerName,
 			params.ReferenceID, params.ReturnURL, typed, params.Language
 		page.Deliver, page.Remind = deliver, remind
-		page.Errors = view.ErrorItems(errs)
+		page.Offer = page.MayOffer && params.PrefillFrom != ""
+		if page.Like != nil {
+			page.Asks = asks
+		}
+		page.Errors = view.ErrorItems(ofNotes(errs, params.Ask))
 		return web.Render(c, status, view.NewSession(page))
 	}
 	if err != nil {
 		return err
 	}
 	return s.backTo(c, v, "sessions/"+created.ID.String(), nil, "session_created")
+}
+
+// asksIn reads what is asked for again of the customer of like, and returns it as it was
+// typed. Who may not read answers can't have them offered (D51).
+func asksIn(c echo.Context, v *Visit, like *domain.Session, params *domain.NewSession) (typed []view.SectionAsk, err error) {
+	if like == nil {
+		return nil, nil
+	}
+	if c.FormValue("prefill_from") != "" {
+		if !v.Staff.May(domain.DownloadData) {
+			return nil, domain.Errorf(domain.CodeForbidden,
+				"Your role can’t see the customer’s answers, so it can’t have them offered again. Ask an owner.")
+		}
+		params.PrefillFrom = like.ID.String()
+	}
+	form, err := web.FormValues(c)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range statement.BeforeDeclaration {
+		ask := view.SectionAsk{Section: name, Asked: slices.Contains(form["ask"], name), Note: form.Get(view.NoteInput(name))}
+		if typed = append(typed, ask); ask.Asked {
+			params.Ask = append(params.Ask, domain.Ask{Section: name, Note: ask.Note})
+		}
+	}
+	return typed, nil
+}
+
+// noteMissing asks for a note on each section that is ticked.
+func noteMissing(asks []domain.Ask) error {
+	var errs form.Errors
+	for _, a := range asks {
+		if strings.TrimSpace(a.Note) == "" {
+			message := "Say what to do again in " + statement.Title(a.Section) + ", or untick it"
+			errs = append(errs, form.Error{Field: view.NoteInput(a.Section), Message: message})
+		}
+	}
+	if errs == nil {
+		return nil
+	}
+	return &domain.Error{Code: domain.CodeValidation, Fields: errs}
+}
+
+// ofNotes names the notes by their inputs instead of their places in the request.
+func ofNotes(errs form.Errors, asks []domain.Ask) form.Errors {
+	for i := range errs {
+		for at, a := range asks {
+			if errs[i].Field == fmt.Sprintf("ask.%d.note", at) {
+				errs[i].Field, errs[i].Rule.Of = view.NoteInput(a.Section), "note"
+			}
+		}
+	}
+	return errs
 }
 
 // ExportSessions streams the filtered list as CSV, of any length.

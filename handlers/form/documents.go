@@ -68,6 +68,7 @@ func (s *Server) renderDocuments(c echo.Context, v *visit, status int, category 
 	}
 	return web.Render(c, status, view.Documents(view.DocumentsPage{
 		Page: page, Action: documentsURL(c, v), Documents: v.Statement.Documents, Again: v.again.document, OtherCategory: v.again.other,
+		Asked: v.Asks[statement.DocumentsSection], Former: v.Statement.Offers[statement.DocumentsSection].Documents,
 		Category: category, Errors: errs, Returning: returning(c) && cameFrom(c) == "", From: cameFrom(c),
 	}))
 }

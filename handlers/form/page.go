@@ -215,6 +215,7 @@ func (s *Server) ShowHub(c echo.Context, v *visit) error {
 		Couple:   v.Statement.Personal.Household.Couple(),
 	}
 	page.Return, _ = v.Session.ReturnLink()
+	page.Offered = v.offersMore()
 	return web.Render(c, http.StatusOK, view.Hub(page))
 }
 
@@ -235,6 +236,16 @@ func (s *Server) page(v *visit) view.Page {
 	return page
 }
 
+// offersMore reports whether answers of a former session wait to be looked at.
+func (v *visit) offersMore() bool {
+	for name, offer := range v.Statement.Offers {
+		if _, begun := v.Sections[name]; offer.Filled() && !begun {
+			return true
+		}
+	}
+	return false
+}
+
 func tasks(v *visit) []view.Task {
 	out := make([]view.Task, 0, statement.SectionsTotal)
 	for _, name := range statement.SectionNames {
@@ -246,7 +257,8 @@ func tasks(v *visit) []view.Task {
 func task(v *visit, name string) view.Task {
 	t := view.Task{
 		Number: statement.SectionNumber(name), Title: statement.Title(name), Hint: view.TaskHint(name), Gaps: v.Gaps(name),
-		URL: sectionURL(v.Session.ID, name), Status: view.NotStarted,
+		Asked: v.Asks[name],
+		URL:   sectionURL(v.Session.ID, name), Status: view.NotStarted,
 	}
 	own, begun := v.Sections[name]
 	switch {

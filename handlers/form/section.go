@@ -27,24 +27,31 @@ func sectionOf(c echo.Context) string { return path.Base(c.Path()) }
 func (s *Server) ShowSection(c echo.Context, v *visit) error {
 	name := sectionOf(c)
 	page := s.sectionPage(c, v, v.Section(name))
-	page.Notice = suggested(c.Request().Context(), v, name)
+	page.Notice = suggested(c.Request().Context(), v, page.Section)
 	return web.Render(c, http.StatusOK, view.Section(page))
 }
 
 func (s *Server) sectionPage(c echo.Context, v *visit, section *form.Section) view.SectionPage {
 	return view.SectionPage{
-		Page: s.page(v), Section: section, Action: actionURL(c, v, sectionOf(c)), Returning: returning(c),
+		Page: s.page(v), Section: section, Asked: v.Asks[section.Name], Action: actionURL(c, v, sectionOf(c)), Returning: returning(c),
 	}
 }
 
 // suggested is the notice about answers that were filled in for the customer
 // (D20).
-func suggested(ctx context.Context, v *visit, name string) string {
+func suggested(ctx context.Context, v *visit, section *form.Section) string {
+	name := section.Name
 	if own, begun := v.Sections[name]; begun {
 		if name == statement.ExpensesSection && v.Statement.HouseholdChanged(own.Draft) {
 			return view.HouseholdNotice(ctx)
 		}
 		return ""
+	}
+	if offer := v.Statement.Offers[name]; offer.Filled() {
+		if name == statement.ExpensesSection && (v.Statement.OutdatedExpenses(section) || v.Statement.HouseholdChanged(offer.Draft)) {
+			return view.HouseholdNotice(ctx)
+		}
+		return view.OfferedNotice(ctx)
 	}
 	if len(v.Statement.Prefill[name]) > 0 {
 		return view.PrefilledNotice(ctx, v.Account.Name)

@@ -95,7 +95,7 @@ var CodeTable = []CodeInfo{
 	{Code: CodeValidation, Status: 422, Meaning: "A field breaks its rule; details name it.",
 		Remedy: "Correct the fields in `error.details.errors`, and send the request again."},
 	{Code: CodeSessionExpired, Status: 409, Meaning: "The session has expired.",
-		Remedy: "Create a new session. You can give it the answers that you know as `prefill`."},
+		Remedy: "Create a new session. With `prefill_from` it offers the answers of this one."},
 	{Code: CodeSessionCompleted, Status: 409, Meaning: "The session is completed.",
 		Remedy: "The customer has submitted: fetch the data instead."},
 	{Code: CodeSessionCancelled, Status: 409, Meaning: "The session is cancelled.",

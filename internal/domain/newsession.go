@@ -23,6 +23,8 @@ const (
 	maxMetadataValue     = 500 // characters
 	maxText              = 200 // characters
 	maxEmail             = 254 // characters
+	MaxNote              = 500 // characters of what is asked for (D102)
+	MaxNoteLines         = 5
 )
 
 // NewSession is a partner's request for a session.
@@ -37,9 +39,14 @@ type NewSession struct {
 	Metadata      Metadata
 	Language      Language        // in which the form opens; "": the browser's
 	Prefill       json.RawMessage // nil: none
+	PrefillFrom   string          // the session whose answers are offered (D101); "": none
+	Ask           []Ask           // what the customer is to do again
 	Deliver       *Deliver        // nil: the partner passes the link on
 	By            Actor           // who creates it
 }
+
+// An Ask is what a partner asks for in a section, in its own words (D102).
+type Ask struct{ Section, Note string }
 
 // Metadata is the partner's own data. Values are JSON strings, numbers or
 // booleans, stored as they were written (D8).
@@ -93,6 +100,10 @@ func (n NewSession) Session(scope Scope, now time.Time, checkURL func(string) er
 		s.Prefill = c.prefill(n.Prefill, now)
 		s.Prefilled = len(s.Prefill) > 0
 	}
+	if n.PrefillFrom != "" {
+		s.PreviousSessionID, s.Prefilled = c.previous(n), true
+	}
+	s.Asks = c.asks(n.Ask)
 	if n.Deliver != nil {
 		s.Emailed = true
 		s.Delivery = &LinkDelivery{SessionID: s.ID, Remind: n.Deliver.Remind, OneBrowser: n.Deliver.OneBrowser,
@@ -155,6 +166,82 @@ func (c *checker) prefill(raw json.RawMessage, now time.Time) statement.Prefill 
 		c.breaks(CodeValidation, strings.TrimSuffix("prefill."+e.Field, "."), e.Rule)
 	}
 	return out
+}
+
+// previous reads the id of the session whose answers are offered.
+func (c *checker) previous(n NewSession) *SessionID {
+	id, err := ParseSessionID(n.PrefillFrom)
+	if err != nil {
+		c.breaks(CodeValidation, "prefill_from", form.Rule{Code: "previous_missing"})
+	}
+	if n.Prefill != nil {
+		c.breaks(CodeValidation, "prefill", form.Rule{
+			Code: form.RuleGiven, Value: "can’t be given with prefill_from, whose answers are offered",
+		})
+	}
+	return &id
+}
+
+// asks checks what the partner asks for, and returns it by section.
+func (c *checker) asks(asks []Ask) map[string]string {
+	if most := len(statement.BeforeDeclaration); len(asks) > most {
+		c.breaks(CodeValidation, "ask", form.Rule{
+			Code: form.RuleGiven, Value: fmt.Sprintf("must have at most %d items, one for a section", most),
+		})
+		return nil
+	}
+	if len(asks) == 0 {
+		return nil
+	}
+	out := map[string]string{}
+	for i, a := range asks {
+		field := fmt.Sprintf("ask.%d.", i)
+		if !slices.Contains(statement.BeforeDeclaration, a.Section) {
+			c.breaks(CodeValidation, field+"section", form.Rule{
+				Code: form.RuleGiven, Value: "must be one of " + strings.Join(statement.BeforeDeclaration, ", "),
+			})
+			continue
+		}
+		if _, twice := out[a.Section]; twice {
+			c.breaks(CodeValidation, field+"section", form.Rule{
+				Code: form.RuleGiven, Value: "must not be a section that was asked for before: give it one note",
+			})
+		}
+		note, broken := cleanNote(a.Note)
+		if broken != (form.Rule{}) {
+			c.breaks(CodeValidation, field+"note", broken)
+		}
+		out[a.Section] = note
+	}
+	return out
+}
+
+// cleanNote returns the partner's words as they are kept, and the first rule that they
+// break. They must hold no link: a customer would follow it as the partner's.
+func cleanNote(text string) (note string, broken form.Rule) {
+	var lines []string
+	for line := range strings.Lines(text) {
+		clean, rule := CleanWords(line, MaxNote)
+		if broken == (form.Rule{}) {
+			broken = rule
+		}
+		if clean != "" {
+			lines = append(lines, clean)
+		}
+	}
+	note = strings.Join(lines, "\n")
+	switch {
+	case broken.Code == form.RuleOneLine:
+		broken = form.Rule{Code: "note_controls"}
+	case broken != (form.Rule{}):
+	case note == "":
+		broken = form.Rule{Code: form.RuleGiven, Value: "must say what the customer is asked to do"}
+	case utf8.RuneCountInString(note) > MaxNote:
+		broken = form.Rule{Code: form.RuleMaxLength, Max: MaxNote}
+	case len(lines) > MaxNoteLines:
+		broken = form.Rule{Code: "note_lines", Max: MaxNoteLines}
+	}
+	return note, broken
 }
 
 // metadata checks the partner's data and returns it as it can be stored.

@@ -62,15 +62,20 @@ type Session struct {
 	CreatedByKind    *ActorKind `db:"created_by_kind"`    // nil on sessions from before it was stored
 	CreatedBy        *string    `db:"created_by"`         // the actor's name at that time
 	Language         *Language  `db:"language"`           // in which the form opens; nil: the browser's (D57)
-	Prefilled        bool       `db:"prefilled"`          // the form shows answers that the partner gave (D58)
-	LinkVersion      int        `db:"link_version"`       // how often the link was renewed
-	SavedBy          *string    `db:"saved_by"`           // LinkHolder.Mark of the browser that saved last; nil: none has
-	Emailed          bool       `db:"emailed"`            // Candor emails its link (D103)
+	// the form shows answers that the partner gave, or a former session (D58, D101)
+	Prefilled         bool       `db:"prefilled"`
+	LinkVersion       int        `db:"link_version"`        // how often the link was renewed
+	SavedBy           *string    `db:"saved_by"`            // LinkHolder.Mark of the browser that saved last; nil: none has
+	Emailed           bool       `db:"emailed"`             // Candor emails its link (D103)
+	PreviousSessionID *SessionID `db:"previous_session_id"` // whose answers it offers (D101); nil: none
 
 	Delivery *LinkDelivery `db:"-"` // of a new session whose link is emailed
 
-	Holder  LinkHolder        `db:"-"` // the browser that works on the form
-	Prefill statement.Prefill `db:"-"` // of a new session; package vault stores it
+	Holder LinkHolder `db:"-"` // the browser that works on the form
+	// Of a new session; package vault stores them.
+	Prefill statement.Prefill          `db:"-"`
+	Offers  map[string]statement.Offer `db:"-"` // by section
+	Asks    map[string]string          `db:"-"` // what the partner asks for, by section (D102)
 }
 
 // Scope returns the account and mode that own the session.

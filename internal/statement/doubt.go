@@ -260,7 +260,7 @@ func (s *Statement) Read(name string, stored []byte) error {
 		s.Personal.Address.Country = Australia // from before D82
 	}
 	if name == ExpensesSection {
-		s.ExpensesOutdated = s.outdatedExpenses(section)
+		s.ExpensesOutdated = s.OutdatedExpenses(section)
 	}
 	if name != DeclarationSection {
 		return nil

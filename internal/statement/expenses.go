@@ -95,8 +95,8 @@ func (s *Statement) repaysMortgage() bool {
 	return slices.ContainsFunc(s.Liabilities.Mortgages, func(m *Mortgage) bool { return m.MonthlyRepayment > 0 })
 }
 
-// outdatedExpenses reports whether the expenses were completed for another household.
-func (s *Statement) outdatedExpenses(section *form.Section) bool {
+// OutdatedExpenses reports whether the expenses were completed for another household.
+func (s *Statement) OutdatedExpenses(section *form.Section) bool {
 	return section.Outdated || s.Personal.Household.Couple() != (s.Expenses.Share != nil)
 }
 

@@ -32,6 +32,9 @@ var SectionNames = [SectionsTotal]string{
 	ExpensesSection, DocumentsSection, DeclarationSection,
 }
 
+// BeforeDeclaration are the sections that the declaration signs.
+var BeforeDeclaration = SectionNames[:SectionsTotal-1]
+
 // A SectionName is one of SectionNames in the API.
 type SectionName string
 
@@ -59,6 +62,9 @@ type Statement struct {
 	// contract's, or as several, by section and path in it (D53).
 	Entered map[string]map[string]form.Entries
 	Prefill Prefill // what the partner gave at creation
+	// Offers are what a former session's customer left, by section; nil if this session
+	// continues none.
+	Offers map[string]Offer
 	// ExpensesOutdated is true if they were completed for another household, or before a
 	// mortgage was entered: the customer must look at them again (D78).
 	ExpensesOutdated bool

@@ -3,6 +3,7 @@ package statement
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"candor/internal/form"
@@ -66,6 +67,11 @@ func (s *Statement) MarshalJSON() ([]byte, error) {
 	if err := write(prefilledMember, s.Prefilled()); err != nil {
 		return nil, err
 	}
+	if previous := s.PreviousSession(); previous != "" {
+		if err := errors.Join(write(previousMember, previous), write(changedMember, s.ChangedSections())); err != nil {
+			return nil, err
+		}
+	}
 	confirmations := s.Declaration.Confirmations
 	if confirmations == nil {
 		confirmations = []Confirmation{}
@@ -94,6 +100,14 @@ const enteredMember = "entered"
 // prefilledMember is the member of the data object with Statement.Prefilled.
 const prefilledMember = "prefilled"
 
+// previousMember and changedMember are the members of the data object with
+// Statement.PreviousSession and ChangedSections. Only a session that continues another
+// one has them.
+const (
+	previousMember = "previous_session_id"
+	changedMember  = "changed_sections"
+)
+
 // confirmationsMember is the member of the data object, and of a stored
 // declaration, with Declaration.Confirmations.
 const confirmationsMember = "confirmations"
@@ -110,6 +124,10 @@ func DataSchema(summary, documents, confirmations *form.Schema) *form.Schema {
 		prefilledMember: {Type: "object",
 			Description: "The answers that were given as prefill, by their paths in this object: confirmed if the customer submitted the same value there, else changed.",
 			Additional:  &form.Schema{Type: "string", Enum: PrefillResult("").Enum()}},
+		previousMember: {Type: "string", Pattern: "^sess_[0-7][0-9a-hjkmnp-tv-z]{25}$",
+			Description: "The session of prefill_from, whose answers were offered. Absent for a session without."},
+		changedMember: {Type: "array", Items: &form.Schema{Type: "string", Enum: BeforeDeclaration},
+			Description: "The sections whose answers aren’t the former session’s last valid ones; documents, if there is a file that it didn’t have. Absent for a session without prefill_from."},
 	}, Required: []string{"summary", DocumentsSection, enteredMember, prefilledMember, confirmationsMember}}
 	for _, section := range new(Statement).Sections(time.Time{}) {
 		root.Properties[section.Name] = section.Schema()

@@ -45,10 +45,12 @@ func (v *Vault) Form(ctx context.Context, q Store, session domain.SessionID) (*F
 		answered, answersErr := key.open(answers, s.Name, s.Answers)
 		typed, draftErr := key.open(draft, s.Name, s.Draft)
 		given, givenErr := key.open(prefill, s.Name, s.Prefill)
-		if err := errors.Join(answersErr, draftErr, givenErr); err != nil {
+		former, formerErr := key.open(offered, s.Name, s.Offered)
+		asked, askErr := key.open(ask, s.Name, s.Ask)
+		if err := errors.Join(answersErr, draftErr, givenErr, formerErr, askErr); err != nil {
 			return nil, err
 		}
-		s.Answers, s.Draft, s.Prefill = answered, typed, given
+		s.Answers, s.Draft, s.Prefill, s.Offered, s.Ask = answered, typed, given, former, asked
 	}
 	return &Form{sections, documents, key}, key.openNames(documents)
 }
@@ -64,6 +66,11 @@ func (f *Form) Statement() (*statement.Statement, error) {
 		if s.Prefill != nil {
 			if err := out.SetPrefill(s.Name, s.Prefill); err != nil {
 				return nil, fmt.Errorf("vault: read prefill of section %s: %w", s.Name, err)
+			}
+		}
+		if s.Offered != nil {
+			if err := out.SetOffer(s.Name, s.Offered); err != nil {
+				return nil, fmt.Errorf("vault: read offer of section %s: %w", s.Name, err)
 			}
 		}
 		if s.Answers == nil {
@@ -109,26 +116,81 @@ func (v *Vault) Statement(ctx context.Context, q Store, session domain.SessionID
 	return stored.Statement()
 }
 
-// InsertPrefill seals and stores what the partner gave of a new session's
-// answers (D58).
-func (v *Vault) InsertPrefill(ctx context.Context, tx *db.Tx, session *domain.Session) error {
-	if !session.Prefilled {
+// Offers are what the form of an ended session offers to the session that continues it, by
+// section (D101): the customer's answers and what was typed since; of a section without
+// either, what it was offered itself. The documents are always among them.
+func (f *Form) Offers(from domain.SessionID) (map[string]statement.Offer, error) {
+	out := map[string]statement.Offer{}
+	for _, s := range f.Sections {
+		offer := statement.Offer{Answers: s.Answers}
+		var err error
+		switch {
+		case s.Draft != nil:
+			err = json.Unmarshal(s.Draft, &offer.Draft)
+		case s.Answers == nil && s.Offered != nil:
+			err = json.Unmarshal(s.Offered, &offer)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("vault: read section %s: %w", s.Name, err)
+		}
+		if offer.Filled() || len(offer.Documents) > 0 {
+			out[s.Name] = offer
+		}
+	}
+	delete(out, statement.DeclarationSection)
+	documents := statement.Offer{Documents: out[statement.DocumentsSection].Documents}
+	if len(f.Documents) > 0 {
+		documents.Documents = nil
+	}
+	for _, d := range f.Documents {
+		documents.Documents = append(documents.Documents, statement.FormerFile{Name: d.FileName, SHA256: hex.EncodeToString(d.SHA256)})
+	}
+	out[statement.DocumentsSection] = documents
+	for name, offer := range out {
+		offer.From = from.String()
+		out[name] = offer
+	}
+	return out, nil
+}
+
+// InsertGiven seals and stores what a new session's customer is shown: prefill (D58), the
+// former answers (D101) and what the partner asks for (D102).
+func (v *Vault) InsertGiven(ctx context.Context, tx *db.Tx, session *domain.Session) error {
+	var rows []db.Section
+	for _, name := range statement.BeforeDeclaration {
+		row := db.Section{Name: name, Ask: []byte(session.Asks[name])}
+		given, isGiven := session.Prefill[name]
+		former, isOffered := session.Offers[name]
+		var err, otherErr error
+		if isGiven {
+			row.Prefill, err = json.Marshal(given)
+		}
+		if isOffered {
+			row.Offered, otherErr = json.Marshal(former)
+		}
+		if err := errors.Join(err, otherErr); err != nil {
+			return err
+		}
+		if isGiven || isOffered || len(row.Ask) > 0 {
+			rows = append(rows, row)
+		}
+	}
+	if len(rows) == 0 {
 		return nil
 	}
 	key, err := v.key(ctx, tx, session.ID)
 	if err != nil {
 		return err
 	}
-	for name, given := range session.Prefill {
-		clear, err := json.Marshal(given)
-		if err != nil {
-			return err
-		}
-		if err := tx.InsertPrefill(ctx, session.ID, name, key.seal(prefill, name, clear), session.CreatedAt); err != nil {
-			return err
+	for i := range rows {
+		row := &rows[i]
+		for of, value := range map[kind]*[]byte{prefill: &row.Prefill, offered: &row.Offered, ask: &row.Ask} {
+			if len(*value) > 0 {
+				*value = key.seal(of, row.Name, *value)
+			}
 		}
 	}
-	return nil
+	return tx.InsertSections(ctx, session.ID, rows, session.CreatedAt)
 }
 
 // SaveDraft seals and stores what a customer typed into a section and isn't

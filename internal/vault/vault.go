@@ -1,5 +1,6 @@
 // Package vault seals what customers give before it is stored, and opens it
-// again (D63): answers, drafts, prefill, PDFs, documents and their names. Each session
+// again (D63): answers, drafts, prefill, what is offered and asked, PDFs, documents and
+// their names. Each session
 // has a random data key of its own, which the keyring seals. Erasing that key
 // erases everything the session ever stored, also in backups of the rest.
 //
@@ -50,6 +51,8 @@ const (
 	answers  kind = "answers"
 	draft    kind = "draft"
 	prefill  kind = "prefill"
+	offered  kind = "offered"
+	ask      kind = "ask"
 	pdf      kind = "pdf"
 	fileName kind = "file name"
 	document kind = "document"

@@ -39,6 +39,13 @@ var sentences = map[form.RuleCode]string{ //nolint:gosec // it takes texts about
 	form.RuleEmail:     "Enter an email address such as name@example.com",
 	form.RuleRange:     "Enter a number of days from {min} to {max}",
 
+	"note_controls":     "The note must not contain control characters",
+	"note_lines":        "Write the note in {max} lines or fewer",
+	"previous_missing":  "The former session is gone",
+	"previous_erased":   "The former answers are not kept any more. Create the session without them",
+	"previous_customer": "The former answers belong to another email address. Keep that, or leave them out",
+	"previous_open":     "The former session can still be filled in. Send its link again, or cancel it first",
+
 	"longer_link": "The link already expires later than that",
 	"chosen":      "Choose at least one session",
 	"typed_email": "Enter the customer’s email address exactly as shown above",

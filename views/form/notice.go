@@ -45,6 +45,11 @@ func PrefilledNotice(ctx context.Context, partner string) string {
 	return i18n.T(ctx, "{partner} gave us these answers. Change any that are wrong.", partner)
 }
 
+// OfferedNotice says that answers of a former session were filled in (D101).
+func OfferedNotice(ctx context.Context) string {
+	return i18n.T(ctx, "These are your answers from last time. Change any that are wrong, then continue.")
+}
+
 // SuggestedNotice says where the first debts come from (D20).
 func SuggestedNotice(ctx context.Context) string {
 	return i18n.T(ctx, "We added your part of the loans in Assets.")

@@ -97,6 +97,7 @@ type Task struct {
 	Hint   string // what the section asks for, in a few words
 	URL    string
 	Status TaskStatus
+	Asked  string     // what the partner asks for there, in its words; "" for nothing
 	Gaps   []form.Gap // what is left to answer of a section that was begun
 }
 

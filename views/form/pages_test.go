@@ -230,11 +230,15 @@ func pages(t *testing.T) map[string]templ.Component {
 	copied.DocumentsURL = ""
 	copied.Doubts = odd(t).Doubts(now)[:2]
 
+	const note = "The June payslip is missing a page.\nPages 1 to 3, please."
+	again := hub()
+	again.Offered, again.Tasks[5].Asked = true, note
 	all := map[string]templ.Component{
 		"landing":            view.Landing(),
 		"copy":               view.Copy(copied),
 		"hub-new":            view.Hub(hub()),
 		"hub-begun":          view.Hub(waiting),
+		"hub-again":          view.Hub(again),
 		"personal":           view.Section(sectionPage(section(statement.PersonalDetailsSection))),
 		"personal-errors":    view.Section(invalid),
 		"personal-collision": view.Section(collided),
@@ -248,7 +252,10 @@ func pages(t *testing.T) map[string]templ.Component {
 		"liabilities":        view.Section(prefilled),
 		"expenses":           view.Section(sectionPage(section(statement.ExpensesSection))),
 		"documents-empty":    view.Documents(view.DocumentsPage{Page: page(), Action: "/documents"}),
-		"documents":          view.Documents(view.DocumentsPage{Page: page(), Action: "/documents", Documents: documents}),
+		"documents-again": view.Documents(view.DocumentsPage{
+			Page: page(), Action: "/documents", Asked: note, Former: []statement.FormerFile{{Name: "payslip-june.pdf"}},
+		}),
+		"documents": view.Documents(view.DocumentsPage{Page: page(), Action: "/documents", Documents: documents}),
 		"documents-asked": view.Documents(view.DocumentsPage{Page: page(), Action: "/documents", Documents: undescribed,
 			Errors: form.Errors{{Field: statement.CategoryField("doc_3"), Message: statement.NoCategory}}}),
 		"documents-errors": view.Documents(view.DocumentsPage{Page: page(), Action: "/documents",

@@ -205,6 +205,7 @@ func copies(t *testing.T) templ.Component {
 	repaid.Expenses = statement.Expenses{Housing: statement.Housing{MortgageRent: 1_000_000},
 		Transport:   statement.Transport{CarLoan: 1_000_000},
 		Commitments: statement.Commitments{DebtRepayments: 1_000_000}}
+	repaid.Offers = map[string]statement.Offer{statement.DocumentsSection: {From: "sess_01m7xsggnverxbaf5yh399t1b6"}}
 	another.Declaration.FullName, another.Expenses = "Donald Duck", statement.Expenses{}
 	return templ.ComponentFunc(func(ctx context.Context, _ io.Writer) error {
 		for _, answers := range []*statement.Statement{partly, repaid, another, {}} {
@@ -225,6 +226,7 @@ func notices(ctx context.Context, _ io.Writer) error {
 	view.ItemAdded(ctx, l, 0)
 	view.ItemRemoved(ctx, l, 0)
 	view.PrefilledNotice(ctx, "Harbour")
+	view.OfferedNotice(ctx)
 	view.SuggestedNotice(ctx)
 	view.RepaymentsNotice(ctx)
 	email.Received(ctx, &domain.Account{Name: "Harbour"}, &domain.Session{CompletedAt: &now})

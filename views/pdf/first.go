@@ -121,13 +121,28 @@ func isAddress(fields []form.Field) bool {
 
 // particulars are what the partner and Candor know of the statement.
 func (d *document) particulars(in Statement) [][]cell {
-	return [][]cell{
+	rows := [][]cell{
 		d.stated("Submitted", longTime(in.SubmittedAt)),
 		d.stated(in.localTime(in.SubmittedAt, "2 January 2006, 3:04 pm")),
 		d.stated("Started", in.localDate(in.CreatedAt)),
 		d.stated("Reference", or(in.ReferenceID, d.say("None"))),
 		d.stated("Session", in.SessionID),
 	}
+	if previous := in.Answers.PreviousSession(); previous != "" { // D101
+		rows = append(rows, d.stated("Continues", previous))
+		changed := in.Answers.ChangedSections()
+		if len(changed) == 0 {
+			rows = append(rows, d.stated("Changed since", d.say("None")))
+		}
+		for i, name := range changed {
+			row := d.stated("Changed since", d.say(statement.Title(name)))
+			if i > 0 {
+				row[0] = cell{}
+			}
+			rows = append(rows, row)
+		}
+	}
+	return rows
 }
 
 func (d *document) figures(s *statement.Statement) []figure {

@@ -192,3 +192,27 @@ func TestRenderConfirmations(t *testing.T) {
 		t.Error("the document has what wasn't confirmed")
 	}
 }
+
+// TestContinuedSession: the first page says which session is continued and what changed since
+// (D101).
+func TestContinuedSession(t *testing.T) {
+	t.Parallel()
+	in := full()
+	const previous = "sess_01m7xsggnverxbaf5yh399t1b6"
+	if text := squash(textOf(t, render(t, in).Bytes)); strings.Contains(text, squash("Continues")) {
+		t.Error("a session that continues none says so")
+	}
+	income, err := json.Marshal(in.Answers.Section(statement.IncomeSection, in.SubmittedAt))
+	if err != nil {
+		t.Fatal(err)
+	}
+	in.Answers.Offers = map[string]statement.Offer{
+		statement.DocumentsSection: {From: previous}, statement.IncomeSection: {From: previous, Answers: income},
+	}
+	page := squash(strings.Split(textOf(t, render(t, in).Bytes), "\f")[0])
+	for _, s := range []string{"Continues" + previous, "Changed since" + "Personal details", "Documents"} {
+		if !strings.Contains(page, squash(s)) {
+			t.Errorf("the first page lacks %q:\n%s", s, page)
+		}
+	}
+}

@@ -132,6 +132,9 @@ func tagged(s *form.Schema, f reflect.StructField) *form.Schema {
 	if n, err := strconv.Atoi(tag.Get("maxLength")); err == nil {
 		s.MaxLength = n
 	}
+	if n, err := strconv.Atoi(tag.Get("maxItems")); err == nil {
+		s.MaxItems = n
+	}
 	if s.Type == "string" {
 		s.Enum = Enum(f)
 	}

@@ -90,6 +90,7 @@ type State struct {
 	Account   *domain.Account
 	Statement *statement.Statement    // valid answers and documents
 	Sections  map[string]SectionState // those with answers or a draft
+	Asks      map[string]string       // what the partner asks for, by section (D102)
 	reached   map[string]bool         // sections that the customer has seen
 	stored    *vault.Form             // that they come from
 	// Confirmed are the keys of the odd answers that are ticked before the
@@ -142,8 +143,11 @@ func (s *Service) read(ctx context.Context, q vault.Store, state *State) error {
 	if state.Statement, err = stored.Statement(); err != nil {
 		return err
 	}
-	state.Sections, state.reached = map[string]SectionState{}, map[string]bool{}
+	state.Sections, state.reached, state.Asks = map[string]SectionState{}, map[string]bool{}, map[string]string{}
 	for _, section := range stored.Sections {
+		if section.Ask != nil {
+			state.Asks[section.Name] = string(section.Ask)
+		}
 		state.reached[section.Name] = section.ReachedAt != nil
 		if section.Answers == nil && section.Draft == nil {
 			continue
@@ -201,12 +205,13 @@ func (s *Service) Open(ctx context.Context, state *State, v domain.Visitor) erro
 // Section describes the named section bound to the answers as the customer
 // last left them: the draft, else the saved answers, else what is known
 // already, so that nothing is typed twice. What the partner gave of an answer
-// (D58) goes before what follows from others. It returns nil for documents and
-// unknown names.
+// (D58) and those of a former session (D101) go before what follows from others. It
+// returns nil for documents and unknown names.
 func (f *State) Section(name string) *form.Section {
-	own := f.Sections[name]
-	if !own.Completed && own.Draft == nil {
+	own, begun := f.Sections[name]
+	if !begun {
 		f.suggest(name)
+		own = f.offered(name)
 	}
 	section := f.Statement.Section(name, f.now)
 	switch {
@@ -223,6 +228,13 @@ func (f *State) Section(name string) *form.Section {
 		section.SetVersions()
 	}
 	return section
+}
+
+// offered is what a former session left of a section that isn't begun here, as if it was
+// begun. It is in no list of Sections, so nothing takes it for the customer's answer.
+func (f *State) offered(name string) SectionState {
+	offer := f.Statement.Offers[name]
+	return SectionState{Draft: offer.Draft, answers: offer.Answers}
 }
 
 func (f *State) suggest(name string) {

@@ -52,14 +52,17 @@ func (s *Service) Insert(ctx context.Context, tx *db.Tx, scope domain.Scope, par
 
 // steps are what the session needs: its row, and what goes with that.
 func (s *Service) steps(scope domain.Scope, params domain.NewSession) (steps []step) {
+	if params.PrefillFrom != "" { // first, so that a wait for it holds nothing
+		steps = append(steps, s.offerFormer)
+	}
 	if scope.Livemode {
 		steps = append(steps, s.useSubscription)
 	}
 	steps = append(steps, func(ctx context.Context, tx *db.Tx, session *domain.Session) error {
 		return tx.InsertSession(ctx, session)
 	})
-	if params.Prefill != nil {
-		steps = append(steps, s.Vault.InsertPrefill)
+	if params.Prefill != nil || params.PrefillFrom != "" || params.Ask != nil {
+		steps = append(steps, s.Vault.InsertGiven)
 	}
 	if params.Deliver != nil {
 		steps = append(steps, s.deliver)

@@ -21,10 +21,15 @@ type Timeline struct {
 	Documents  []domain.Document
 	Delivery   *domain.LinkDelivery // nil if Candor doesn't email the link
 	Names      *statement.Names     // nil until it is signed, and if it can't be read
+	Changed    []string             // the sections that differ from the former session's; nil as Names
+	Next       []domain.SessionID   // the sessions that continue this one, the newest first
 	Retained   bool                 // PDF and documents are still to be had
 	DataUntil  *time.Time           // when retention erases what was entered; nil: never, or not known yet
 	DataGone   bool                 // what was entered is erased, or as good as that
 }
+
+// maxNext is how many sessions that continue one are shown.
+const maxNext = 10
 
 // maxAudit is how many reads and changes of a session are shown.
 const maxAudit = 200
@@ -60,13 +65,16 @@ func (s *Service) Timeline(ctx context.Context, scope domain.Scope, id domain.Se
 	if timeline.Delivery, err = s.Delivery(ctx, session); err != nil {
 		return nil, err
 	}
+	if timeline.Next, err = s.DB.SessionsContinuing(ctx, scope, id, maxNext); err != nil {
+		return nil, err
+	}
 	if timeline.DataGone {
 		return timeline, nil
 	}
 	if timeline.Refused, err = s.DB.RefusedRules(ctx, id); err != nil {
 		return nil, err
 	}
-	if timeline.Names, err = s.names(ctx, session); err != nil {
+	if err = s.readSigned(ctx, timeline); err != nil {
 		return nil, err
 	}
 	timeline.Documents, err = s.Vault.Documents(ctx, s.DB, id)
@@ -80,20 +88,25 @@ func (s *Service) Timeline(ctx context.Context, scope domain.Scope, id domain.Se
 	return timeline, err
 }
 
-// names are those of a completed session's statement, nil for others. They are compared at
+// readSigned fills in what a completed session's statement tells. Names are compared at
 // each time, so that sessions of any age have them (D79).
-func (s *Service) names(ctx context.Context, session *domain.Session) (*statement.Names, error) {
+func (s *Service) readSigned(ctx context.Context, timeline *Timeline) error {
+	session := timeline.Session
 	if session.Status != domain.Completed {
-		return nil, nil
+		return nil
 	}
 	answers, err := s.Vault.Statement(ctx, s.DB, session.ID)
 	if errors.Is(err, keyring.ErrSealed) { // the rest of the page is still of use
 		s.Logger.ErrorContext(ctx, "answers can't be opened", "session_id", session.ID, "error", err)
-		return nil, nil
+		return nil
 	}
 	if err != nil || answers.Personal.FullName == "" { // "" if it was erased since
-		return nil, err
+		return err
 	}
 	names := answers.Names(session.CustomerName)
-	return &names, nil
+	timeline.Names = &names
+	if answers.PreviousSession() != "" {
+		timeline.Changed = answers.ChangedSections()
+	}
+	return nil
 }

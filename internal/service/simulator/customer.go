@@ -68,12 +68,16 @@ func (c *customer) random(section string) *rand.Rand {
 
 // answer is what the customer types into a section: what data gives of it, and
 // nothing else; of personal details the rest is made up. A section that data
-// doesn't give is made up, and what the partner prefilled of it is confirmed if
-// that makes a whole answer.
+// doesn't give is confirmed as a former session left it if that is valid (D101), else made
+// up, and what the partner prefilled of it is confirmed if that makes a whole answer.
 func (c *customer) answer(state *forms.State, name string, given form.Given) url.Values {
 	section := c.section(state, name)
 	prefill := state.Statement.Prefill[name]
 	switch {
+	case given == nil && state.Statement.Offers[name].Filled():
+		if offered := state.Section(name); len(offered.Validate()) == 0 {
+			section = offered
+		}
 	case given != nil && name != statement.PersonalDetailsSection:
 		section = unshared(state.Empty(name))
 		section.Prefill(given)
