@@ -64,7 +64,7 @@ func (s *server) logRequests(next echo.HandlerFunc) echo.HandlerFunc {
 		r := web.RequestOf(c)
 		took := time.Since(start) - r.Waited
 		s.Answered(c.Request().Method, c.Path(), c.Response().Status, took)
-		if r.Caller != nil {
+		if r.Caller != nil && !r.Called() {
 			s.Called(api.LogEntry(c, took))
 		}
 		attrs := []slog.Attr{

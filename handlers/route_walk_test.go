@@ -54,6 +54,7 @@ func everyRoute(h *harness.Harness, t *testing.T) []string {
 	t.Helper()
 	config := h.Config
 	config.Development, config.DevMail, config.Stripe = true, noEmails{}, noStripe{}
+	config.SecurityContact = "mailto:security@candor.example"
 	handler, err := handlers.New(config)
 	h.OK(err)
 	return table(t, handler)
@@ -127,7 +128,7 @@ func TestEveryRouteIsClosed(t *testing.T) {
 		}
 		want, what := 0, ""
 		switch class {
-		case handlers.APIKey:
+		case handlers.APIKey, handlers.Agent:
 			want, what = http.StatusUnauthorized, "by a cookie"
 		case handlers.Provider:
 			want, what = http.StatusBadRequest, "unsigned"
@@ -141,7 +142,8 @@ func TestEveryRouteIsClosed(t *testing.T) {
 				t.Errorf("%s %s: %d, want %d", route, what, got, want)
 			}
 		}
-		if class == handlers.APIKey || class == handlers.Provider || method == http.MethodGet || method == http.MethodHead {
+		if class == handlers.APIKey || class == handlers.Agent || class == handlers.Provider || method == http.MethodGet ||
+			method == http.MethodHead {
 			continue
 		}
 		for whose, header := range foreignPosts() {

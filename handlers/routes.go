@@ -12,6 +12,7 @@ import (
 	"candor/handlers/dashboard/auth"
 	"candor/handlers/docs"
 	"candor/handlers/form"
+	"candor/handlers/mcp"
 	"candor/handlers/web"
 	"candor/internal/domain"
 	"candor/internal/statement"
@@ -54,13 +55,14 @@ const (
 	SignedIn  Class = "signed in"       // a staff session, which the handler checks
 	Staff     Class = "staff"           // a staff session that may do what the route says
 	APIKey    Class = "API"             // an API key with the route's permissions
+	Agent     Class = "agent"           // an API key, whose messages call the API
 )
 
 const get, post, del = http.MethodGet, http.MethodPost, http.MethodDelete
 
 // Routes returns every route, even if the configuration leaves it out.
 func Routes() []Route {
-	return (&server{api: &api.Server{}, form: &form.Server{}, auth: &auth.Server{}, docs: &docs.Server{},
+	return (&server{api: &api.Server{}, form: &form.Server{}, auth: &auth.Server{}, docs: &docs.Server{}, mcp: &mcp.Server{},
 		dashboard: &dashboard.Server{}}).table()
 }
 
@@ -71,19 +73,23 @@ func (s *server) table() []Route {
 }
 
 func (s *server) commonRoutes() []Route {
-	return []Route{
+	routes := []Route{
 		at(get, "/healthz", Public, s.healthz).withoutHead(),
 		at(get, "/readyz", Public, s.readyz).withoutHead(),
+		at(get, "/.well-known/security.txt", Public, s.securityText).onlyIf(s.SecurityContact != ""),
 		at(get, static.Prefix+"*", Public, s.staticFile),
 		at(get, docsview.Root, Public, s.docs.ShowPage),
 		at(get, docsview.Root+"/", Public, s.docs.ShowIndexBelow),
 		at(get, docsview.GuidesURL, Public, s.docs.ShowPage),
 		at(get, docsview.ReferenceURL, Public, s.docs.ShowPage),
-		at(get, docsview.SearchURL, Public, s.docs.ShowSearchIndex),
-		at(get, docsview.ListenURL, Public, s.docs.ShowListenScript),
+		at(get, docsview.ChangelogURL, Public, s.docs.ShowPage),
 		at(get, "/dev/mail", Public, s.showDevMail).onlyIf(s.Development && s.DevMail != nil),
 		at(post, "/billing/stripe", Provider, s.stripeEvent).onlyIf(s.Stripe != nil),
 	}
+	for _, path := range s.docs.Paths() {
+		routes = append(routes, at(get, path, Public, s.docs.ShowFile))
+	}
+	return routes
 }
 
 // formRoutes are the customer's form (D5, D47).
@@ -301,14 +307,16 @@ func (s *server) apiRoutes() []Route {
 		key(post, "/v1/test/sessions/:id/advance", a.AdvanceSession(), domain.SessionsWrite),
 		key(post, "/v1/test/events", a.CreateTestEvent(), domain.SessionsWrite),
 		key(post, "/v1/test/deliveries/:id/attempt", a.AttemptDelivery(), domain.SessionsWrite),
+		at(post, mcp.Path, Agent, s.mcp.Serve),
 		at(get, "/v1", Public, a.ServeRoot),
-		at(get, "/v1/openapi.json", Public, a.ServeDocument),
+		at(get, "/v1/openapi.json", Public, a.ServeDocument()),
+		at(get, "/v1/openapi.yaml", Public, a.ServeYAML()),
 	}
 }
 
 // Document returns the API's OpenAPI document as a server at the base URL has it.
 func Document(baseURL string) (*openapi.Document, error) {
-	s := &server{api: &api.Server{Config: api.Config{BaseURL: baseURL}}}
+	s := &server{api: &api.Server{Config: api.Config{BaseURL: baseURL}}, mcp: &mcp.Server{}}
 	var endpoints []api.Route
 	for _, r := range s.apiRoutes() {
 		if r.endpoint != nil {
@@ -396,5 +404,6 @@ func (s *server) register(e *echo.Echo) error {
 		return err
 	}
 	s.docs.Describe(s.api.Document)
+	s.mcp.API, s.mcp.Document = e, s.api.Document
 	return nil
 }

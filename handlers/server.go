@@ -1,7 +1,7 @@
 // Package handlers is the router of Candor's HTTP: every route is a line of the
 // table in routes.go, every error becomes a response in errors.go. The
 // applications behind the routes are packages of their own, which don't know
-// each other: api, form, dashboard and dashboard/auth. They share web. A handler
+// each other: api, form, dashboard, dashboard/auth, docs and mcp. They share web. A handler
 // decodes, calls a use case and renders; it holds no rules and no SQL.
 package handlers
 
@@ -25,6 +25,7 @@ import (
 	"candor/handlers/dashboard/auth"
 	"candor/handlers/docs"
 	"candor/handlers/form"
+	"candor/handlers/mcp"
 	"candor/handlers/web"
 	ledger "candor/internal/billing"
 	"candor/internal/domain"
@@ -54,6 +55,7 @@ type Config struct {
 	Remote           bool   // development also answers to IP addresses beyond loopback
 	TrustedProxies   []netip.Prefix
 	Limiter          ratelimit.Limiter           // of API requests, by account and mode, or by network
+	Rate             ratelimit.Config            // that Limiter has, as the docs say it
 	RefusalDelay     time.Duration               // before a response that says to come back later; zero for none
 	SignedOutLimiter ratelimit.Limiter           // of posts by anyone to the dashboard, by network
 	StaffLimits      auth.Limits                 // of staff who are signed in
@@ -68,6 +70,7 @@ type Config struct {
 	CookieKeys       [][]byte                    // gorilla/sessions pairs, newest first
 	Ready            func(context.Context) error // nil once the process can serve
 	Version          string
+	SecurityContact  string         // a URI, in security.txt; "" for none
 	Fonts            *pdf.Fonts     // of invoices and of customers’ copies as PDF
 	Stripe           ProviderEvents // nil if Stripe isn't set up
 	// nil unless development stores emails: shown at /dev/mail
@@ -85,6 +88,7 @@ type server struct {
 	form      *form.Server
 	auth      *auth.Server
 	docs      *docs.Server
+	mcp       *mcp.Server
 	dashboard *dashboard.Server
 	origins   web.Origins
 	assets    map[string]*web.Asset // built files by their name
@@ -174,7 +178,11 @@ func (s *server) wire() (err error) {
 	}
 	s.docs = docs.New(docs.Config{
 		Keys: s.Keys, Sessions: s.Sessions, Staff: s.auth.Session,
-		BaseURL: s.BaseURL, MaxBody: api.MaxBody, IdempotencyWindow: idempotency.Window,
+		BaseURL: s.BaseURL, Rate: s.Rate, MaxBody: api.MaxBody, IdempotencyWindow: idempotency.Window,
+	})
+	s.mcp = mcp.New(mcp.Config{
+		Texts: s.docs.Texts, Read: s.docs.Read, BaseURL: s.BaseURL, Version: s.Version, MaxBody: api.MaxBody,
+		Line: web.NewLine(messagesAtOnce, "Other agents of this account are still being answered."),
 	})
 	s.dashboard = dashboard.New(dashboard.Config{
 		Accounts: s.Accounts, Attempts: s.Attempts, Audit: s.Audit, StaffAuth: s.StaffAuth, Billing: s.Billing, Home: s.Home,
@@ -191,6 +199,9 @@ func (s *server) wire() (err error) {
 // callsAtOnce are the places of an account for its API requests while no other account
 // comes: four in five of the usual connections to the database.
 const callsAtOnce = 16
+
+// messagesAtOnce are the places of an account for messages of agents.
+const messagesAtOnce = 4
 
 // pagesAtOnce are the places of an account for its pages, of which exports have half as
 // many of their own.

@@ -44,11 +44,11 @@ func startWeb(c config.Config, a *app, listener net.Listener, logger *slog.Logge
 	config := handlers.Config{
 		Services: a.services,
 		Logger:   logger, Clock: domain.SystemClock, BaseURL: c.PublicURL(), Development: c.Development, Remote: c.Remote,
-		TrustedProxies: c.TrustedProxies, Limiter: limits.api, SignedOutLimiter: limits.signedOut, StaffLimits: limits.staff,
-		RefusalDelay: refusalDelay, AttemptWait: attemptWait,
+		TrustedProxies: c.TrustedProxies, Limiter: limits.api, Rate: apiRate(c), SignedOutLimiter: limits.signedOut,
+		StaffLimits: limits.staff, RefusalDelay: refusalDelay, AttemptWait: attemptWait,
 		LinkLimiter: limits.links, OpenedLimiter: limits.opened, NetworkLimiter: limits.networks, CookieKeys: a.ring.CookieKeys(),
 		Ready:   a.ready.check,
-		Version: readVersion().Version, Answered: a.metrics.Answered, Called: requests.Add,
+		Version: readVersion().Version, SecurityContact: c.SecurityContact, Answered: a.metrics.Answered, Called: requests.Add,
 		Fonts: fonts, Stripe: a.stripe, Tracer: a.tracer, DatabaseTime: c.DBTimeout,
 	}
 	if a.devMail != nil {
@@ -102,13 +102,18 @@ type limits struct {
 	staff                                   auth.Limits
 }
 
+// apiRate is the limit of an account's requests to the API.
+func apiRate(c config.Config) ratelimit.Config {
+	return ratelimit.Config{PerMinute: c.RatePerMinute, Burst: c.RateBurst, Keys: rateKeys}
+}
+
 func openLimits(c config.Config, redis *ratelimit.Redis) (l limits, err error) {
 	for _, one := range []struct {
 		to   *ratelimit.Limiter
 		name string
 		ratelimit.Config
 	}{
-		{&l.api, "api", ratelimit.Config{PerMinute: c.RatePerMinute, Burst: c.RateBurst, Keys: rateKeys}},
+		{&l.api, "api", apiRate(c)},
 		{&l.signedOut, "signed out", ratelimit.SignedOut},
 		{&l.staff.Person, "staff", ratelimit.StaffPerson(c.StaffRate)},
 		{&l.staff.Account, "staff account", ratelimit.StaffAccount(c.StaffRate)},

@@ -13,14 +13,14 @@ import (
 	"candor/internal/domain"
 )
 
-// Serves reports whether the request is for the API, or for an address that the
-// API is often looked for at.
+// Serves reports whether the request is for the API, an agent's or not, or for an address
+// that the API is often looked for at.
 func Serves(r *http.Request) bool { return addresses.MatchString(r.URL.Path) }
 
 // addresses are those of the API, also without /v1, and below another version or a
 // prefix that other APIs have.
 var addresses = regexp.MustCompile(
-	`^/+(api|rest|v[0-9.]+|sessions?|events?|billing/(subscription|usage)|openapi\.(json|ya?ml))(/|$)`)
+	`^/+(mcp|api|rest|v[0-9.]+|sessions?|events?|billing/(subscription|usage)|openapi\.(json|ya?ml))(/|$)`)
 
 // strayedPrefix is what an address of the API doesn't begin with.
 var strayedPrefix = regexp.MustCompile(`^/((api|rest|v[0-9.]+)/)*`)

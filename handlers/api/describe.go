@@ -59,9 +59,8 @@ func example(name string) (json.RawMessage, error) {
 	return text, err
 }
 
-// Describe makes the OpenAPI document of the routes, which ServeDocument
-// serves. It is encoded and compressed when it is first asked for: most processes
-// of tests don't serve it.
+// Describe makes the OpenAPI document of the routes. It is encoded and compressed when it
+// is first asked for: most processes of tests don't serve it.
 func (s *Server) Describe(routes []Route) (err error) {
 	for _, r := range routes {
 		s.paths = append(s.paths, r.Path)
@@ -69,28 +68,42 @@ func (s *Server) Describe(routes []Route) (err error) {
 	if s.Document, err = describe(s.BaseURL, routes); err != nil {
 		return fmt.Errorf("api: describe the API: %w", err)
 	}
-	s.document = sync.OnceValues(func() (*web.Asset, error) {
-		text, err := encode(s.Document)
-		if err != nil {
-			return nil, fmt.Errorf("api: encode the description: %w", err)
-		}
-		return web.NewAsset(text)
-	})
 	return nil
 }
 
 // ServeDocument answers with the API's OpenAPI document, to pages of any origin,
 // too.
-func (s *Server) ServeDocument(c echo.Context) error {
-	document, err := s.document()
-	if err != nil {
-		return err
+func (s *Server) ServeDocument() echo.HandlerFunc {
+	return s.serveDocument(echo.MIMEApplicationJSON, func(text []byte) ([]byte, error) { return text, nil })
+}
+
+// ServeYAML is ServeDocument in YAML (RFC 9512).
+func (s *Server) ServeYAML() echo.HandlerFunc {
+	return s.serveDocument("application/yaml", openapi.YAML)
+}
+
+func (s *Server) serveDocument(contentType string, write func([]byte) ([]byte, error)) echo.HandlerFunc {
+	document := sync.OnceValues(func() (*web.Asset, error) {
+		text, err := encode(s.Document)
+		if err == nil {
+			text, err = write(text)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("api: encode the description: %w", err)
+		}
+		return web.NewAsset(text)
+	})
+	return func(c echo.Context) error {
+		asset, err := document()
+		if err != nil {
+			return err
+		}
+		h := c.Response().Header()
+		h.Set(echo.HeaderContentType, contentType)
+		h.Set(echo.HeaderCacheControl, "no-cache")
+		h.Set(echo.HeaderAccessControlAllowOrigin, "*")
+		return asset.Serve(c, "")
 	}
-	h := c.Response().Header()
-	h.Set(echo.HeaderContentType, echo.MIMEApplicationJSON)
-	h.Set(echo.HeaderCacheControl, "no-cache")
-	h.Set(echo.HeaderAccessControlAllowOrigin, "*")
-	return document.Serve(c, "openapi.json")
 }
 
 // A description collects what a document names while it is made.
@@ -167,10 +180,11 @@ func id(prefix string) openapi.JSONType {
 // list of types.
 func metadata(s *openapi.Schemas) *form.Schema {
 	return &form.Schema{
-		Type: "object", MaxProps: 10, PropNames: &form.Schema{Type: "string", MinLength: 1, MaxLength: 100},
+		Type: "object", MaxProps: domain.MaxMetadataKeys,
+		PropNames: &form.Schema{Type: "string", MinLength: 1, MaxLength: domain.MaxMetadataKey},
 		Additional: s.Component("MetadataValue", func() *form.Schema {
-			return &form.Schema{AnyOf: []*form.Schema{{Type: "string", MaxLength: 500}, {Type: "number", Format: "double"},
-				{Type: "boolean"}}}
+			return &form.Schema{AnyOf: []*form.Schema{{Type: "string", MaxLength: domain.MaxMetadataValue},
+				{Type: "number", Format: "double"}, {Type: "boolean"}}}
 		}),
 	}
 }

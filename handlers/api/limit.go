@@ -18,8 +18,12 @@ const (
 	headerReset     = "X-RateLimit-Reset"
 )
 
-// limit counts the request and sets the headers of its quota (D30).
+// limit counts the request and sets the headers of its quota (D30). The call in an agent's
+// message was counted with it (D114).
 func (s *Server) limit(c echo.Context) error {
+	if message := web.RequestOf(c).Within; message != nil && message.Call() {
+		return nil
+	}
 	return answerQuota(c, s.Limiter.Take(limitKey(web.RequestOf(c).Principal, c.RealIP()), s.Clock.Now()))
 }
 
@@ -31,7 +35,7 @@ func (s *Server) limit(c echo.Context) error {
 func (s *Server) admitEarly(c echo.Context) error {
 	r, now := web.RequestOf(c), s.Clock.Now()
 	key, err := bearer(c.Request().Header)
-	if err != nil || !domain.WellFormedAPIKey(key) {
+	if err != nil || !domain.WellFormedAPIKey(key) || web.RequestOf(c).Within != nil {
 		return nil //nolint:nilerr // authenticate refuses it, without the database
 	}
 	if caller, known := s.callers.Get(domain.HashAPIKey(key)); known {

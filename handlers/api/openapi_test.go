@@ -149,6 +149,23 @@ func TestDocument(t *testing.T) {
 	}
 }
 
+// TestDocumentAsYAML reads the document as YAML: it is the same.
+func TestDocumentAsYAML(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	read := func(path string) string {
+		a := h.Do(harness.Call{Method: http.MethodGet, Path: path, Key: harness.NoKey}).WantStatus(http.StatusOK)
+		document, err := openapi3.NewLoader().LoadFromData(a.Body.Bytes())
+		h.OK(err)
+		text, err := json.Marshal(document)
+		h.OK(err)
+		return string(text)
+	}
+	if read("/openapi.json") != read("/openapi.yaml") {
+		t.Error("the document as YAML is another one")
+	}
+}
+
 // TestDocumentIsCached asks for the document as a browser's page does, and again
 // with the tag of the first answer.
 func TestDocumentIsCached(t *testing.T) {

@@ -43,9 +43,8 @@ type Config struct {
 // Server holds the API's handlers.
 type Server struct {
 	Config
-	callers  *lru.Cache[[sha256.Size]byte, domain.Principal] // of keys that were valid lately, by hash
-	document func() (*web.Asset, error)                      // Document as JSON
-	paths    []string                                        // of the routes, as Echo writes them
+	callers *lru.Cache[[sha256.Size]byte, domain.Principal] // of keys that were valid lately, by hash
+	paths   []string                                        // of the routes, as Echo writes them
 
 	Document *openapi.Document // set by Describe
 }

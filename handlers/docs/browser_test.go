@@ -36,7 +36,7 @@ func TestBrowserDocs(t *testing.T) {
 	}
 	nothing := func() {}
 	// The index is the last: an address within the page before would not load it again.
-	for _, name := range []string{"reference", "guides", "index"} {
+	for _, name := range []string{"reference", "guides", "changelog", "index"} {
 		tab.Open(base + strings.TrimSuffix("/docs/"+name, "/index"))
 		tab.WaitFor(".search:not([hidden])")
 		look(name, nothing)

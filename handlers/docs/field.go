@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"candor/handlers/api/openapi"
 	"candor/internal/form"
 	view "candor/views/docs"
 )
@@ -17,18 +18,6 @@ const (
 	errorCodeSchema = "ErrorCode"
 	eventTypeSchema = "EventType"
 )
-
-// resolve follows a reference to a named schema.
-func (s *Server) resolve(schema *form.Schema) *form.Schema {
-	if name, ok := named(schema); ok {
-		return s.document.Components.Schemas[name]
-	}
-	return schema
-}
-
-func named(schema *form.Schema) (string, bool) {
-	return strings.CutPrefix(schema.Ref, "#/components/schemas/")
-}
 
 // names are an object's fields in the order in which they were described.
 func names(schema *form.Schema) []string {
@@ -71,7 +60,7 @@ func (s *Server) field(of, name string, schema *form.Schema) view.Field {
 
 // words says what a value is.
 func (s *Server) words(schema *form.Schema) []view.Word {
-	if name, ok := named(schema); ok {
+	if name, ok := openapi.Named(schema); ok {
 		switch name {
 		case errorCodeSchema:
 			return []view.Word{{Text: "an error code", URL: "#errors"}}

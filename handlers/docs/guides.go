@@ -21,6 +21,8 @@ import (
 
 	"candor/handlers/web"
 	"candor/internal/domain"
+	"candor/internal/service/simulator"
+	"candor/internal/service/webhooks"
 	"candor/internal/statement"
 	"candor/internal/webhook"
 	"candor/views/dashboard/snippets"
@@ -37,8 +39,8 @@ var guideFiles embed.FS
 
 // guideNames are the guides in their order.
 var guideNames = []string{
-	"quick-start", "sdks", "session", "verify-pdf", "webhooks", "port", "idempotency", "pagination", "test-mode", "simulator",
-	"errors", "limits", "going-live", "versions",
+	"quick-start", "sdks", "agents", "session", "statuses", "verify-pdf", "webhooks", "port", "idempotency", "pagination",
+	"test-mode", "simulator", "errors", "limits", "going-live", "versions",
 }
 
 // A guide is a guide with the headings in it.
@@ -60,7 +62,12 @@ func (s *Server) facts(mine *view.Mine) (facts, error) {
 		"MaxExpiresDays": domain.MaxExpiresInDays, "ExpiresDays": domain.DefaultExpiresInDays, "RetentionDays": domain.MaxRetentionDays,
 		"EventDays": int(domain.EventRetention.Hours() / 24), "RequestDays": int(domain.RequestRetention.Hours() / 24),
 		"IdempotencyHours": int(s.IdempotencyWindow.Hours()), "MaxBodyKiB": s.MaxBody >> 10, "MaxDocuments": statement.MaxDocuments,
-		"Attempts": webhook.DefaultSchedule().Attempts(),
+		"Attempts": webhook.DefaultSchedule().Attempts(), "AttemptSeconds": int(webhook.AttemptTimeout.Seconds()),
+		"Rate": s.Rate.PerMinute, "Burst": s.Rate.Burst, "PrefillKiB": statement.MaxPrefillBytes >> 10, "AskNote": domain.MaxNote,
+		"AskLines":     domain.MaxNoteLines,
+		"MetadataKeys": domain.MaxMetadataKeys, "MetadataKey": domain.MaxMetadataKey, "MetadataValue": domain.MaxMetadataValue,
+		"Waits": webhooks.WaitsPerScope, "CompletionsADay": simulator.CompletionsADay, "DocumentMiB": statement.MaxDocumentBytes >> 20,
+		"LiveLinksADay": domain.LiveLinksADay, "TestLinksADay": domain.TestLinksADay,
 	} {
 		f[name] = strconv.Itoa(n)
 	}
@@ -117,12 +124,9 @@ func (s *Server) guide(name string, f facts, mine *view.Mine) (g guide, err erro
 	if err != nil {
 		return g, err
 	}
-	var html bytes.Buffer
 	title, rest, _ := strings.Cut(source, "\n")
 	g.ID, g.Title = name, strings.TrimPrefix(title, "# ")
-	markdown := goldmark.New(goldmark.WithExtensions(extension.Table), goldmark.WithParserOptions(parser.WithAutoHeadingID()),
-		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(&codeRenderer{server: s, guide: name, mine: mine},
-			1))))
+	markdown := s.markdown(name, mine)
 	content := []byte(rest)
 	document := markdown.Parser().Parse(text.NewReader(content),
 		parser.WithContext(parser.NewContext(parser.WithIDs(&headingIDs{guide: name}))))
@@ -136,9 +140,17 @@ func (s *Server) guide(name string, f facts, mine *view.Mine) (g guide, err erro
 			heading.Level++ // the guide's title is of the second level
 		}
 	}
+	var html bytes.Buffer
 	err = markdown.Renderer().Render(&html, content, document)
 	g.HTML = html.String()
 	return g, err
+}
+
+// markdown draws a text of ours as HTML, with code as the reference has it.
+func (s *Server) markdown(name string, mine *view.Mine) goldmark.Markdown {
+	code := &codeRenderer{server: s, guide: name, mine: mine}
+	return goldmark.New(goldmark.WithExtensions(extension.Table), goldmark.WithParserOptions(parser.WithAutoHeadingID()),
+		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(code, 1))))
 }
 
 // plain is the text of a heading or paragraph.

@@ -3,11 +3,6 @@ package docs
 import (
 	"bytes"
 	_ "embed"
-
-	"github.com/labstack/echo/v4"
-
-	"candor/handlers/web"
-	view "candor/views/docs"
 )
 
 // listenSource is a partner's program: it forwards test events to a receiver on
@@ -16,12 +11,6 @@ import (
 //go:embed listen.mjs
 var listenSource []byte
 
-func (s *Server) listenScript() (*web.Asset, error) {
-	return web.NewAsset(bytes.ReplaceAll(listenSource, []byte("{base_url}"), []byte(s.BaseURL)))
-}
-
-// ShowListenScript answers with the program.
-func (s *Server) ShowListenScript(c echo.Context) error {
-	c.Response().Header().Set(echo.HeaderContentType, "text/javascript; charset=utf-8")
-	return s.serve(c, view.ListenURL)
+func (s *Server) listenScript() ([]byte, error) {
+	return bytes.ReplaceAll(listenSource, []byte("{base_url}"), []byte(s.BaseURL)), nil
 }

@@ -87,11 +87,11 @@ func (s *Server) endpoint(method, path string, o openapi.Operation, mine *view.M
 	}
 	if o.RequestBody != nil {
 		for _, media := range o.RequestBody.Content {
-			e.Body = s.fields(o.ID, s.resolve(media.Schema), true)
+			e.Body = s.fields(o.ID, s.document.Resolve(media.Schema), true)
 		}
 	}
-	status, answer := success(o)
-	e.Status = status
+	status, answer := o.Success()
+	e.Status = strconv.Itoa(status)
 	media, isJSON := answer.Content["application/json"]
 	if isJSON {
 		e.Returns = s.words(media.Schema)
@@ -119,46 +119,37 @@ func (s *Server) endpoint(method, path string, o openapi.Operation, mine *view.M
 	return e, nil
 }
 
-// success is the response without an error.
-func success(o openapi.Operation) (status string, answer openapi.Response) {
-	for _, status := range slices.Sorted(maps.Keys(o.Responses)) {
-		answer := o.Responses[status]
-		if media, ok := answer.Content["application/json"]; status[0] == '2' && (!ok || media.Examples == nil) {
-			return status, answer
-		}
-	}
-	return "", openapi.Response{}
-}
-
 // request is the operation as its samples send it: with what its description
 // gives a sample value, and of its body what is required or marked.
 func (s *Server) request(method, path string, o openapi.Operation, mine *view.Mine) samples.Request {
 	query := url.Values{}
+	status, answer := o.Success()
+	r := samples.Request{Method: method, Status: status, BaseURL: s.BaseURL, Operation: o.ID}
 	for _, p := range o.Parameters {
-		value := fmt.Sprint(p.Example)
-		if text, ok := p.Example.(json.RawMessage); ok {
-			value = string(text)
-		}
-		switch {
-		case p.Example == nil:
-		case p.In == "path":
+		value := exampleOf(p)
+		switch p.In {
+		case "path":
 			if mine != nil && mine.SessionID != "" && strings.HasPrefix(value, "sess_") {
 				value = mine.SessionID
 			}
 			path = strings.Replace(path, "{"+p.Name+"}", value, 1)
-		case p.In == "query":
-			query.Set(p.Name, value)
+			r.Args = append(r.Args, value)
+		case "query":
+			if r.Takes = true; p.Example != nil {
+				query.Set(p.Name, value)
+				r.Query = append(r.Query, samples.Member{Name: p.Name, Value: jsonOf(p.Example)})
+			}
 		}
 	}
-	status, answer := success(o)
-	r := samples.Request{Method: method, URL: s.BaseURL + "/v1" + path}
-	r.Status, _ = strconv.Atoi(status)
+	r.URL = s.BaseURL + "/v1" + path
 	if len(query) > 0 {
 		r.URL += "?" + query.Encode()
 	}
 	if o.RequestBody != nil {
 		media := o.RequestBody.Content["application/json"]
-		r.Body = sampleBody(s.resolve(media.Schema), media.Example)
+		r.Members = sampleBody(s.document.Resolve(media.Schema), media.Example)
+		r.Body = joined(r.Members)
+		r.BodyType, _ = openapi.Named(media.Schema)
 	}
 	if _, isJSON := answer.Content["application/json"]; !isJSON {
 		r.File = "download"
@@ -169,18 +160,34 @@ func (s *Server) request(method, path string, o openapi.Operation, mine *view.Mi
 	return r
 }
 
+// jsonOf is an example as JSON.
+func jsonOf(example any) json.RawMessage {
+	if text, ok := example.(string); ok {
+		return json.RawMessage(strconv.Quote(text))
+	}
+	value, _ := example.(json.RawMessage)
+	return value
+}
+
 // sampleBody is the part of an example that samples send.
-func sampleBody(schema *form.Schema, example json.RawMessage) json.RawMessage {
+func sampleBody(schema *form.Schema, example json.RawMessage) (out []samples.Member) {
 	all := map[string]json.RawMessage{}
 	if err := json.Unmarshal(example, &all); err != nil {
-		return json.RawMessage("{}")
+		return nil
 	}
-	var parts []string
 	for _, name := range names(schema) {
 		value, ok := all[name]
 		if ok && (schema.Properties[name].Sample || slices.Contains(schema.Required, name)) {
-			parts = append(parts, strconv.Quote(name)+": "+string(value))
+			out = append(out, samples.Member{Name: name, Value: value})
 		}
+	}
+	return out
+}
+
+func joined(members []samples.Member) json.RawMessage {
+	var parts []string
+	for _, m := range members {
+		parts = append(parts, strconv.Quote(m.Name)+": "+string(m.Value))
 	}
 	return json.RawMessage("{" + strings.Join(parts, ", ") + "}")
 }
@@ -207,9 +214,9 @@ func (s *Server) events() (out []view.Event, headers []view.Field, err error) {
 			return nil, nil, err
 		}
 		name := string(info.Type)
-		data := s.resolve(media.Schema).Properties["data"]
+		data := s.document.Resolve(media.Schema).Properties["data"]
 		out = append(out, view.Event{
-			Name: name, Summary: o.Summary, Doc: info.When, Fields: s.fields("event-"+name, s.resolve(data), false),
+			Name: name, Summary: o.Summary, Doc: info.When, Fields: s.fields("event-"+name, s.document.Resolve(data), false),
 			Example: view.Code{ID: "event-" + name + "-body", Language: "json", Name: "Body", Text: text},
 		})
 		if headers == nil {

@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"html"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -47,10 +49,10 @@ func TestSamplesRun(t *testing.T) {
 		}
 		samples = append(samples, sample{operation, b.language, code})
 	}
-	program := link(t, h, samples)
+	program, node := link(t, h, samples), nodeSDK(t, h)
 	ran := map[string]int{}
 	for _, s := range samples {
-		if s.run(t, h, program) {
+		if s.run(t, h, program, node) {
 			ran[s.language]++
 		}
 		t.Logf("%s in %s", s.operation, s.language)
@@ -65,9 +67,13 @@ func TestSamplesRun(t *testing.T) {
 type sample struct{ operation, language, code string }
 
 // run runs a sample and reports whether its language is on this machine. Those in Go are
-// in the program.
-func (s sample) run(t *testing.T, h *harness.Harness, program string) bool {
+// in the program; node is the folder that has the SDK for Node, "" without its compiler.
+func (s sample) run(t *testing.T, h *harness.Harness, program, node string) bool {
 	t.Helper()
+	if s.language == "node" && node == "" {
+		t.Log("NOT RUN: the compiler of the SDK for Node isn't installed")
+		return false
+	}
 	file := map[string]string{"curl": "sample.sh", "node": "sample.mjs", "python": "sample.py", "go": s.operation}[s.language]
 	command := map[string][]string{"curl": {"bash", "-e"}, "node": {"node"}, "python": {"python3"}, "go": {program}}[s.language]
 	if _, err := exec.LookPath(command[0]); err != nil {
@@ -75,6 +81,9 @@ func (s sample) run(t *testing.T, h *harness.Harness, program string) bool {
 		return false
 	}
 	folder := t.TempDir()
+	if s.language == "node" {
+		h.OK(os.Symlink(node, filepath.Join(folder, "node_modules")))
+	}
 	h.OK(os.WriteFile(filepath.Join(folder, file), []byte(s.code), 0o600))
 	out, err := shell(t, h, folder, append(command, file))
 	if err != nil || bytes.Contains(out, []byte(`"error"`)) {
@@ -106,6 +115,7 @@ func link(t *testing.T, h *harness.Harness, samples []sample) string {
 		fmt.Fprintf(&imports, "\t%q\n", "samples/"+s.operation)
 		fmt.Fprintf(&operations, "\t\t%q: %s.Main,\n", s.operation, s.operation)
 	}
+	h.OK(os.CopyFS(filepath.Join(folder, "src", "candor.example", "candor-go"), os.DirFS("../../sdk/go")))
 	main := "package main\n\nimport (\n\t\"os\"\n" + imports.String() + ")\n\nfunc main() {\n\tmap[string]func(){\n" +
 		operations.String() + "\t}[os.Args[1]]()\n}\n"
 	h.OK(os.WriteFile(filepath.Join(folder, "main.go"), []byte(main), 0o600))
@@ -113,6 +123,25 @@ func link(t *testing.T, h *harness.Harness, samples []sample) string {
 		t.Errorf("%v\n%s", err, out)
 	}
 	return filepath.Join(folder, "samples")
+}
+
+// nodeSDK compiles the SDK for Node, and returns the folder that programs find it in.
+func nodeSDK(t *testing.T, h *harness.Harness) string {
+	t.Helper()
+	compiler := "../../tools/openapi/node_modules/.bin/tsc"
+	if _, err := os.Stat(compiler); err != nil {
+		return ""
+	}
+	folder := filepath.Join(t.TempDir(), "@candor", "node")
+	out, err := exec.CommandContext(t.Context(), compiler, "--project", "../../sdk/node", "--outDir", filepath.Join(folder, "dist")).
+		CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	description, err := os.ReadFile("../../sdk/node/package.json")
+	h.OK(err)
+	h.OK(os.WriteFile(filepath.Join(folder, "package.json"), description, 0o600))
+	return filepath.Dir(filepath.Dir(folder))
 }
 
 func size(file string) int64 {
@@ -213,4 +242,46 @@ func TestVectors(t *testing.T) {
 		!strings.Contains(string(out), vectors[1]) {
 		t.Errorf("%v\n%s\n%s", err, commands, out)
 	}
+}
+
+// TestGuideSamplesRun runs the commands of the guides that have no test of their own, each
+// as it stands on the page: beside a PDF, for the guide that verifies one.
+func TestGuideSamplesRun(t *testing.T) {
+	t.Parallel()
+	testkit.Slow(t)
+	h, _ := listen(t)
+	h.Mailbox() // workers, which draw the PDF
+	session := h.NewSession(h.TestScope(), domain.NewSession{})
+	h.Open(session.ID)
+	h.Complete(session.ID)
+	var pdf []byte
+	for deadline := time.Now().Add(time.Minute); pdf == nil && time.Now().Before(deadline); {
+		if answer := h.Get("/sessions/" + session.ID.String() + "/pdf"); answer.Code == http.StatusOK {
+			pdf = answer.Body.Bytes()
+		}
+	}
+	folder, ran := t.TempDir(), 0
+	h.OK(os.WriteFile(filepath.Join(folder, "financial_statement_sess_….pdf"), pdf, 0o600))
+	for _, b := range blocks(get(h, "/docs/guides")) {
+		guide, _, _ := strings.Cut(b.id, "-code-")
+		switch {
+		case b.language == "json" && !json.Valid([]byte(b.code)):
+			t.Errorf("%s isn't JSON:\n%s", b.id, b.code)
+		case b.language != "sh" || runElsewhere[guide] != "":
+			continue
+		}
+		out, err := shell(t, h, folder, []string{"bash", "-euo", "pipefail", "-c", b.code})
+		if signed := strings.HasPrefix(b.code, "pdfsig"); err != nil && !signed || bytes.Contains(out, []byte(`"error"`)) {
+			t.Errorf("%s: %v\n%s\n%s", b.id, err, b.code, out)
+		}
+		ran++
+	}
+	if ran < 7 {
+		t.Errorf("%d samples ran", ran)
+	}
+}
+
+// runElsewhere are the guides whose commands another test runs.
+var runElsewhere = map[string]string{
+	"quick-start": "TestQuickStart", "port": "TestVectors", "sdks": "TestSDKs", "webhooks": "TestListen",
 }

@@ -19,6 +19,7 @@ import (
 	"candor/handlers/api/openapi"
 	"candor/handlers/web"
 	"candor/internal/domain"
+	"candor/internal/platform/ratelimit"
 	"candor/internal/service/keys"
 	"candor/internal/service/sessions"
 	view "candor/views/docs"
@@ -30,8 +31,9 @@ type Config struct {
 	Sessions *sessions.Service
 	Staff    func(echo.Context) (*domain.StaffSession, error) // who is signed in, nil for no one
 
-	BaseURL           string // without a slash at its end
-	MaxBody           int    // of a request, in bytes
+	BaseURL           string           // without a slash at its end
+	Rate              ratelimit.Config // of an account's requests
+	MaxBody           int              // of a request, in bytes
 	IdempotencyWindow time.Duration
 }
 
@@ -39,8 +41,25 @@ type Config struct {
 type Server struct {
 	Config
 	document *openapi.Document
-	public   map[string]func() (*web.Asset, error) // pages and the search index as anyone gets them, by path
+	public   map[string]file // what anyone gets, by path
 }
+
+// A file is the same for everyone who gets it. It is drawn when it is first asked for: all
+// pages take 50 ms, and most processes of tests show none.
+type file struct {
+	contentType string
+	asset       func() (*web.Asset, error)
+}
+
+// The content types of files.
+const (
+	asHTML     = echo.MIMETextHTMLCharsetUTF8
+	asJSON     = echo.MIMEApplicationJSON
+	asScript   = "text/javascript; charset=utf-8"
+	asText     = echo.MIMETextPlainCharsetUTF8
+	asMarkdown = "text/markdown; charset=utf-8"
+	asAtom     = "application/atom+xml; charset=utf-8"
+)
 
 // New returns the documentation, which Describe fills.
 func New(c Config) *Server { return &Server{Config: c} }
@@ -52,44 +71,71 @@ var pages = map[string]page{
 	view.Root:         (*Server).index,
 	view.ReferenceURL: (*Server).reference,
 	view.GuidesURL:    (*Server).guides,
+	view.ChangelogURL: (*Server).changelog,
 }
 
-// Describe takes the API's description. A page that anyone gets is drawn when it
-// is first asked for: all of them take 50 ms, and most processes of tests show
-// none.
+// Describe takes the API's description.
 func (s *Server) Describe(document *openapi.Document) {
-	s.document, s.public = document, map[string]func() (*web.Asset, error){
-		view.SearchURL: sync.OnceValues(s.searchAsset), view.ListenURL: sync.OnceValues(s.listenScript),
+	s.document, s.public = document, s.files()
+}
+
+// Paths are where ShowFile answers.
+func (s *Server) Paths() []string {
+	var out []string
+	for path, one := range s.files() {
+		if one.contentType != asHTML {
+			out = append(out, path)
+		}
 	}
-	for path, draw := range pages {
-		s.public[path] = sync.OnceValues(func() (*web.Asset, error) {
-			html, err := s.draw(context.Background(), draw, nil)
+	return out
+}
+
+// files are all files by their paths.
+func (s *Server) files() map[string]file {
+	out := map[string]file{}
+	add := func(path, contentType string, draw func() ([]byte, error)) {
+		out[path] = file{contentType, sync.OnceValues(func() (*web.Asset, error) {
+			content, err := draw()
 			if err != nil {
 				return nil, fmt.Errorf("docs: draw %s: %w", path, err)
 			}
-			return web.NewAsset(html)
-		})
+			return web.NewAsset(content)
+		})}
 	}
+	for url, draw := range pages {
+		add(url, asHTML, func() ([]byte, error) { return s.draw(context.Background(), draw, nil) })
+		add(view.MarkdownOf(url), asMarkdown, func() ([]byte, error) { return s.pageText(url) })
+	}
+	for _, name := range guideNames {
+		add(guidePath(name), asMarkdown, func() ([]byte, error) { return s.guideText(name) })
+	}
+	add(view.SearchURL, asJSON, func() ([]byte, error) {
+		index, err := s.searchIndex()
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(index)
+	})
+	add(view.ListenURL, asScript, s.listenScript)
+	add(view.FeedURL, asAtom, s.feed)
+	add(view.PostmanURL, asJSON, s.postman)
+	add(view.BrunoURL, "application/zip", s.bruno)
+	add(view.LLMsURL, asText, s.llms)
+	add(view.LLMsFullURL, asText, s.everything)
+	return out
 }
 
-func (s *Server) searchAsset() (*web.Asset, error) {
-	index, err := s.searchIndex()
-	if err != nil {
-		return nil, err
-	}
-	text, err := json.Marshal(index)
-	if err != nil {
-		return nil, err
-	}
-	return web.NewAsset(text)
-}
+// ShowFile answers with the file of the request's path.
+func (s *Server) ShowFile(c echo.Context) error { return s.serve(c, c.Path()) }
 
 // serve answers with what anyone gets at the path.
 func (s *Server) serve(c echo.Context, path string) error {
-	asset, err := s.public[path]()
+	one := s.public[path]
+	asset, err := one.asset()
 	if err != nil {
 		return err
 	}
+	c.Response().Header().Set(echo.HeaderContentType, one.contentType)
 	c.Response().Header().Set(echo.HeaderCacheControl, "public, no-cache")
 	return asset.Serve(c, path)
 }
@@ -104,18 +150,20 @@ func (s *Server) draw(ctx context.Context, draw page, mine *view.Mine) ([]byte, 
 	return b.Bytes(), err
 }
 
-// ShowPage answers with the page of the request's path. Staff who are signed in
+// ShowPage answers with the page of the request's path, or with its Markdown. Staff who are signed in
 // get one of their own, which no one keeps.
 func (s *Server) ShowPage(c echo.Context) error {
 	path := c.Path()
 	h := c.Response().Header()
-	h.Set("Vary", "Cookie")
+	h.Set("Vary", "Cookie, Accept")
+	if web.Prefers(c.Request(), "text/markdown", "text/html") {
+		return s.serve(c, view.MarkdownOf(path))
+	}
 	mine, err := s.mine(c)
 	if err != nil {
 		return err
 	}
 	if mine == nil {
-		h.Set(echo.HeaderContentType, echo.MIMETextHTMLCharsetUTF8)
 		return s.serve(c, path)
 	}
 	h.Set(echo.HeaderCacheControl, "private, no-store")
@@ -137,11 +185,6 @@ func (s *Server) AnswerError(c echo.Context, status int, public *domain.Error) e
 // ShowIndexBelow leads from the address that people type to the index.
 func (s *Server) ShowIndexBelow(c echo.Context) error {
 	return c.Redirect(http.StatusMovedPermanently, view.Root)
-}
-
-// ShowSearchIndex answers with what the page's search looks through.
-func (s *Server) ShowSearchIndex(c echo.Context) error {
-	return s.serve(c, view.SearchURL)
 }
 
 // mine is what the reader's samples are filled in with, nil unless staff are

@@ -41,17 +41,34 @@ func NewAsset(plain []byte) (*Asset, error) {
 	return a, nil
 }
 
-// takesGzip reports whether the client takes gzip: it names it, and not with q=0.
-func takesGzip(r *http.Request) bool {
-	for one := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
-		if name, parameter, _ := strings.Cut(one, ";"); strings.EqualFold(strings.TrimSpace(name), "gzip") {
-			_, weight, _ := strings.Cut(parameter, "=")
-			q, err := strconv.ParseFloat(strings.TrimSpace(weight), 64)
-			return err != nil || q > 0
+// Bytes is the content.
+func (a *Asset) Bytes() []byte { return a.plain }
+
+// quality is how much a client wants what a header such as Accept lists (RFC 9110,
+// 12.4.2), from 0 to 1; 0 if it isn't listed by its name.
+func quality(header, wanted string) float64 {
+	for one := range strings.SplitSeq(header, ",") {
+		if name, parameter, _ := strings.Cut(one, ";"); strings.EqualFold(strings.TrimSpace(name), wanted) {
+			_, weight, _ := strings.Cut(parameter, "q=")
+			if q, err := strconv.ParseFloat(strings.TrimSpace(weight), 64); err == nil {
+				return q
+			}
+			return 1
 		}
 	}
-	return false
+	return 0
 }
+
+// Prefers reports whether the client names the content type, and the other one not before
+// it.
+func Prefers(r *http.Request, contentType, other string) bool {
+	accept := r.Header.Get("Accept")
+	q := quality(accept, contentType)
+	return q > 0 && q >= quality(accept, other)
+}
+
+// takesGzip reports whether the client takes gzip: it names it, and not with q=0.
+func takesGzip(r *http.Request) bool { return quality(r.Header.Get("Accept-Encoding"), "gzip") > 0 }
 
 // Serve answers with the content, 304 if the client has it. The name's ending
 // says its type if no Content-Type is set.

@@ -75,11 +75,11 @@ func (l *Line) wait(ctx context.Context, place *fairqueue.Place[domain.AccountID
 }
 
 // Leave gives the request's place back, if it has one: before it only waits, or sends
-// what was read.
+// what was read. It may enter another line then.
 func (r *Request) Leave() {
 	if r.leave != nil {
 		r.leave()
-		r.leave = nil
+		r.leave, r.entered = nil, false
 	}
 }
 

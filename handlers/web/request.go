@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -17,6 +18,9 @@ type Request struct {
 	ID       domain.RequestID
 	Address  string // the client's
 	HeadOnly bool   // the client wants only the headers
+
+	Within *Request // the message of an agent that calls it; nil for other requests
+	called atomic.Bool
 
 	// Of the API.
 	Principal *domain.Principal           // nil without a valid API key
@@ -47,8 +51,16 @@ func WithRequest(c echo.Context, r *Request) {
 
 // NewRequest returns the record of a request that came at that time.
 func NewRequest(c echo.Context, id domain.RequestID) *Request {
-	return &Request{ID: id, Address: c.RealIP(), HeadOnly: c.Request().Method == http.MethodHead}
+	within, _ := c.Request().Context().Value(requestKey{}).(*Request)
+	return &Request{ID: id, Address: c.RealIP(), HeadOnly: c.Request().Method == http.MethodHead, Within: within}
 }
+
+// Call notes that the request, a message of an agent, has called another one, and reports
+// whether it is the first.
+func (r *Request) Call() bool { return r.called.CompareAndSwap(false, true) }
+
+// Called reports whether the request has called another one, which is logged in its place.
+func (r *Request) Called() bool { return r.called.Load() }
 
 // RequestOf returns the record of the request.
 func RequestOf(c echo.Context) *Request { return RequestIn(c.Request().Context()) }

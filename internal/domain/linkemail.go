@@ -69,6 +69,9 @@ const (
 const (
 	// LinkEmailLease is after which time a lost job of an email is inserted again.
 	LinkEmailLease = 10 * time.Minute
+	// LiveLinksADay and TestLinksADay are how many links an account has emailed (D106).
+	LiveLinksADay = 2000
+	TestLinksADay = 200
 
 	reminderPause    = 24 * time.Hour     // between two emails of a session
 	endingAhead      = 2 * 24 * time.Hour // of the last reminder
@@ -77,8 +80,6 @@ const (
 	laterTries       = 3 * time.Hour      // from then on
 	dayBegins        = 8                  // o'clock; no reminder comes before
 	dayEnds          = 20                 // or from then on
-	liveLinksADay    = 2000               // that an account has emailed (D106)
-	testLinksADay    = 200                // in test mode
 	untriedLinksADay = 20                 // of an account that isn't approved
 )
 
@@ -97,9 +98,9 @@ type reminder struct {
 func (a *Account) LinksADay(livemode bool) int {
 	switch {
 	case livemode:
-		return liveLinksADay
+		return LiveLinksADay
 	case a.ApprovedAt != nil:
-		return testLinksADay
+		return TestLinksADay
 	}
 	return untriedLinksADay
 }

@@ -18,9 +18,9 @@ import (
 const (
 	DefaultExpiresInDays = 30
 	MaxExpiresInDays     = 90
-	maxMetadataKeys      = 10
-	maxMetadataKey       = 100 // characters
-	maxMetadataValue     = 500 // characters
+	MaxMetadataKeys      = 10
+	MaxMetadataKey       = 100 // characters
+	MaxMetadataValue     = 500 // characters
 	maxText              = 200 // characters
 	maxEmail             = 254 // characters
 	MaxNote              = 500 // characters of what is asked for (D102)
@@ -246,14 +246,14 @@ func cleanNote(text string) (note string, broken form.Rule) {
 
 // metadata checks the partner's data and returns it as it can be stored.
 func (c *checker) metadata(m Metadata) Metadata {
-	if len(m) > maxMetadataKeys {
-		c.breaks(CodeValidation, "metadata", form.Rule{Code: "metadata_count", Max: maxMetadataKeys})
+	if len(m) > MaxMetadataKeys {
+		c.breaks(CodeValidation, "metadata", form.Rule{Code: "metadata_count", Max: MaxMetadataKeys})
 		return nil
 	}
 	clean := make(Metadata, len(m))
 	for _, key := range slices.Sorted(maps.Keys(m)) {
-		if n := utf8.RuneCountInString(key); n < 1 || n > maxMetadataKey {
-			c.breaks(CodeValidation, "metadata", form.Rule{Code: "metadata_key", Max: maxMetadataKey})
+		if n := utf8.RuneCountInString(key); n < 1 || n > MaxMetadataKey {
+			c.breaks(CodeValidation, "metadata", form.Rule{Code: "metadata_key", Max: MaxMetadataKey})
 			continue
 		}
 		value, broken := metadataValue(m[key])
@@ -280,8 +280,8 @@ func metadataValue(raw json.RawMessage) (json.RawMessage, form.Rule) {
 		}
 		raw, _ = json.Marshal(text) // a string always marshals
 	}
-	if utf8.RuneCountInString(text) > maxMetadataValue {
-		return nil, form.Rule{Code: form.RuleMaxLength, Max: maxMetadataValue}
+	if utf8.RuneCountInString(text) > MaxMetadataValue {
+		return nil, form.Rule{Code: form.RuleMaxLength, Max: MaxMetadataValue}
 	}
 	return raw, form.Rule{}
 }

@@ -14,8 +14,10 @@ import (
 )
 
 const (
+	// AttemptTimeout is how long an attempt takes at most.
+	AttemptTimeout = 15 * time.Second
+
 	connectTimeout   = 5 * time.Second
-	attemptTimeout   = 15 * time.Second
 	idleTimeout      = 30 * time.Second
 	maxIdlePerHost   = 16 // the attempts that an endpoint may run; with fewer, bursts open new connections
 	maxConnsPerHost  = 256
@@ -63,7 +65,7 @@ func WithTimeouts(connect, attempt time.Duration) Option {
 // NewClient returns a Client that calls only what policy permits. Close it when
 // it is no longer used.
 func NewClient(policy Policy, opts ...Option) *Client {
-	s := settings{connect: connectTimeout, attempt: attemptTimeout}
+	s := settings{connect: connectTimeout, attempt: AttemptTimeout}
 	for _, opt := range opts {
 		opt(&s)
 	}

@@ -115,7 +115,7 @@ func (a *api) object(name string, schema *form.Schema) {
 	}
 	for _, key := range order {
 		if property, ok := schema.Properties[key]; ok { // a section given as prefill lacks some
-			out.fields = append(out.fields, field{key, property.Description, a.shape(name+goName(key), property),
+			out.fields = append(out.fields, field{key, property.Description, a.shape(name+openapi.GoName(key), property),
 				slices.Contains(schema.Required, key)})
 		}
 	}
@@ -207,9 +207,9 @@ func (a *api) operation(method, path string, o openapi.Operation) (operation, er
 		}
 		name = strings.TrimSuffix(name, "}")
 		first, rest, _ := strings.Cut(name, "_")
-		out.path, out.args = append(out.path, first+goName(rest)), append(out.args, first+goName(rest))
+		out.path, out.args = append(out.path, first+openapi.GoName(rest)), append(out.args, first+openapi.GoName(rest))
 	}
-	params := object{name: goName(o.ID) + "Params", doc: "what " + o.ID + " can be asked for.", sent: true}
+	params := object{name: openapi.GoName(o.ID) + "Params", doc: "what " + o.ID + " can be asked for.", sent: true}
 	for _, p := range o.Parameters {
 		switch {
 		case p.In == "query":
@@ -269,20 +269,4 @@ func (a *api) markSent(name string) {
 			a.markSent(of.name)
 		}
 	}
-}
-
-// initialisms are written in capitals in Go's names.
-var initialisms = map[string]bool{"id": true, "url": true, "pdf": true, "sha256": true, "ip": true, "api": true}
-
-// goName is a name of the document as an exported one: session_url is SessionURL.
-func goName(name string) string {
-	var out strings.Builder
-	for _, word := range strings.FieldsFunc(name, func(r rune) bool { return r == '_' || r == '.' || r == '-' }) {
-		if initialisms[word] {
-			out.WriteString(strings.ToUpper(word))
-		} else {
-			out.WriteString(strings.ToUpper(word[:1]) + word[1:])
-		}
-	}
-	return out.String()
 }

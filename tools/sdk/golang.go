@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"candor/handlers/api/openapi"
 )
 
 // golang is the generated part of the SDK for Go.
@@ -41,7 +43,7 @@ func (a *api) goValues(b *bytes.Buffer, name, prefix string) {
 	goDoc(b, name, schema.Description)
 	fmt.Fprintf(b, "type %s string\n\n// Values of %s.\nconst (\n", name, name)
 	for _, value := range schema.Enum {
-		fmt.Fprintf(b, "\t%s%s %s = %q\n", prefix, goName(value), name, value)
+		fmt.Fprintf(b, "\t%s%s %s = %q\n", prefix, openapi.GoName(value), name, value)
 	}
 	b.WriteString(")\n\n")
 }
@@ -70,7 +72,7 @@ func goObject(b *bytes.Buffer, o object) {
 		if f.of.values != nil {
 			doc += " One of " + strings.Join(quoted(f.of.values), ", ") + "."
 		}
-		fmt.Fprintf(b, "\t%s %s `json:%q` // %s\n", goName(f.name), goField(o, f), tag,
+		fmt.Fprintf(b, "\t%s %s `json:%q` // %s\n", openapi.GoName(f.name), goField(o, f), tag,
 			strings.TrimSpace(strings.ReplaceAll(doc, "\n", " ")))
 	}
 	b.WriteString("}\n\n")
@@ -134,7 +136,7 @@ func goType(s shape) string {
 
 // golang writes the operation's method.
 func (o operation) golang(b *bytes.Buffer) {
-	name := goName(o.id)
+	name := openapi.GoName(o.id)
 	goDoc(b, name, o.doc)
 	args, request := "ctx context.Context", ""
 	for _, arg := range o.args {
@@ -147,7 +149,7 @@ func (o operation) golang(b *bytes.Buffer) {
 		args += ", params " + o.query.name
 		var pairs []string
 		for _, f := range o.query.fields {
-			pairs = append(pairs, fmt.Sprintf("%q, params.%s", f.name, goName(f.name)))
+			pairs = append(pairs, fmt.Sprintf("%q, params.%s", f.name, openapi.GoName(f.name)))
 		}
 		request += ", query: query(" + strings.Join(pairs, ", ") + ")"
 	}

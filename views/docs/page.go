@@ -9,9 +9,18 @@ const Root = "/docs"
 const (
 	GuidesURL    = Root + "/guides"
 	ReferenceURL = Root + "/reference"
+	ChangelogURL = Root + "/changelog"
+	FeedURL      = ChangelogURL + ".atom"
 	SearchURL    = Root + "/search.json"
 	ListenURL    = Root + "/listen.mjs"
+	PostmanURL   = Root + "/candor.postman_collection.json"
+	BrunoURL     = Root + "/candor-bruno.zip"
+	LLMsURL      = "/llms.txt"
+	LLMsFullURL  = "/llms-full.txt"
 )
+
+// MarkdownOf is where a page, or a guide alone, is as Markdown.
+func MarkdownOf(url string) string { return url + ".md" }
 
 // A Page is the frame around the content of a page.
 type Page struct {
@@ -125,6 +134,21 @@ type Guide struct {
 type GuidesPage struct {
 	Page
 	Guides []Guide
+}
+
+// A Text is a part of the documentation as Markdown.
+type Text struct{ URL, Title, About string }
+
+// A Change is an entry of the changelog.
+type Change struct {
+	ID, Date, Title string // ID is the day, as in RFC 3339
+	HTML            string // made from our own Markdown
+}
+
+// A ChangelogPage has what changed for partners, the newest first.
+type ChangelogPage struct {
+	Page
+	Changes []Change
 }
 
 // An IndexPage leads to the guides and the reference.

@@ -48,6 +48,7 @@ type Config struct {
 	PDFKey          string // PEM file of its key
 	SMTPURL         string // "": development stores emails in DataDir, production can't send them
 	MailFrom        string
+	SecurityContact string // where vulnerabilities are reported, a URI; "" if security.txt isn't served
 	Terms           billing.Terms
 	Stripe          Stripe
 	DBConnections   int
@@ -119,6 +120,8 @@ func (c *Config) Variables() []Variable {
 			setText(&c.PDFKey)},
 		{"CANDOR_SMTP_URL", "", "mail server for emails to staff: smtp://user:password@host:587 or smtps://…:465", setText(&c.SMTPURL)},
 		{"CANDOR_MAIL_FROM", "", "sender of these emails, such as Candor <no-reply@example.com>", setText(&c.MailFrom)},
+		{"CANDOR_SECURITY_CONTACT", "",
+			"where vulnerabilities are reported, for security.txt: mailto:security@example.com or https://…", c.setSecurityContact},
 		{"CANDOR_GST_PERCENT", "10", "GST included in invoices, at most two decimals; 0 for none", c.setGST},
 		{"CANDOR_INVOICE_DUE_DAYS", "", "days from an invoice to its first payment; 14, 0 with Stripe", c.setDueDays},
 		{"CANDOR_SELLER_NAME", "", "the seller's name on invoices", setText(&c.Terms.Seller.Name)},
@@ -293,8 +296,9 @@ func (c Config) LogValue() slog.Value {
 		slog.Int("gst_basis_points", c.Terms.GSTBasisPoints), slog.Int("invoice_due_days", c.Terms.DueDays),
 		slog.String("payments", c.paymentMethod()),
 		slog.String("pdf_font", c.PDFFont), slog.String("pdf_cert", c.PDFCert), slog.String("mail_server", mailServer),
-		slog.String("mail_from", c.MailFrom), slog.Int("db_connections", c.DBConnections), slog.Duration("db_timeout", c.DBTimeout),
-		slog.Int("max_connections", c.MaxConnections),
+		slog.String("mail_from", c.MailFrom),
+		slog.String("security_contact", c.SecurityContact), slog.Int("db_connections", c.DBConnections),
+		slog.Duration("db_timeout", c.DBTimeout), slog.Int("max_connections", c.MaxConnections),
 		slog.Duration("shutdown_delay", c.ShutdownDelay), slog.Duration("shutdown_timeout", c.ShutdownTimeout),
 		slog.String("log_level", c.LogLevel.String()), slog.Any("traces", c.Traces),
 	)

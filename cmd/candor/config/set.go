@@ -140,6 +140,16 @@ func (c *Config) setRedisURL(text string) error {
 	return ratelimit.CheckURL(text)
 }
 
+func (c *Config) setSecurityContact(text string) error {
+	u, err := url.Parse(text)
+	if err != nil || strings.ContainsAny(text, " \r\n") || (u.Scheme != "https" || u.Host == "") &&
+		(u.Scheme != "mailto" || !strings.Contains(u.Opaque, "@")) {
+		return errors.New("must be mailto: and an address, or an address that begins with https://")
+	}
+	c.SecurityContact = text
+	return nil
+}
+
 func (c *Config) setLogLevel(text string) error {
 	if err := c.LogLevel.UnmarshalText([]byte(text)); err != nil {
 		return errors.New("must be debug, info, warn or error")

@@ -4,6 +4,10 @@ package openapi
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
 
 	"candor/internal/form"
 )
@@ -116,3 +120,29 @@ type (
 		Description string `json:"description"`
 	}
 )
+
+// RefPrefix is what a reference to a named schema begins with.
+const RefPrefix = "#/components/schemas/"
+
+// Named returns the name of the schema that this one refers to.
+func Named(schema *form.Schema) (string, bool) { return strings.CutPrefix(schema.Ref, RefPrefix) }
+
+// Resolve follows a reference to a named schema.
+func (d *Document) Resolve(schema *form.Schema) *form.Schema {
+	if name, ok := Named(schema); ok {
+		return d.Components.Schemas[name]
+	}
+	return schema
+}
+
+// Success is the response without an error, and its status.
+func (o Operation) Success() (status int, answer Response) {
+	for _, text := range slices.Sorted(maps.Keys(o.Responses)) {
+		answer := o.Responses[text]
+		if media, ok := answer.Content["application/json"]; text[0] == '2' && (!ok || media.Examples == nil) {
+			status, _ = strconv.Atoi(text)
+			return status, answer
+		}
+	}
+	return 0, Response{}
+}

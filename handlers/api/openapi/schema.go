@@ -69,7 +69,7 @@ func (s *Schemas) Component(name string, schema func() *form.Schema) *form.Schem
 		s.Named[name] = nil // a type within itself is met by its name
 		s.Named[name] = schema()
 	}
-	return &form.Schema{Ref: "#/components/schemas/" + name}
+	return &form.Schema{Ref: RefPrefix + name}
 }
 
 func exported(name string) string { return string(unicode.ToUpper(rune(name[0]))) + name[1:] }

@@ -1,7 +1,6 @@
-// Package samples writes a request of an API as code, in several languages, from
-// one description. It knows nothing of Candor. What it writes runs as it is: the
-// key is in the variable CANDOR_API_KEY, and nothing but the language's own
-// library is needed.
+// Package samples writes a request of the API as code, in several languages, from one
+// description: with the SDKs, or with nothing but the language's own library. It knows no
+// operation. What it writes runs as it is: the key is in the variable CANDOR_API_KEY.
 package samples
 
 import (
@@ -19,6 +18,21 @@ type Request struct {
 	Body   json.RawMessage // nil for none
 	File   string          // where the response is kept; "" prints it, as JSON
 	Status int             // of success
+
+	// Of the SDKs:
+	BaseURL   string
+	Operation string   // its id
+	Args      []string // of the path
+	Takes     bool     // parameters in its query
+	Query     []Member
+	BodyType  string   // of Body
+	Members   []Member // of Body, none with members of its own
+}
+
+// A Member is a parameter or a member of a body.
+type Member struct {
+	Name  string
+	Value json.RawMessage
 }
 
 // A Sample is a request in one language.
@@ -69,32 +83,6 @@ func (r Request) curl() string {
 	return strings.Join(lines, " \\\n  ")
 }
 
-func (r Request) node() string {
-	var b strings.Builder
-	if r.File != "" {
-		b.WriteString("import { writeFile } from \"node:fs/promises\";\n\n")
-	}
-	fmt.Fprintf(&b, "const response = await fetch(%q, {\n", r.URL)
-	if r.Method != "GET" {
-		fmt.Fprintf(&b, "  method: %q,\n", r.Method)
-	}
-	b.WriteString("  headers: {\n    Authorization: `Bearer ${process.env.CANDOR_API_KEY}`,\n")
-	if r.Body != nil {
-		b.WriteString("    \"Content-Type\": \"application/json\",\n")
-	}
-	b.WriteString("  },\n")
-	if r.Body != nil {
-		fmt.Fprintf(&b, "  body: JSON.stringify(%s),\n", r.body("  "))
-	}
-	fmt.Fprintf(&b, "});\nif (response.status !== %d) throw new Error(await response.text());\n", r.Status)
-	if r.File != "" {
-		fmt.Fprintf(&b, "await writeFile(%q, Buffer.from(await response.arrayBuffer()));", r.File)
-	} else {
-		b.WriteString("console.log(await response.json());")
-	}
-	return b.String()
-}
-
 var jsonWord = regexp.MustCompile(`"(?:\\.|[^"\\])*"|\b(?:true|false|null)\b`)
 
 var pythonWords = map[string]string{"true": "True", "false": "False", "null": "None"}
@@ -129,49 +117,6 @@ func (r Request) python() string {
 		fmt.Fprintf(&b, "    with open(%q, \"wb\") as file:\n        file.write(response.read())", r.File)
 	} else {
 		b.WriteString("    print(json.load(response))")
-	}
-	return b.String()
-}
-
-func (r Request) golang() string {
-	var b strings.Builder
-	b.WriteString("package main\n\nimport (\n")
-	body := "nil"
-	if r.Body != nil {
-		body = "strings.NewReader(body)"
-	}
-	for _, one := range []struct {
-		name string
-		used bool
-	}{{"fmt", r.File == ""}, {"io", true}, {"log", true}, {"net/http", true}, {"os", true}, {"strings", r.Body != nil}} {
-		if one.used {
-			fmt.Fprintf(&b, "\t%q\n", one.name)
-		}
-	}
-	b.WriteString(")\n\nfunc main() {\n")
-	if r.Body != nil {
-		text := "`" + r.body("\t") + "`"
-		if strings.Count(text, "`") > 2 {
-			text = fmt.Sprintf("%q", r.Body)
-		}
-		fmt.Fprintf(&b, "\tbody := %s\n", text)
-	}
-	fmt.Fprintf(&b, "\trequest, err := http.NewRequest(%q, %q, %s)\n", r.Method, r.URL, body)
-	b.WriteString("\tif err != nil {\n\t\tlog.Fatal(err)\n\t}\n")
-	b.WriteString("\trequest.Header.Set(\"Authorization\", \"Bearer \"+os.Getenv(\"CANDOR_API_KEY\"))\n")
-	if r.Body != nil {
-		b.WriteString("\trequest.Header.Set(\"Content-Type\", \"application/json\")\n")
-	}
-	b.WriteString(
-		"\tresponse, err := http.DefaultClient.Do(request)\n\tif err != nil {\n\t\tlog.Fatal(err)\n\t}\n\tdefer response.Body.Close()\n")
-	b.WriteString("\tanswer, err := io.ReadAll(response.Body)\n")
-	fmt.Fprintf(&b,
-		"\tif err != nil || response.StatusCode != %d {\n\t\tlog.Fatalf(\"%%s %%v %%s\", response.Status, err, answer)\n\t}\n",
-		r.Status)
-	if r.File != "" {
-		fmt.Fprintf(&b, "\tif err := os.WriteFile(%q, answer, 0o600); err != nil {\n\t\tlog.Fatal(err)\n\t}\n}", r.File)
-	} else {
-		b.WriteString("\tfmt.Println(string(answer))\n}")
 	}
 	return b.String()
 }

@@ -77,11 +77,12 @@ func New(t testing.TB, change ...func(*handlers.Config)) *Harness {
 		BaseURL: BaseURL, Clock: h.Clock.Now, Logger: logger, Terms: InvoiceTerms(),
 		PasswordCost: QuickPasswords,
 	})
-	limiter, err := ratelimit.New(ratelimit.Config{PerMinute: 100, Burst: 1_000_000, Keys: 1000})
+	limit := ratelimit.Config{PerMinute: 100, Burst: 1_000_000, Keys: 1000}
+	limiter, err := ratelimit.New(limit)
 	h.OK(err)
 	config := handlers.Config{
 		Services: h.Service.Services,
-		Logger:   logger, Clock: h.Clock.Now, BaseURL: BaseURL, Limiter: limiter, SignedOutLimiter: limiter,
+		Logger:   logger, Clock: h.Clock.Now, BaseURL: BaseURL, Limiter: limiter, Rate: limit, SignedOutLimiter: limiter,
 		StaffLimits: auth.Limits{Person: limiter, Account: limiter, Changes: limiter, Exports: limiter}, LinkLimiter: limiter,
 		OpenedLimiter: limiter, NetworkLimiter: limiter,
 		CookieKeys: ring.CookieKeys(), Ready: func(context.Context) error { return nil }, Version: "test",
