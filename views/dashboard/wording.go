@@ -40,6 +40,8 @@ var sentences = map[form.RuleCode]string{ //nolint:gosec // it takes texts about
 	form.RuleRange:     "Enter a number of days from {min} to {max}",
 
 	"longer_link": "The link already expires later than that",
+	"endpoint_count": "You have {max} endpoints, which is the most. Delete one first.",
+
 	"chosen":      "Choose at least one session",
 	"typed_email": "Enter the customer’s email address exactly as shown above",
 
@@ -118,6 +120,7 @@ var sentences = map[form.RuleCode]string{ //nolint:gosec // it takes texts about
 	"until":           "until must be later than since.",
 	"endpoint":        "There is no such endpoint in this account and mode.",
 	"endpoint_url":    "endpoint must be a URL such as https://example.com.",
+	"endpoints_at":    "There are several endpoints at {value}: give the URL or the id of one.",
 	"endpoint_at":     "There is no endpoint {value} in this account and mode.",
 	"page_limit":      "limit must be {min} to {max}.",
 	"rate":            "rate must be {min} to {max} deliveries a second.",
