@@ -33,8 +33,9 @@ type endpointAlert struct {
 // it hasn't failed for ten minutes.
 var endpointAlerts = []endpointAlert{
 	{domain.AlertEndpointFailing, `alerted = 0 AND failing_since <= $1::timestamptz - interval '1 hour' AND failing_since > $1::timestamptz - interval '3 days'
-		AND (alerted_at IS NULL OR alerted_at <= $1::timestamptz - interval '1 day')`, 1},
-	{domain.AlertEndpointFailingLong, `alerted IN (0, 1) AND failing_since <= $1::timestamptz - interval '3 days'`, 2},
+		AND (alerted_at IS NULL OR alerted_at <= $1::timestamptz - interval '1 day') AND NOT ` + heldEndpoint, 1},
+	{domain.AlertEndpointFailingLong, `alerted IN (0, 1) AND failing_since <= $1::timestamptz - interval '3 days' AND NOT ` +
+		heldEndpoint, 2},
 	{domain.AlertEndpointRecovered,
 		`alerted > 0 AND failing_since IS NULL AND last_failure_at <= $1::timestamptz - interval '10 minutes'`, 0},
 }
@@ -91,9 +92,9 @@ func (tx *Tx) takeAlertedEndpoints(ctx context.Context, scope domain.Scope, a en
 			FROM due WHERE e.id = due.id
 			RETURNING e.*
 		)
-		SELECT id, origin, coalesce(failing_since, last_success_at, $1) AS since,
+		SELECT id, concat_ws(', ', site, nullif(description, '')) AS origin, coalesce(failing_since, last_success_at, $1) AS since,
 			coalesce(last_status_code::text, last_error_class, '') AS detail
-		FROM taken ORDER BY since, origin`, now, scope.AccountID, scope.Livemode, a.stage)
+		FROM taken ORDER BY since, site`, now, scope.AccountID, scope.Livemode, a.stage)
 	out := make([]domain.AlertSubject, len(rows))
 	for i, r := range rows {
 		out[i] = domain.AlertSubject{ID: r.ID.String(), Name: r.Origin, Since: r.Since.UTC(), Detail: r.Detail}

@@ -12,8 +12,9 @@ const maxCounted = 100_000
 type DeliveryBacklog struct {
 	Pending       int64      `db:"pending"`        // deliveries that haven't come to an end; 100,000 stands for that and more
 	OldestPending *time.Time `db:"oldest_pending"` // when the oldest of them was made, redeliveries left out; nil for none
-	OldestDue     *time.Time `db:"oldest_due"`     // due time of the oldest unclaimed delivery; nil for none
-	DueEndpoints  int64      `db:"due_endpoints"`  // endpoints that have such a delivery
+	// due time of the oldest unclaimed delivery at an endpoint that isn't paused; nil for none
+	OldestDue    *time.Time `db:"oldest_due"`
+	DueEndpoints int64      `db:"due_endpoints"` // endpoints that have such a delivery
 }
 
 // DeliveryBacklog returns what waits to be delivered at now. It steps through
@@ -35,6 +36,7 @@ func (q *Queries) DeliveryBacklog(ctx context.Context, now time.Time) (DeliveryB
 				ORDER BY d.next_attempt_at, d.sequence
 				LIMIT 1) AS since
 			FROM waiting w WHERE w.endpoint_id IS NOT NULL
+				AND NOT EXISTS (SELECT 1 FROM webhook_endpoint e WHERE e.id = w.endpoint_id AND `+heldEndpoint+`)
 		), scope AS (
 			(SELECT account_id, livemode FROM delivery WHERE state = 'pending' ORDER BY account_id, livemode LIMIT 1)
 			UNION ALL
@@ -52,8 +54,7 @@ func (q *Queries) DeliveryBacklog(ctx context.Context, now time.Time) (DeliveryB
 		)
 		SELECT
 			(SELECT count(*) FROM (
-				SELECT FROM delivery WHERE next_attempt_at IS NOT NULL ORDER BY endpoint_id, next_attempt_at, sequence
-					LIMIT $2) p) AS pending,
+				SELECT FROM delivery WHERE next_attempt_at IS NOT NULL ORDER BY endpoint_id, next_attempt_at, sequence LIMIT $2) p) AS pending,
 			(SELECT min(made_at) FROM oldest) AS oldest_pending,
 			(SELECT min(since) FROM due) AS oldest_due,
 			(SELECT count(since) FROM due) AS due_endpoints`,

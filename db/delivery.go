@@ -14,16 +14,24 @@ const deliveryColumns = `id, account_id, livemode, event_id, type, endpoint_id, 
 
 const attemptListColumns = `delivery_id, number, started_at, duration_ms, status_code, error_class, error, request_headers, response`
 
-// InsertDelivery stores a delivery.
-func (tx *Tx) InsertDelivery(ctx context.Context, d *domain.Delivery) error {
+// InsertDelivery stores the deliveries of an event, in one statement: those after the
+// first are further ones, which the event doesn't name.
+func (tx *Tx) InsertDelivery(ctx context.Context, first *domain.Delivery, further ...*domain.Delivery) error {
+	all := append([]*domain.Delivery{first}, further...)
+	ids, endpoints, urls := make([]string, len(all)), make([]string, len(all)), make([]string, len(all))
+	for i, d := range all {
+		ids[i], endpoints[i], urls[i] = d.ID.UUID.String(), d.EndpointID.UUID.String(), d.URL
+	}
 	_, err := tx.exec(ctx, `
-		INSERT INTO delivery (id, account_id, livemode, event_id, type, endpoint_id, session_id, sequence, url, state, next_attempt_at,
-			created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-		d.ID, d.AccountID, d.Livemode, d.EventID, d.EventType, d.EndpointID, d.SessionID, d.Sequence, d.URL, d.State, d.NextAttemptAt,
-		d.CreatedAt)
-	tx.Announce(domain.Scope{AccountID: d.AccountID, Livemode: d.Livemode}, domain.DeliveryChanged, d.SessionID)
-	return wrap(err, "insert delivery")
+		INSERT INTO delivery (id, endpoint_id, url, further, account_id, livemode, event_id, type, session_id, sequence, state,
+			next_attempt_at, created_at)
+		SELECT id, endpoint_id, url, place > 1, $4, $5, $6, $7, $8, $9, $10, $11, $12
+		FROM unnest($1::uuid[], $2::uuid[], $3::text[]) WITH ORDINALITY AS d (id, endpoint_id, url, place)`,
+		pq.Array(ids), pq.Array(endpoints), pq.Array(urls),
+		first.AccountID, first.Livemode, first.EventID, first.EventType, first.SessionID, first.Sequence, first.State,
+		first.NextAttemptAt, first.CreatedAt)
+	tx.Announce(domain.Scope{AccountID: first.AccountID, Livemode: first.Livemode}, domain.DeliveryChanged, first.SessionID)
+	return wrap(err, "insert deliveries")
 }
 
 // ClaimedDelivery is a delivery that this process may attempt until its lease
@@ -35,7 +43,7 @@ type ClaimedDelivery struct {
 }
 
 // ClaimDeliveries claims up to limit of an endpoint's deliveries that are due
-// at now, for as long as lease. A session's event isn't claimed before those
+// at now, for as long as lease; none of one that is held (D110). A session's event isn't claimed before those
 // ahead of it had their first attempt, so that receivers see them in order
 // while they answer. Any number of processes can claim at once: leases are
 // counted by the database's clock, so theirs need not agree.
@@ -50,6 +58,7 @@ func (d *DB) ClaimDeliveries(ctx context.Context, endpoint domain.EndpointID, no
 			SELECT c.id FROM delivery c
 			WHERE c.endpoint_id = $1 AND c.next_attempt_at <= $2
 				AND (c.lease_until IS NULL OR c.lease_until <= now())
+				AND NOT EXISTS (SELECT 1 FROM webhook_endpoint WHERE id = $1 AND `+heldEndpoint+`)
 				AND (c.attempts_total > 0 OR c.session_id IS NULL OR NOT EXISTS (
 					SELECT 1 FROM delivery ahead
 					WHERE ahead.session_id = c.session_id AND ahead.endpoint_id = c.endpoint_id AND ahead.sequence < c.sequence
@@ -58,12 +67,10 @@ func (d *DB) ClaimDeliveries(ctx context.Context, endpoint domain.EndpointID, no
 			LIMIT $4
 			FOR UPDATE SKIP LOCKED
 		), claimed AS (
-			UPDATE delivery d SET lease_until = now() + $3 * interval '1 microsecond' WHERE d.id = ANY (ARRAY(SELECT id FROM due))
-				RETURNING d.*
+			UPDATE delivery d SET lease_until = now() + $3 * interval '1 microsecond' WHERE d.id = ANY (ARRAY(SELECT id FROM due)) RETURNING d.*
 		)
 		SELECT c.id, c.account_id, c.livemode, c.event_id, c.type, c.endpoint_id, c.session_id, c.sequence, c.url, c.state,
-			c.cycle, c.attempts, c.attempts_total, c.first_attempt_at, c.next_attempt_at, c.finished_at, c.last_status_code,
-				c.last_error_class, c.created_at,
+			c.cycle, c.attempts, c.attempts_total, c.first_attempt_at, c.next_attempt_at, c.finished_at, c.last_status_code, c.last_error_class, c.created_at,
 			c.lease_until, e.body
 		FROM claimed c JOIN event e ON e.id = c.event_id
 		ORDER BY c.next_attempt_at, c.sequence`,
@@ -89,7 +96,8 @@ func (q *Queries) ReleaseDeliveries(ctx context.Context, claimed []ClaimedDelive
 }
 
 // StillClaimed returns which of the claimed deliveries may still be attempted:
-// none that was cancelled, finished or erased since, or that another process holds.
+// none that was cancelled, finished or erased since, that another process holds, or
+// whose endpoint is held.
 //
 // The state stands in a CASE, as in RecordAttempts.
 func (q *Queries) StillClaimed(ctx context.Context, claimed []ClaimedDelivery) ([]domain.DeliveryID, error) {
@@ -103,6 +111,7 @@ func (q *Queries) StillClaimed(ctx context.Context, claimed []ClaimedDelivery) (
 	var out []domain.DeliveryID
 	err := q.all(ctx, &out, `
 		SELECT d.id FROM unnest($1::uuid[], $2::int[], $3::timestamptz[]) AS c (id, cycle, lease_until) JOIN delivery d ON d.id = c.id
+			JOIN webhook_endpoint e ON e.id = d.endpoint_id AND NOT `+heldEndpoint+`
 		WHERE CASE d.state WHEN 'pending' THEN d.cycle = c.cycle AND d.lease_until = c.lease_until ELSE false END`,
 		pq.Array(ids), pq.Array(cycles), pq.Array(leases))
 	return out, wrap(err, "look at claimed deliveries again")

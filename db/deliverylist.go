@@ -10,8 +10,8 @@ import (
 )
 
 // DeliveryPage returns up to limit of the scope's deliveries that match the
-// filter, newest event first: from the newest on, or, where before isn't 0,
-// those of events numbered below it. Every filter is led by an index, and a
+// filter, and what else matches of the last event, newest event first: from the
+// newest on, or, where before isn't 0, those of events numbered below it. Every filter is led by an index, and a
 // page further on costs no more than the first.
 func (q *Queries) DeliveryPage(ctx context.Context, scope domain.Scope, f domain.DeliveryFilter, before int64,
 	limit int) ([]domain.ListedDelivery, error) {
@@ -22,11 +22,15 @@ func (q *Queries) DeliveryPage(ctx context.Context, scope domain.Scope, f domain
 	if err := q.boundSequence(ctx, scope, f, c); err != nil {
 		return nil, err
 	}
-	l := list{conditions: *c, columns: "delivery_id, sequence", order: "sequence DESC"}
+	l := list{conditions: *c, columns: "delivery_id, sequence", order: "sequence DESC", ties: true}
 	for _, source := range deliverySources(f) {
-		if source.byEvent {
+		switch {
+		case source.byEvent && f.Endpoint != nil: // the event names its first one
+			l.from(eventDeliveries, source.where(), "NOT d.further")
+			l.from("(SELECT *, id AS delivery_id FROM delivery WHERE further) d", source.where())
+		case source.byEvent:
 			l.from(eventDeliveries, source.where())
-		} else {
+		default:
 			l.from("(SELECT *, id AS delivery_id FROM delivery) d", source.where())
 		}
 	}
@@ -35,12 +39,15 @@ func (q *Queries) DeliveryPage(ctx context.Context, scope domain.Scope, f domain
 	}
 	var out []domain.ListedDelivery
 	err := q.all(ctx, &out, `
-		SELECT `+qualified("d", deliveryColumns)+`, e.origin
+		SELECT `+qualified("d", deliveryColumns)+`, `+endpointName+`
 		FROM (`+l.first(l.arg(limit))+`) p
 			JOIN delivery d ON d.id = p.delivery_id JOIN webhook_endpoint e ON e.id = d.endpoint_id
-		ORDER BY d.sequence DESC`, l.args...)
+		ORDER BY d.sequence DESC, d.further, d.id`, l.args...)
 	return out, wrap(err, "list deliveries")
 }
+
+// endpointName is what a delivery's list has of its endpoint.
+const endpointName = `e.site AS origin, e.description, e.paused_at`
 
 // deliveryConditions are what the filter says but for the state, in columns
 // that deliveries and events have in common, and those of the last attempt.
@@ -117,7 +124,7 @@ var failingInState = map[domain.DeliveryState]sqlText{
 
 // eventDeliveries are all deliveries, in the order of their events.
 const eventDeliveries sqlText = `event
-	JOIN (SELECT id AS delivery_id, event_id, state, attempts, finished_at, last_status_code, last_error_class
+	JOIN (SELECT id AS delivery_id, event_id, further, state, attempts, finished_at, last_status_code, last_error_class
 		FROM delivery) d ON d.event_id = event.id`
 
 // sequenceSlack is more than the time by which an event may have happened
@@ -170,7 +177,7 @@ func (q *Queries) sequenceAt(ctx context.Context, scope domain.Scope, at time.Ti
 func (q *Queries) Delivery(ctx context.Context, scope domain.Scope, id domain.DeliveryID) (*domain.ListedDelivery, error) {
 	var out domain.ListedDelivery
 	err := q.get(ctx, &out, `
-		SELECT `+qualified("d", deliveryColumns)+`, e.origin FROM delivery d JOIN webhook_endpoint e ON e.id = d.endpoint_id
+		SELECT `+qualified("d", deliveryColumns)+`, `+endpointName+` FROM delivery d JOIN webhook_endpoint e ON e.id = d.endpoint_id
 		WHERE d.id = $1 AND d.account_id = $2 AND d.livemode = $3`, id, scope.AccountID, scope.Livemode)
 	return &out, wrap(err, "get delivery")
 }
@@ -182,12 +189,14 @@ func (q *Queries) DeliveredEvent(ctx context.Context, delivery *domain.Delivery)
 	return &e, wrap(err, "get event of delivery")
 }
 
-// EndpointAt returns the scope's endpoint of that origin, or ErrNotFound.
-func (q *Queries) EndpointAt(ctx context.Context, scope domain.Scope, origin string) (*domain.Endpoint, error) {
-	var e domain.Endpoint
-	err := q.get(ctx, &e, `SELECT `+endpointColumns+` FROM webhook_endpoint WHERE account_id = $1 AND livemode = $2 AND origin = $3`,
-		scope.AccountID, scope.Livemode, origin)
-	return &e, wrap(err, "get webhook endpoint by origin")
+// EndpointsAt returns the scope's endpoints of that origin, those with that URL first.
+func (q *Queries) EndpointsAt(ctx context.Context, scope domain.Scope, origin, url string) ([]domain.Endpoint, error) {
+	var out []domain.Endpoint
+	err := q.all(ctx, &out, `
+		SELECT `+endpointColumns+` FROM webhook_endpoint WHERE account_id = $1 AND livemode = $2 AND site = $3
+		ORDER BY url = $4 DESC NULLS LAST, created_at, id`,
+		scope.AccountID, scope.Livemode, origin, url)
+	return out, wrap(err, "find webhook endpoints by origin")
 }
 
 // DeliveryScope returns the scope that a delivery belongs to, or ErrNotFound.

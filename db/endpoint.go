@@ -11,11 +11,109 @@ import (
 	"candor/internal/domain"
 )
 
-const endpointColumns = `id, account_id, livemode, origin, consecutive_failures, failing_since, last_success_at, last_failure_at,
-	last_status_code, last_error_class, gone, created_at`
+const endpointColumns = `id, account_id, livemode, site AS origin, is_default, url, description, event_types, paused_at, deleted_at,
+	consecutive_failures, failing_since, last_success_at, last_failure_at, last_status_code, last_error_class, gone, created_at`
 
-// EndpointFor returns the scope's endpoint of that origin, made where it is
-// new.
+// heldEndpoint is the condition that nothing is sent to an endpoint (D110, D111).
+const heldEndpoint = `(paused_at IS NOT NULL OR deleted_at IS NOT NULL)`
+
+// InsertDefaultEndpoint stores a scope's default endpoint, without a URL yet, with its
+// sealed secret.
+func (tx *Tx) InsertDefaultEndpoint(ctx context.Context, scope domain.Scope, secret []byte, now time.Time) error {
+	_, err := tx.exec(ctx, `
+		INSERT INTO webhook_endpoint (id, account_id, livemode, origin, is_default, secret, created_at)
+		VALUES ($1::uuid, $2, $3, '#' || $1::uuid, true, $4, $5)`,
+		domain.NewEndpointID(), scope.AccountID, scope.Livemode, secret, now)
+	return wrap(err, "insert default webhook endpoint")
+}
+
+// InsertEndpoint stores an endpoint that was set up, with its sealed secret.
+func (tx *Tx) InsertEndpoint(ctx context.Context, e *domain.Endpoint, secret []byte) error {
+	_, err := tx.exec(ctx, `
+		INSERT INTO webhook_endpoint (id, account_id, livemode, origin, url, description, event_types, paused_at, secret, created_at)
+		VALUES ($1::uuid, $2, $3, $4::text || '#' || $1::uuid, $5, $6, $7, $8, $9, $10)`,
+		e.ID, e.AccountID, e.Livemode, e.Origin, e.URL, e.Description, e.EventTypes, e.PausedAt, secret, e.CreatedAt)
+	return wrap(err, "insert webhook endpoint")
+}
+
+// LockEndpoints keeps other transactions from setting up or changing endpoints of the
+// scope until this one ends, and returns the default one, set up or not, and those that
+// are set up. ErrNotFound says that there is no such scope.
+func (tx *Tx) LockEndpoints(ctx context.Context, scope domain.Scope) (first *domain.Endpoint, setUp []domain.Endpoint,
+	err error) {
+	first = &domain.Endpoint{}
+	err = tx.get(ctx, first, `
+		SELECT `+endpointColumns+` FROM webhook_endpoint WHERE account_id = $1 AND livemode = $2 AND is_default FOR NO KEY UPDATE`,
+		scope.AccountID, scope.Livemode)
+	if err != nil {
+		return nil, nil, wrap(err, "lock webhook endpoints")
+	}
+	setUp, err = tx.EndpointsSetUp(ctx, scope)
+	return first, setUp, err
+}
+
+// DefaultEndpoint returns the scope's default endpoint, set up or not, or ErrNotFound.
+func (q *Queries) DefaultEndpoint(ctx context.Context, scope domain.Scope) (*domain.Endpoint, error) {
+	var e domain.Endpoint
+	err := q.get(ctx, &e, `
+		SELECT `+endpointColumns+` FROM webhook_endpoint WHERE account_id = $1 AND livemode = $2 AND is_default`,
+		scope.AccountID, scope.Livemode)
+	return &e, wrap(err, "get default webhook endpoint")
+}
+
+// EndpointsSetUp returns the scope's endpoints that are set up, the default one first,
+// then in the order in which they were made.
+func (q *Queries) EndpointsSetUp(ctx context.Context, scope domain.Scope) ([]domain.Endpoint, error) {
+	var out []domain.Endpoint
+	err := q.all(ctx, &out, `
+		SELECT `+endpointColumns+` FROM webhook_endpoint WHERE account_id = $1 AND livemode = $2 AND url IS NOT NULL
+		ORDER BY is_default DESC, created_at, id`, scope.AccountID, scope.Livemode)
+	return out, wrap(err, "list endpoints that are set up")
+}
+
+// UpdateEndpoint stores what an endpoint is set up as. One without a URL exists no more:
+// call DeleteEndpoint.
+func (tx *Tx) UpdateEndpoint(ctx context.Context, e *domain.Endpoint) error {
+	result, err := tx.exec(ctx, `
+		UPDATE webhook_endpoint SET origin = $2::text || '#' || id, url = $3, description = $4, event_types = $5, paused_at = $6
+			WHERE id = $1`,
+		e.ID, e.Origin, e.URL, e.Description, e.EventTypes, e.PausedAt)
+	return changedOne(result, err, "update webhook endpoint")
+}
+
+// DeleteEndpoint takes away an endpoint's URL and what else it was set up as. The row
+// stays for its deliveries. The default endpoint keeps its secrets and can get a URL
+// again; others lose theirs. Call CancelHeld to cancel what is pending.
+func (tx *Tx) DeleteEndpoint(ctx context.Context, id domain.EndpointID, now time.Time) error {
+	result, err := tx.exec(ctx, `
+		UPDATE webhook_endpoint SET url = NULL, description = '', event_types = NULL, paused_at = NULL,
+			deleted_at = CASE WHEN NOT is_default THEN $2::timestamptz END,
+			secret = CASE WHEN is_default THEN secret END, next_secret = CASE WHEN is_default THEN next_secret END,
+			next_secret_at = CASE WHEN is_default THEN next_secret_at END, previous_secret = CASE WHEN is_default THEN previous_secret END,
+			previous_secret_until = CASE WHEN is_default THEN previous_secret_until END
+		WHERE id = $1`, id, now)
+	return changedOne(result, err, "delete webhook endpoint")
+}
+
+// A Destination is an endpoint and the URL there that an event goes to.
+type Destination struct {
+	ID  domain.EndpointID `db:"id"`
+	URL string            `db:"url"`
+}
+
+// Destinations returns where the scope's events of a type go that have no URL of a
+// session, the default endpoint first (D109).
+func (q *Queries) Destinations(ctx context.Context, scope domain.Scope, t domain.EventType) ([]Destination, error) {
+	var out []Destination
+	err := q.all(ctx, &out, `
+		SELECT id, url FROM webhook_endpoint
+		WHERE account_id = $1 AND livemode = $2 AND url IS NOT NULL AND (event_types IS NULL OR $3 = ANY (event_types))
+		ORDER BY is_default DESC, created_at, id`, scope.AccountID, scope.Livemode, t)
+	return out, wrap(err, "find destinations of event")
+}
+
+// EndpointFor returns the scope's endpoint that stands for URLs of sessions at that
+// origin, made where it is new.
 func (tx *Tx) EndpointFor(ctx context.Context, scope domain.Scope, origin string, now time.Time) (domain.EndpointID, error) {
 	var id domain.EndpointID
 	err := tx.get(ctx, &id, `
@@ -41,11 +139,12 @@ func (q *Queries) Endpoint(ctx context.Context, id domain.EndpointID) (*domain.E
 	return &e, wrap(err, "get webhook endpoint")
 }
 
-// Endpoints returns the scope's endpoints by origin.
+// Endpoints returns the scope's endpoints by origin: those that are set up, those that
+// stand for URLs of sessions, and deleted ones that are still known.
 func (q *Queries) Endpoints(ctx context.Context, scope domain.Scope) ([]domain.Endpoint, error) {
 	var out []domain.Endpoint
 	err := q.all(ctx, &out, `
-		SELECT `+endpointColumns+` FROM webhook_endpoint WHERE account_id = $1 AND livemode = $2 ORDER BY origin`,
+		SELECT `+endpointColumns+` FROM webhook_endpoint WHERE account_id = $1 AND livemode = $2 AND site <> '' ORDER BY site, id`,
 		scope.AccountID, scope.Livemode)
 	return out, wrap(err, "list webhook endpoints")
 }
@@ -63,13 +162,13 @@ func (q *Queries) EndpointLoads(ctx context.Context, scope domain.Scope) ([]doma
 			LEFT JOIN (
 				SELECT endpoint_id, count(*) AS n FROM delivery WHERE account_id = $1 AND livemode = $2 AND state = 'failed' GROUP BY 1
 			) f ON f.endpoint_id = e.id
-		WHERE e.account_id = $1 AND e.livemode = $2
-		ORDER BY e.origin`, scope.AccountID, scope.Livemode)
+		WHERE e.account_id = $1 AND e.livemode = $2 AND e.site <> ''
+		ORDER BY e.site, e.id`, scope.AccountID, scope.Livemode)
 	return out, wrap(err, "count what didn't arrive at webhook endpoints")
 }
 
 // DueEndpoints returns the endpoints that have a delivery due at now and not
-// claimed. It steps from endpoint to endpoint through the index, so a long
+// claimed, and that aren't held. It steps from endpoint to endpoint through the index, so a long
 // backlog at one costs no more than a short one.
 func (q *Queries) DueEndpoints(ctx context.Context, now time.Time) ([]domain.EndpointID, error) {
 	var out []domain.EndpointID
@@ -86,7 +185,8 @@ func (q *Queries) DueEndpoints(ctx context.Context, now time.Time) ([]domain.End
 			SELECT true FROM delivery d
 			WHERE d.endpoint_id = p.endpoint_id AND d.next_attempt_at <= $1 AND (d.lease_until IS NULL OR d.lease_until <= now())
 			ORDER BY d.next_attempt_at, d.sequence
-			LIMIT 1)`, now)
+			LIMIT 1)
+			AND NOT EXISTS (SELECT 1 FROM webhook_endpoint e WHERE e.id = p.endpoint_id AND `+heldEndpoint+`)`, now)
 	return out, wrap(err, "find due endpoints")
 }
 
@@ -182,4 +282,53 @@ func (q *Queries) DeleteEndpointDays(ctx context.Context, before time.Time, limi
 			SELECT endpoint_id, day FROM endpoint_day WHERE day < $1::date ORDER BY day
 				LIMIT $2 FOR UPDATE SKIP LOCKED)`, day(before), limit)
 	return affected(result, err, "delete days of endpoints")
+}
+
+// CancelHeld cancels up to limit pending deliveries that won't be sent: those at deleted
+// endpoints, and those at paused ones that were due before the given time (D110). It
+// returns how many.
+func (q *Queries) CancelHeld(ctx context.Context, before, now time.Time, limit int) (int, error) {
+	result, err := q.exec(ctx, `
+		UPDATE delivery d SET state = 'cancelled', next_attempt_at = NULL, finished_at = $2
+		WHERE CASE d.state WHEN 'pending' THEN true ELSE false END AND d.id IN (
+			SELECT h.id FROM webhook_endpoint e CROSS JOIN LATERAL (
+				SELECT c.id FROM delivery c
+				WHERE c.endpoint_id = e.id AND c.next_attempt_at <= CASE WHEN e.deleted_at IS NULL THEN $1::timestamptz ELSE 'infinity' END
+				LIMIT $3) h
+			WHERE e.paused_at IS NOT NULL OR e.deleted_at IS NOT NULL
+			LIMIT $3)`, before, now, limit)
+	return affected(result, err, "cancel held deliveries")
+}
+
+// CancelPending cancels up to limit pending deliveries to an endpoint, and returns how many.
+func (d *DB) CancelPending(ctx context.Context, scope domain.Scope, id domain.EndpointID, now time.Time, limit int) (n int,
+	err error) {
+	err = d.InTx(ctx, func(tx *Tx) error {
+		tx.Announce(scope, domain.DeliveryChanged, nil)
+		n, err = tx.cancelPending(ctx, id, now, limit)
+		return err
+	})
+	return n, err
+}
+
+func (tx *Tx) cancelPending(ctx context.Context, id domain.EndpointID, now time.Time, limit int) (int, error) {
+	result, err := tx.exec(ctx, `
+		UPDATE delivery d SET state = 'cancelled', next_attempt_at = NULL, finished_at = $2
+		WHERE CASE d.state WHEN 'pending' THEN true ELSE false END AND d.id IN (
+			SELECT id FROM delivery WHERE endpoint_id = $1 AND next_attempt_at IS NOT NULL LIMIT $3)`, id, now, limit)
+	return affected(result, err, "cancel an endpoint's deliveries")
+}
+
+// DeleteEndpointRows deletes up to limit endpoints that were deleted before the given time
+// and have no delivery left, and returns how many.
+func (q *Queries) DeleteEndpointRows(ctx context.Context, before time.Time, limit int) (int, error) {
+	result, err := q.exec(ctx, `
+		DELETE FROM webhook_endpoint WHERE id IN (
+			SELECT id FROM webhook_endpoint e
+			WHERE deleted_at <= $1 AND `+heldEndpoint+`
+				AND NOT EXISTS (SELECT 1 FROM event WHERE endpoint_id = e.id)
+				AND NOT EXISTS (SELECT 1 FROM delivery WHERE endpoint_id = e.id AND further)
+				AND NOT EXISTS (SELECT 1 FROM delivery WHERE endpoint_id = e.id AND next_attempt_at IS NOT NULL)
+			LIMIT $2)`, before, limit)
+	return affected(result, err, "delete rows of webhook endpoints")
 }

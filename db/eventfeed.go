@@ -1,7 +1,9 @@
 package db
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	"candor/internal/domain"
 )
@@ -38,13 +40,13 @@ func (q *Queries) EventFeed(ctx context.Context, scope domain.Scope, f domain.Ev
 	l.from(from)
 	var out []domain.FeedEvent
 	err := q.all(ctx, &out, `
-		SELECT `+qualified("e", eventColumns)+`, s.pdf_sha256, d.id AS delivery_id, d.state, d.attempts_total, d.last_status_code, d.last_error_class,
-			d.next_attempt_at, d.finished_at
+		SELECT `+qualified("e", eventColumns)+`, s.pdf_sha256, d.id AS delivery_id, d.delivery_url, d.delivery_endpoint_id, d.further::int AS further, d.state,
+			d.attempts_total, d.last_status_code, d.last_error_class, d.next_attempt_at, d.finished_at
 		FROM (`+l.first(l.arg(limit))+`) e
-			LEFT JOIN delivery d ON d.event_id = e.id
+			LEFT JOIN (SELECT *, url AS delivery_url, endpoint_id AS delivery_endpoint_id FROM delivery) d ON d.event_id = e.id
 			LEFT JOIN session s ON s.id = e.session_id AND e.type = 'session.pdf_ready'
 		ORDER BY e.sequence`, l.args...)
-	return out, wrap(err, "read event feed")
+	return eachOnce(out), wrap(err, "read event feed")
 }
 
 // EventPage returns up to limit of the scope's events that match the search,
@@ -75,10 +77,35 @@ func (q *Queries) EventPage(ctx context.Context, scope domain.Scope, f domain.Ev
 	l.from(from)
 	var out []domain.FeedEvent
 	err := q.all(ctx, &out, `
-		SELECT e.id, e.session_id, e.sequence, e.type, e.created_at, d.id AS delivery_id, d.state, `+erasedWebhooks+` AS erased
+		SELECT e.id, e.session_id, e.sequence, e.type, e.created_at, d.id AS delivery_id, d.further::int AS further, d.state,
+			`+erasedWebhooks+` AS erased
 		FROM (`+l.first(l.arg(limit))+`) e LEFT JOIN delivery d ON d.event_id = e.id
 		ORDER BY e.sequence DESC`, l.args...)
-	return out, wrap(err, "list events")
+	return eachOnce(out), wrap(err, "list events")
+}
+
+// eachOnce gathers the rows of an event, one for each of its deliveries. To sort them in
+// the database would have it read all deliveries.
+func eachOnce(rows []domain.FeedEvent) []domain.FeedEvent {
+	var out []domain.FeedEvent
+	for i := range rows {
+		if n := len(out); n > 0 && out[n-1].ID == rows[i].ID {
+			out[n-1].More = append(out[n-1].More, rows[i].EventDelivery)
+		} else {
+			out = append(out, rows[i])
+		}
+	}
+	for i := range out {
+		if out[i].More == nil {
+			continue
+		}
+		all := append(out[i].More, out[i].EventDelivery)
+		slices.SortFunc(all, func(a, b domain.EventDelivery) int {
+			return cmp.Or(cmp.Compare(*a.Further, *b.Further), a.DeliveryID.Compare(*b.DeliveryID))
+		})
+		out[i].EventDelivery, out[i].More = all[0], all[1:]
+	}
+	return out
 }
 
 // erasedWebhooks tells whether webhooks of event e's session were erased.
@@ -97,7 +124,7 @@ func (q *Queries) Event(ctx context.Context, scope domain.Scope, id domain.Event
 func (q *Queries) EventDeliveries(ctx context.Context, id domain.EventID) ([]domain.ListedDelivery, error) {
 	var out []domain.ListedDelivery
 	err := q.all(ctx, &out, `
-		SELECT `+qualified("d", deliveryColumns)+`, e.origin FROM delivery d JOIN webhook_endpoint e ON e.id = d.endpoint_id
-		WHERE d.event_id = $1 ORDER BY d.created_at, d.id LIMIT 100`, id)
+		SELECT `+qualified("d", deliveryColumns)+`, `+endpointName+` FROM delivery d JOIN webhook_endpoint e ON e.id = d.endpoint_id
+		WHERE d.event_id = $1 ORDER BY d.created_at, d.further, d.id LIMIT 100`, id)
 	return out, wrap(err, "list an event's deliveries")
 }

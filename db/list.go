@@ -10,6 +10,7 @@ type list struct {
 	conditions
 	columns sqlText
 	order   sqlText
+	ties    bool // rows that come with the last one in the order are read, too
 	sources []sqlText
 }
 
@@ -20,13 +21,17 @@ func (l *list) from(table sqlText, more ...sqlText) {
 
 // first returns the text that reads the first rows, limit of them.
 func (l *list) first(limit sqlText) sqlText {
+	most := " LIMIT " + limit
+	if l.ties {
+		most = " FETCH FIRST (" + limit + ") ROWS WITH TIES"
+	}
 	parts := make([]sqlText, len(l.sources))
 	for i, source := range l.sources {
-		parts[i] = "SELECT " + l.columns + " FROM " + source + " ORDER BY " + l.order + " LIMIT " + limit
+		parts[i] = "SELECT " + l.columns + " FROM " + source + " ORDER BY " + l.order + most
 	}
 	// Also of one source: a plan made for unknown limits takes each LIMIT for a
 	// tenth of the rows, and joins few rows only if there are two.
-	return "SELECT * FROM ((" + joined(parts, ") UNION ALL (") + ")) u ORDER BY " + l.order + " LIMIT " + limit
+	return "SELECT * FROM ((" + joined(parts, ") UNION ALL (") + ")) u ORDER BY " + l.order + most
 }
 
 // scope limits a list to an account and mode.

@@ -11,7 +11,8 @@ import (
 // schedule under the same id, a pending one within the schedule it is in. A
 // claim on it stays, so that an attempt under way isn't made twice; it counts as one
 // from before, and another one follows (D99).
-// ErrNotFound says that the scope has no such delivery.
+// ErrNotFound says that the scope has no such delivery, ErrState that its endpoint was
+// deleted.
 func (tx *Tx) Redeliver(ctx context.Context, scope domain.Scope, id domain.DeliveryID, now time.Time) (*domain.Delivery, error) {
 	// Its event mustn't be deleted under it.
 	var event domain.EventID
@@ -29,9 +30,10 @@ func (tx *Tx) Redeliver(ctx context.Context, scope domain.Scope, id domain.Deliv
 				WHEN state = 'pending' THEN attempts ELSE 0 END,
 			redelivery_id = CASE WHEN state = 'pending' THEN redelivery_id END
 		WHERE id = $1 AND account_id = $2 AND livemode = $3
+			AND NOT EXISTS (SELECT 1 FROM webhook_endpoint e WHERE e.id = endpoint_id AND e.deleted_at IS NOT NULL)
 		RETURNING `+deliveryColumns, id, scope.AccountID, scope.Livemode, now)
 	tx.Announce(scope, domain.DeliveryChanged, out.SessionID)
-	return &out, wrap(err, "redeliver")
+	return &out, wrapChange(err, "redeliver")
 }
 
 // CancelDelivery cancels a pending delivery of the scope at now. Returns ErrState
@@ -79,10 +81,10 @@ func (q *Queries) CountFailed(ctx context.Context, scope domain.Scope, f domain.
 	}
 	var out []domain.FailedAt
 	err := q.all(ctx, &out, `
-		SELECT n.endpoint_id, e.origin, n.count
+		SELECT n.endpoint_id, e.site AS origin, n.count
 		FROM (SELECT endpoint_id, count(*) FROM (`+l.first(most)+`) m GROUP BY endpoint_id) n
 			JOIN webhook_endpoint e ON e.id = n.endpoint_id
-		ORDER BY n.count DESC, e.origin`, l.args...)
+		ORDER BY n.count DESC, e.site`, l.args...)
 	return out, wrap(err, "count failed deliveries")
 }
 

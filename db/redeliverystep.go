@@ -86,8 +86,8 @@ func (tx *Tx) redeliveryEnded(ctx context.Context, id domain.RedeliveryID) (bool
 }
 
 // requeue deals with up to limit deliveries and returns their endpoints. One that
-// neither failed nor waits for its next attempt, that is being attempted, or that was
-// deleted is skipped (D107).
+// neither failed nor waits for its next attempt, that is being attempted, that was
+// deleted or whose endpoint was is skipped (D107).
 func (tx *Tx) requeue(ctx context.Context, id domain.RedeliveryID, limit int, now time.Time) ([]domain.EndpointID, error) {
 	if limit == 0 {
 		return nil, nil
@@ -110,8 +110,9 @@ func (tx *Tx) requeue(ctx context.Context, id domain.RedeliveryID, limit int, no
 			FOR KEY SHARE OF e SKIP LOCKED
 		), locked AS MATERIALIZED (
 			SELECT d.id FROM delivery d JOIN kept ON kept.delivery_id = d.id
-			WHERE CASE d.state WHEN 'failed' THEN true WHEN 'pending' THEN d.attempts > 0 AND (d.lease_until IS NULL
-				OR d.lease_until <= now()) ELSE false END
+			WHERE NOT EXISTS (SELECT 1 FROM webhook_endpoint e WHERE e.id = d.endpoint_id AND e.deleted_at IS NOT NULL)
+				AND CASE d.state WHEN 'failed' THEN true WHEN 'pending' THEN d.attempts > 0 AND (d.lease_until IS NULL
+					OR d.lease_until <= now()) ELSE false END
 			ORDER BY d.id FOR UPDATE OF d
 		), requeued AS (
 			UPDATE delivery d SET state = 'pending', cycle = cycle + 1, attempts = 0, next_attempt_at = $3, finished_at = NULL,

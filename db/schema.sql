@@ -143,6 +143,26 @@ CREATE FUNCTION public.count_shard(ahead integer) RETURNS integer
     SELECT 1 + pg_backend_pid() % 16 + CASE ahead WHEN 0 THEN 0 WHEN 1 THEN 32 ELSE 64 END
 $$;
 
+CREATE FUNCTION public.endpoint_follows_setting() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+DECLARE fresh uuid := gen_random_uuid();
+BEGIN
+    IF pg_trigger_depth() > 1 THEN
+        RETURN NULL;
+    END IF;
+    INSERT INTO webhook_endpoint AS e (id, account_id, livemode, origin, is_default, url, created_at,
+        secret, next_secret, next_secret_at, previous_secret, previous_secret_until)
+    VALUES (fresh, NEW.account_id, NEW.livemode, coalesce(webhook_origin(NEW.default_url), '') || '#' || fresh, true, NEW.default_url, now(),
+        NEW.secret, NEW.next_secret, NEW.next_secret_at, NEW.previous_secret, NEW.previous_secret_until)
+    ON CONFLICT (account_id, livemode) WHERE is_default DO UPDATE SET url = excluded.url,
+        origin = coalesce(webhook_origin(excluded.url), e.site) || '#' || e.id,
+        secret = excluded.secret, next_secret = excluded.next_secret, next_secret_at = excluded.next_secret_at,
+        previous_secret = excluded.previous_secret, previous_secret_until = excluded.previous_secret_until;
+    RETURN NULL;
+END;
+$$;
+
 CREATE FUNCTION public.keep_invoice() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -232,11 +252,33 @@ CREATE FUNCTION public.session_search_text(name text, email text, reference text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN lower((((((' '::text || COALESCE(name, ''::text)) || ' '::text) || email) || ' '::text) || COALESCE(reference, ''::text)));
 
+CREATE FUNCTION public.setting_follows_endpoint() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF pg_trigger_depth() > 1 THEN
+        RETURN NULL;
+    END IF;
+    INSERT INTO webhook_setting (account_id, livemode, default_url, secret, next_secret, next_secret_at, previous_secret, previous_secret_until)
+    VALUES (NEW.account_id, NEW.livemode, NEW.url, NEW.secret, NEW.next_secret, NEW.next_secret_at, NEW.previous_secret, NEW.previous_secret_until)
+    ON CONFLICT (account_id, livemode) DO UPDATE SET default_url = excluded.default_url,
+        secret = excluded.secret, next_secret = excluded.next_secret, next_secret_at = excluded.next_secret_at,
+        previous_secret = excluded.previous_secret, previous_secret_until = excluded.previous_secret_until;
+    RETURN NULL;
+END;
+$$;
+
 CREATE FUNCTION public.time_step(seconds bigint) RETURNS integer
     LANGUAGE sql IMMUTABLE
     AS $$
     SELECT CASE WHEN seconds < 60 THEN 1 ELSE 2 + floor(8 * ln(seconds / 60.0::float8) / ln(2::float8))::integer END
 $$;
+
+CREATE FUNCTION public.webhook_origin(url text) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    AS $_$
+    SELECT regexp_replace(lower(substring(url FROM '^[^:]+://[^/?#]+')), '^(https://.*):443$|^(http://.*):80$', '\1\2');
+$_$;
 
 CREATE TABLE public.account (
     id uuid NOT NULL,
@@ -420,6 +462,7 @@ CREATE TABLE public.delivery (
     livemode boolean NOT NULL,
     type text NOT NULL,
     redelivery_id uuid,
+    further boolean DEFAULT false NOT NULL,
     CONSTRAINT delivery_pending_check CHECK ((((state = 'pending'::text) = (next_attempt_at IS NOT NULL)) AND ((state = 'pending'::text) = (finished_at IS NULL)))),
     CONSTRAINT delivery_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text, 'cancelled'::text])))
 )
@@ -924,7 +967,19 @@ CREATE TABLE public.webhook_endpoint (
     gone boolean DEFAULT false NOT NULL,
     created_at timestamp with time zone NOT NULL,
     alerted smallint DEFAULT 0 NOT NULL,
-    alerted_at timestamp with time zone
+    alerted_at timestamp with time zone,
+    is_default boolean DEFAULT false NOT NULL,
+    url text,
+    description text DEFAULT ''::text NOT NULL,
+    event_types text[],
+    paused_at timestamp with time zone,
+    deleted_at timestamp with time zone,
+    secret bytea,
+    next_secret bytea,
+    next_secret_at timestamp with time zone,
+    previous_secret bytea,
+    previous_secret_until timestamp with time zone,
+    site text GENERATED ALWAYS AS (split_part(origin, '#'::text, 1)) STORED
 );
 
 CREATE TABLE public.webhook_setting (
@@ -1120,8 +1175,20 @@ ALTER TABLE ONLY public.unsealed_session
 ALTER TABLE ONLY public.usage_notice
     ADD CONSTRAINT usage_notice_pkey PRIMARY KEY (account_id, period_start, plan_id, percent);
 
+ALTER TABLE public.webhook_endpoint
+    ADD CONSTRAINT webhook_endpoint_next_check CHECK (((next_secret IS NULL) = (next_secret_at IS NULL))) NOT VALID;
+
 ALTER TABLE ONLY public.webhook_endpoint
     ADD CONSTRAINT webhook_endpoint_pkey PRIMARY KEY (id);
+
+ALTER TABLE public.webhook_endpoint
+    ADD CONSTRAINT webhook_endpoint_previous_check CHECK (((previous_secret IS NULL) = (previous_secret_until IS NULL))) NOT VALID;
+
+ALTER TABLE public.webhook_endpoint
+    ADD CONSTRAINT webhook_endpoint_secret_check CHECK ((((url IS NULL) AND (NOT is_default)) OR (secret IS NOT NULL))) NOT VALID;
+
+ALTER TABLE public.webhook_endpoint
+    ADD CONSTRAINT webhook_endpoint_types_check CHECK ((event_types <> '{}'::text[])) NOT VALID;
 
 ALTER TABLE ONLY public.webhook_setting
     ADD CONSTRAINT webhook_setting_pkey PRIMARY KEY (account_id, livemode);
@@ -1168,6 +1235,8 @@ CREATE INDEX delivery_due_idx ON public.delivery USING btree (endpoint_id, next_
 CREATE INDEX delivery_ended_badly_idx ON public.delivery USING btree (account_id, livemode, state, sequence, last_error_class, last_status_code, type, endpoint_id, created_at) WHERE (state = ANY (ARRAY['failed'::text, 'cancelled'::text]));
 
 CREATE INDEX delivery_event_idx ON public.delivery USING btree (event_id);
+
+CREATE INDEX delivery_further_idx ON public.delivery USING btree (endpoint_id, sequence) WHERE further;
 
 CREATE INDEX delivery_pending_idx ON public.delivery USING btree (account_id, livemode, sequence) WHERE (state = 'pending'::text);
 
@@ -1297,11 +1366,21 @@ CREATE INDEX test_event_account_idx ON public.test_event USING btree (account_id
 
 CREATE INDEX test_event_created_idx ON public.test_event USING btree (created_at);
 
+CREATE UNIQUE INDEX webhook_endpoint_default_key ON public.webhook_endpoint USING btree (account_id, livemode) WHERE is_default;
+
 CREATE INDEX webhook_endpoint_failing_idx ON public.webhook_endpoint USING btree (alerted, failing_since) WHERE (failing_since IS NOT NULL);
+
+CREATE INDEX webhook_endpoint_held_idx ON public.webhook_endpoint USING btree (id) WHERE ((paused_at IS NOT NULL) OR (deleted_at IS NOT NULL));
 
 CREATE UNIQUE INDEX webhook_endpoint_origin_key ON public.webhook_endpoint USING btree (account_id, livemode, origin);
 
+CREATE INDEX webhook_endpoint_previous_idx ON public.webhook_endpoint USING btree (previous_secret_until) WHERE (previous_secret IS NOT NULL);
+
 CREATE INDEX webhook_endpoint_recovered_idx ON public.webhook_endpoint USING btree (last_failure_at) WHERE ((alerted > 0) AND (failing_since IS NULL));
+
+CREATE INDEX webhook_endpoint_site_idx ON public.webhook_endpoint USING btree (account_id, livemode, site);
+
+CREATE INDEX webhook_endpoint_url_idx ON public.webhook_endpoint USING btree (account_id, livemode) WHERE (url IS NOT NULL);
 
 CREATE INDEX webhook_setting_previous_idx ON public.webhook_setting USING btree (previous_secret_until) WHERE (previous_secret IS NOT NULL);
 
@@ -1310,6 +1389,8 @@ CREATE TRIGGER audit_log_is_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON p
 CREATE TRIGGER customer_receipt_leaves_erased BEFORE INSERT ON public.customer_receipt FOR EACH ROW EXECUTE FUNCTION public.leave_erased();
 
 CREATE TRIGGER document_leaves_erased BEFORE INSERT ON public.document FOR EACH ROW EXECUTE FUNCTION public.leave_erased();
+
+CREATE TRIGGER endpoint_follows_setting AFTER INSERT OR UPDATE ON public.webhook_setting FOR EACH ROW EXECUTE FUNCTION public.endpoint_follows_setting();
 
 CREATE TRIGGER invoice_kept BEFORE DELETE OR UPDATE ON public.invoice FOR EACH ROW EXECUTE FUNCTION public.keep_invoice();
 
@@ -1342,6 +1423,8 @@ CREATE TRIGGER session_key_leaves_erased BEFORE INSERT ON public.session_key FOR
 CREATE TRIGGER session_searched AFTER DELETE OR UPDATE OF customer_name, customer_email, reference_id ON public.session FOR EACH ROW EXECUTE FUNCTION public.keep_session_search();
 
 CREATE TRIGGER session_searched_insert AFTER INSERT ON public.session REFERENCING NEW TABLE AS after_rows FOR EACH STATEMENT EXECUTE FUNCTION public.search_new_sessions();
+
+CREATE TRIGGER setting_follows_endpoint AFTER INSERT OR UPDATE OF url, secret, next_secret, next_secret_at, previous_secret, previous_secret_until ON public.webhook_endpoint FOR EACH ROW WHEN (new.is_default) EXECUTE FUNCTION public.setting_follows_endpoint();
 
 CREATE TRIGGER staff_seen AFTER DELETE ON public.staff_session FOR EACH ROW EXECUTE FUNCTION public.keep_staff_seen();
 

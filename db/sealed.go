@@ -25,9 +25,9 @@ var SealedColumns = []SealedColumn{
 	{"session data keys", "session_key", "sealed", "session_id::text", func(parts []string) string {
 		return domain.SessionKeyOwner(domain.SessionID{UUID: uuid.MustParse(parts[0])})
 	}},
-	{"webhook secrets", "webhook_setting", "secret", "account_id::text, livemode::text", secretOwner},
-	{"next webhook secrets", "webhook_setting", "next_secret", "account_id::text, livemode::text", secretOwner},
-	{"previous webhook secrets", "webhook_setting", "previous_secret", "account_id::text, livemode::text", secretOwner},
+	{"webhook secrets", "webhook_endpoint", "secret", "account_id::text, livemode::text", secretOwner},
+	{"next webhook secrets", "webhook_endpoint", "next_secret", "account_id::text, livemode::text", secretOwner},
+	{"previous webhook secrets", "webhook_endpoint", "previous_secret", "account_id::text, livemode::text", secretOwner},
 	{"authenticator secrets", "staff_user", "totp_secret", "id::text", factorOwner},
 	{"authenticator secrets being set up", "staff_user", "totp_pending", "id::text", factorOwner},
 	{"staff requests", "staff_request", "sealed", "id::text", func(parts []string) string {

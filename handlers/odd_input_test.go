@@ -47,7 +47,9 @@ var oddCases = map[string]oddCase{
 	"POST /dashboard/:mode/sessions/:session/erase":  {fields: "sessions={session}&confirm=jo@customer.example"},
 	"GET /dashboard/:mode/webhooks": {
 		fields: "state=failed&type=session.created&status=timeout&endpoint={endpoint}&session={session}&from=2026-11-01&to=2026-11-20&before=9"},
-	"POST /dashboard/:mode/webhooks/url":     {fields: "url=https://lender.example/hook"},
+	"POST /dashboard/:mode/webhooks/url": {fields: "url=https://lender.example/hook"},
+	"POST /dashboard/:mode/webhooks/endpoints": {
+		fields: "url=https://lender.example/hook&description=CRM&event_types=session.expired"},
 	"POST /dashboard/:mode/webhooks/test":    {fields: "url={receiver}&type=session.expired"},
 	"GET /dashboard/:mode/events":            {fields: "q={event}&type=session.created&before=9"},
 	"GET /dashboard/:mode/webhooks/settings": {fields: "type=session.expired"},

@@ -58,7 +58,7 @@ const (
 	Agent     Class = "agent"           // an API key, whose messages call the API
 )
 
-const get, post, del = http.MethodGet, http.MethodPost, http.MethodDelete
+const get, post, patch, del = http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete
 
 // Routes returns every route, even if the configuration leaves it out.
 func Routes() []Route {
@@ -212,6 +212,15 @@ func (s *server) modeRoutes() []Route {
 		staff(get, "/sessions/:session/receipt", domain.UseSessions, d.DownloadReceipt),
 		staff(get, "/webhooks", domain.ManageWebhooks, d.ShowWebhooks),
 		staff(get, "/webhooks/settings", domain.ManageWebhooks, d.ShowWebhookSettings),
+		staff(get, "/webhooks/endpoints/new", domain.ManageWebhooks, d.ShowNewEndpoint),
+		staff(post, "/webhooks/endpoints", domain.ManageWebhooks, d.CreateEndpoint, confirmed("add this webhook endpoint")),
+		staff(get, "/webhooks/endpoints/:endpoint", domain.ManageWebhooks, d.ShowEndpoint),
+		staff(post, "/webhooks/endpoints/:endpoint", domain.ManageWebhooks, d.ChangeEndpoint,
+			confirmed("change this webhook endpoint")),
+		staff(post, "/webhooks/endpoints/:endpoint/pause", domain.ManageWebhooks, d.PauseEndpoint),
+		staff(post, "/webhooks/endpoints/:endpoint/resume", domain.ManageWebhooks, d.ResumeEndpoint),
+		staff(post, "/webhooks/endpoints/:endpoint/delete", domain.ManageWebhooks, d.DeleteEndpoint,
+			confirmed("delete this webhook endpoint")),
 		staff(post, "/webhooks/url", domain.ManageWebhooks, d.SetWebhookURL, confirmed("change the webhook URL")),
 		staff(post, "/webhooks/test", domain.ManageWebhooks, d.SendTestEvent),
 		staff(get, "/webhooks/tests/:test", domain.ManageWebhooks, d.ShowTestEvent),
@@ -302,6 +311,11 @@ func (s *server) apiRoutes() []Route {
 		key(get, "/v1/sessions/:id/pdf", a.GetPDF(), domain.DataRead),
 		key(get, "/v1/sessions/:id/documents/:document_id", a.GetDocument(), domain.DataRead),
 		key(get, "/v1/events", a.ListEvents(), domain.SessionsRead, domain.DataRead),
+		key(post, "/v1/webhook_endpoints", a.CreateWebhookEndpoint(), domain.WebhookEndpointsWrite),
+		key(get, "/v1/webhook_endpoints", a.ListWebhookEndpoints(), domain.WebhookEndpointsRead),
+		key(get, "/v1/webhook_endpoints/:id", a.GetWebhookEndpoint(), domain.WebhookEndpointsRead),
+		key(patch, "/v1/webhook_endpoints/:id", a.UpdateWebhookEndpoint(), domain.WebhookEndpointsWrite),
+		key(del, "/v1/webhook_endpoints/:id", a.DeleteWebhookEndpoint(), domain.WebhookEndpointsWrite),
 		key(get, "/v1/billing/subscription", a.GetSubscription(), domain.BillingRead),
 		key(get, "/v1/billing/usage", a.GetUsage(), domain.BillingRead),
 		key(post, "/v1/test/sessions/:id/advance", a.AdvanceSession(), domain.SessionsWrite),

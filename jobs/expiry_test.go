@@ -36,7 +36,7 @@ func TestExpirySweep(t *testing.T) {
 		}
 		return tx.SetSectionsCompleted(h.Ctx, opened.ID, 4)
 	})
-	h.OK(h.DB.InTx(h.Ctx, func(tx *db.Tx) error { return tx.SetDefaultURL(h.Ctx, h.Scope, nil) }))
+	h.SetDefaultURL("")
 	for range 3 {
 		h.start(sweeping)
 	}

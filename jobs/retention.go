@@ -55,7 +55,13 @@ func (w *retentionWorker) Work(ctx context.Context, _ *river.Job[retentionArgs])
 		w.retireData(ctx, domain.UnsubmittedRetention, now),
 		w.retireData(ctx, domain.AnswerRetention, now),
 		inBatches(ctx, func() (int, error) {
+			return w.db.CancelHeld(ctx, now.Add(-domain.EventRetention), now, sweepBatch)
+		}),
+		inBatches(ctx, func() (int, error) {
 			return w.db.DeleteEvents(ctx, now.Add(-domain.EventRetention), sweepBatch)
+		}),
+		inBatches(ctx, func() (int, error) {
+			return w.db.DeleteEndpointRows(ctx, now.Add(-domain.EventRetention), sweepBatch)
 		}),
 		inBatches(ctx, func() (int, error) { return w.db.DeleteLinkUses(ctx, now.Add(-domain.EventRetention), sweepBatch) }),
 		inBatches(ctx, func() (int, error) {

@@ -243,7 +243,7 @@ func TestPreviousSecretIsErased(t *testing.T) {
 	if h.Count("SELECT count(*) FROM webhook_setting WHERE previous_secret IS NULL AND previous_secret_until IS NULL") != 1 {
 		t.Error("a previous secret outlived its day")
 	}
-	if got, err := delivery.SigningSecrets(h.Ctx, h.DB, h.Ring, h.Scope); err != nil || len(got) != 1 || got[0] != fresh {
+	if got, err := delivery.SigningSecrets(h.Ctx, h.DB, h.Ring, h.Scope, nil); err != nil || len(got) != 1 || got[0] != fresh {
 		t.Errorf("after it deliveries are signed with %d secrets, %v", len(got), err)
 	}
 }

@@ -182,6 +182,15 @@ func decodeMember(field reflect.Value, tag reflect.StructTag, raw json.RawMessag
 	switch into := field.Addr().Interface().(type) {
 	case *string, *domain.Language, *simulator.Goal, *simulator.BillingType:
 		return decodeAs(raw, '"', into, "must be a string")
+	case **string:
+		return decodeAs(raw, '"', into, "must be a string")
+	case **[]domain.EventType:
+		return decodeAs(raw, '[', into, `must be an array of events’ names, such as ["session.completed"]`)
+	case **bool:
+		if json.Unmarshal(raw, into) != nil {
+			return "must be true or false, without quotes"
+		}
+		return ""
 	case *rawPrefill:
 		return decodeAs(raw, '{', (*json.RawMessage)(into), "must be an object")
 	case **deliverOption:

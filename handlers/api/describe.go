@@ -43,6 +43,7 @@ var tags = []openapi.Tag{
 	{Name: "Form data", Description: "What a customer submitted."},
 	{Name: "Billing", Description: "Your subscription and usage."},
 	{Name: "Webhooks", Description: "What we send to you."},
+	{Name: "Webhook endpoints", Description: "Where we send it."},
 	{Name: "Test mode", Description: "Play the customer and the passing of time, with a test key."},
 }
 
@@ -151,6 +152,7 @@ var jsonTypes = map[reflect.Type]openapi.JSONType{
 	reflect.TypeFor[domain.SessionID]():  id("sess"),
 	reflect.TypeFor[domain.EventID]():    id("evt"),
 	reflect.TypeFor[domain.DeliveryID](): id("whd"),
+	reflect.TypeFor[domain.EndpointID](): id("whe"),
 	reflect.TypeFor[domain.Code]():       errorCode,
 	reflect.TypeFor[domain.EventType]():  eventType,
 	reflect.TypeFor[eventData]():         anyEventData,
@@ -228,7 +230,7 @@ func (d description) operation(r Route) (openapi.Operation, error) {
 			r.Needs.String() + ".",
 		Parameters: d.Parameters(r.Endpoint.request), Permission: r.Needs.String(), Responses: map[string]openapi.Response{},
 	}
-	if r.Method == http.MethodPost && len(fieldsOf(r.Endpoint.request).body) > 0 {
+	if len(fieldsOf(r.Endpoint.request).body) > 0 {
 		request, err := d.json(r.Endpoint.id+".request", d.Of(r.Endpoint.request))
 		if err != nil {
 			return out, err
@@ -299,9 +301,11 @@ func (d description) addErrors(out *openapi.Operation, r Route) {
 	if slices.Contains(r.Needs, domain.BillingRead) {
 		codes = append(codes, domain.CodeBillingAccessDenied)
 	}
+	if r.Method == http.MethodPost || r.Method == http.MethodPatch {
+		codes = append(codes, domain.CodePayloadTooLarge, domain.CodeRequestTimeout, domain.CodeUnsupportedMediaType)
+	}
 	if r.Method == http.MethodPost {
-		codes = append(codes, domain.CodePayloadTooLarge, domain.CodeRequestTimeout, domain.CodeUnsupportedMediaType,
-			domain.CodeIdempotencyInProgress, domain.CodeIdempotencyKeyReused)
+		codes = append(codes, domain.CodeIdempotencyInProgress, domain.CodeIdempotencyKeyReused)
 	}
 	if r.Endpoint.test {
 		codes = append(codes, domain.CodeNotFound)

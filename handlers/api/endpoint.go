@@ -86,6 +86,15 @@ func endpoint[Req, Resp any](o operation, do func(context.Context, *Req) (*Resp,
 		if err := decodeParameters(c, fields, &req); err != nil {
 			return err
 		}
+		if len(fields.body) > 0 {
+			body, err := readBody(c)
+			if err != nil {
+				return err
+			}
+			if err := decodeBody(c, body, fields.body, &req); err != nil {
+				return err
+			}
+		}
 		resp, err := do(c.Request().Context(), &req)
 		if err != nil {
 			return err

@@ -34,16 +34,17 @@ type eventList struct {
 // feedEvent is an event with the fields of its webhook, so that one program can
 // read both; id, pdf_sha256 and delivery are extra.
 type feedEvent struct {
-	ID        domain.EventID    `json:"id" doc:"The event’s id."`
-	Event     domain.EventType  `json:"event" doc:"The event’s name."`
-	SessionID *domain.SessionID `json:"session_id,omitempty" doc:"The session; absent from billing events."`
-	Livemode  bool              `json:"livemode" doc:"false for what test keys made."`
-	Sequence  int64             `json:"sequence" doc:"Counts the events of an account and mode, 1, 2, 3 … without a gap."`
-	Timestamp form.Timestamp    `json:"timestamp" doc:"When it happened, UTC."`
-	Data      eventData         `json:"data" doc:"What happened, as in the webhook."`
-	PDFSHA256 string            `json:"pdf_sha256,omitempty" doc:"session.pdf_ready: the SHA-256 of the PDF as it was issued, lower-case hex. Absent from other events, and once the customer’s data are erased."`
-	Webhook   *feedWebhook      `json:"webhook,omitempty" doc:"With include=webhook: what a delivery would send now."`
-	Delivery  *feedDelivery     `json:"delivery" doc:"How far its webhook is; null where there was no URL to send it to, and once the customer’s data are erased."`
+	ID         domain.EventID    `json:"id" doc:"The event’s id."`
+	Event      domain.EventType  `json:"event" doc:"The event’s name."`
+	SessionID  *domain.SessionID `json:"session_id,omitempty" doc:"The session; absent from billing events."`
+	Livemode   bool              `json:"livemode" doc:"false for what test keys made."`
+	Sequence   int64             `json:"sequence" doc:"Counts the events of an account and mode, 1, 2, 3 … without a gap."`
+	Timestamp  form.Timestamp    `json:"timestamp" doc:"When it happened, UTC."`
+	Data       eventData         `json:"data" doc:"What happened, as in the webhook."`
+	PDFSHA256  string            `json:"pdf_sha256,omitempty" doc:"session.pdf_ready: the SHA-256 of the PDF as it was issued, lower-case hex. Absent from other events, and once the customer’s data are erased."`
+	Webhook    *feedWebhook      `json:"webhook,omitempty" doc:"With include=webhook: what a delivery would send now."`
+	Delivery   *feedDelivery     `json:"delivery" doc:"How far its webhook is; null where there was no URL to send it to, and once the customer’s data are erased. If it goes to several endpoints, the first of them."`
+	Deliveries []feedDelivery    `json:"deliveries" doc:"All deliveries of its webhook, one to each endpoint that wanted it."`
 }
 
 // eventData is an event's data, as in the body of the webhook.
@@ -58,6 +59,7 @@ type feedWebhook struct {
 // feedDelivery is the state of an event's webhook.
 type feedDelivery struct {
 	ID             domain.DeliveryID    `json:"id" doc:"The delivery’s id, X-Webhook-ID of each attempt."`
+	EndpointID     domain.EndpointID    `json:"endpoint_id" doc:"The webhook endpoint, whe_…. That of a session’s own webhook_url isn’t listed."`
 	URL            string               `json:"url" doc:"Where it goes."`
 	State          domain.DeliveryState `json:"state" doc:"pending: attempts follow; delivered: a 2xx came; failed: all attempts failed; cancelled: it was called off."`
 	Attempts       int                  `json:"attempts" doc:"How many attempts were made, redeliveries included."`
@@ -149,12 +151,19 @@ func newFeedEvent(e *domain.FeedEvent) (feedEvent, error) {
 		ID: e.ID, Event: e.Type, SessionID: e.SessionID, Livemode: e.Livemode, Sequence: e.Sequence,
 		Timestamp: body.Timestamp, Data: eventData{body.Data}, PDFSHA256: hex.EncodeToString(e.PDFSHA256),
 	}
-	if e.DeliveryID != nil {
-		out.Delivery = &feedDelivery{
-			ID: *e.DeliveryID, URL: *e.URL, State: *e.State, Attempts: *e.Attempts, LastStatusCode: e.LastStatusCode,
-			LastErrorClass: e.LastErrorClass,
-			NextAttemptAt:  form.AtOptional(e.NextAttemptAt), FinishedAt: form.AtOptional(e.FinishedAt),
+	out.Deliveries = []feedDelivery{}
+	for _, d := range append([]domain.EventDelivery{e.EventDelivery}, e.More...) {
+		if d.DeliveryID == nil {
+			continue
 		}
+		out.Deliveries = append(out.Deliveries, feedDelivery{
+			ID: *d.DeliveryID, EndpointID: *d.Endpoint, URL: *d.DeliveryURL, State: *d.State, Attempts: *d.Attempts,
+			LastStatusCode: d.LastStatusCode, LastErrorClass: d.LastErrorClass,
+			NextAttemptAt: form.AtOptional(d.NextAttemptAt), FinishedAt: form.AtOptional(d.FinishedAt),
+		})
+	}
+	if len(out.Deliveries) > 0 {
+		out.Delivery = new(out.Deliveries[0])
 	}
 	return out, nil
 }

@@ -256,10 +256,11 @@ func TestEveryRouteIsDocumented(t *testing.T) {
 	}
 	slices.Sort(got)
 	want := []string{
-		"DELETE /sessions/{id}", "GET /billing/subscription", "GET /billing/usage", "GET /events", "GET /sessions",
-		"GET /sessions/{id}",
-		"GET /sessions/{id}/data", "GET /sessions/{id}/documents/{document_id}", "GET /sessions/{id}/pdf", "POST /sessions",
-		"POST /test/deliveries/{id}/attempt", "POST /test/events", "POST /test/sessions/{id}/advance",
+		"DELETE /sessions/{id}", "DELETE /webhook_endpoints/{id}", "GET /billing/subscription", "GET /billing/usage", "GET /events",
+		"GET /sessions", "GET /sessions/{id}", "GET /sessions/{id}/data", "GET /sessions/{id}/documents/{document_id}",
+		"GET /sessions/{id}/pdf", "GET /webhook_endpoints", "GET /webhook_endpoints/{id}", "PATCH /webhook_endpoints/{id}",
+		"POST /sessions", "POST /test/deliveries/{id}/attempt", "POST /test/events", "POST /test/sessions/{id}/advance",
+		"POST /webhook_endpoints",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("documented: %q, want %q", got, want)

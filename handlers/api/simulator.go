@@ -59,7 +59,7 @@ type createTestEventRequest struct {
 func (s *Server) CreateTestEvent() Endpoint {
 	return idempotent(s, operation{
 		id: "createTestEvent", tag: "Test mode", summary: "Create a billing event",
-		description: "Records a made-up billing event, which test mode has none of. It is in the feed of events, and goes to the webhook URL of test mode.",
+		description: "Records a made-up billing event, which test mode has none of. It is in the feed of events, and goes to the webhook endpoints of test mode.",
 		errors:      []domain.Code{domain.CodeValidation},
 		status:      201, test: true,
 	}, newTestEvent, s.createTestEvent)
@@ -115,7 +115,7 @@ func (s *Server) attemptDelivery(ctx context.Context, key *idempotency.Key[*doma
 
 func newFeedDelivery(d *domain.Delivery) *feedDelivery {
 	return &feedDelivery{
-		ID: d.ID, URL: d.URL, State: d.State, Attempts: d.AttemptsTotal, LastStatusCode: d.LastStatusCode,
+		ID: d.ID, EndpointID: d.EndpointID, URL: d.URL, State: d.State, Attempts: d.AttemptsTotal, LastStatusCode: d.LastStatusCode,
 		LastErrorClass: d.LastErrorClass,
 		NextAttemptAt:  form.AtOptional(d.NextAttemptAt), FinishedAt: form.AtOptional(d.FinishedAt),
 	}

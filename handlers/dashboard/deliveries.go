@@ -89,6 +89,7 @@ func (s *Server) ShowDelivery(c echo.Context, v *Visit) error {
 	}
 	page := view.DeliveryPage{
 		Page: s.page(v, "Webhook"), Delivery: record.Delivery, Origin: record.Origin, Body: record.Event.Body,
+		Paused: record.PausedAt != nil,
 	}
 	page.Of = string(record.EventType)
 	page.Live = view.Live{Topics: domain.DeliveryChanged, Session: record.SessionID}

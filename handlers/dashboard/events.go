@@ -86,7 +86,7 @@ func (s *Server) ShowEvent(c echo.Context, v *Visit) error {
 	page.Of = string(event.Type)
 	page.Live.Topics, page.Live.Session = domain.DeliveryChanged, event.SessionID
 	for _, d := range deliveries {
-		page.Deliveries = append(page.Deliveries, view.DeliveryLine{Delivery: d.Delivery, Origin: d.Origin})
+		page.Deliveries = append(page.Deliveries, lineOf(d))
 	}
 	return web.Render(c, http.StatusOK, view.Event(page))
 }

@@ -232,7 +232,7 @@ func changesSecret(h *harness.Harness, tab *browsertest.Tab) {
 	h.Helper()
 	signs := func(want string) {
 		h.Helper()
-		got, err := delivery.SigningSecrets(h.Context(), h.DB, h.Service.Ring, h.TestScope())
+		got, err := delivery.SigningSecrets(h.Context(), h.DB, h.Service.Ring, h.TestScope(), nil)
 		h.OK(err)
 		if got[0] != want {
 			h.Error("X-Webhook-Signature is made with another secret than the page says")

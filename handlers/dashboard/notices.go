@@ -39,6 +39,10 @@ var NoticeTexts = map[string]string{ //nolint:gosec // it takes texts about pass
 
 	"webhook_url_set":     "Saved. Events are sent to this URL.",
 	"webhook_url_removed": "Default URL removed. Events of sessions without their own URL are not sent.",
+	"endpoint_saved":      "Saved.",
+	"endpoint_paused":     "Paused. Webhooks are recorded and wait.",
+	"endpoint_resumed":    "Resumed. What waited is sent, oldest first.",
+	"endpoint_deleted":    "Endpoint deleted. What was pending there is cancelled.",
 	"secret_switched":     "Webhooks are now signed with the new secret. You can undo this on this page.",
 	"secret_restored":     "Webhooks are signed with the previous secret again.",
 	"secret_abandoned":    "New secret deleted.",

@@ -15,7 +15,7 @@ import (
 // that page sends nothing.
 func (s *Server) SendTestEvent(c echo.Context, v *Visit) error {
 	ctx := c.Request().Context()
-	sent, err := s.Webhooks.SendTestEvent(ctx, v.Scope.AccountID, v.Actor, c.FormValue("url"),
+	sent, err := s.Webhooks.SendTestEvent(ctx, v.Scope.AccountID, v.Actor, ofForm(c), c.FormValue("url"),
 		cmp.Or(domain.EventType(c.FormValue("type")), domain.SessionCompleted))
 	if errs := web.ValidationErrors(err); errs != nil {
 		return s.webhookSettingsPage(c, v, http.StatusUnprocessableEntity, c.FormValue("type"), c.FormValue("url"), errs)

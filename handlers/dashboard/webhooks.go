@@ -47,9 +47,10 @@ func (s *Server) ShowWebhooks(c echo.Context, v *Visit) error {
 		if errs = web.ValidationErrors(err); err != nil && errs == nil {
 			return err
 		}
-		page.More = len(deliveries) > deliveriesPerPage
-		for _, d := range deliveries[:min(len(deliveries), deliveriesPerPage)] {
-			page.Deliveries = append(page.Deliveries, view.DeliveryLine{Delivery: d.Delivery, Origin: d.Origin})
+		whole := wholeEvents(deliveries, deliveriesPerPage)
+		page.More = len(deliveries) > len(whole)
+		for _, d := range whole {
+			page.Deliveries = append(page.Deliveries, lineOf(d))
 		}
 	}
 	if page.First && newest == 0 && len(page.Deliveries) > 0 {
@@ -63,32 +64,58 @@ func (s *Server) ShowWebhooks(c echo.Context, v *Visit) error {
 	return web.Render(c, http.StatusOK, view.Webhooks(page))
 }
 
-// endpointLines are the endpoints to look at first: failing ones, then those
-// that were used last.
+// lineOf is a line of a list of deliveries.
+func lineOf(d domain.ListedDelivery) view.DeliveryLine {
+	return view.DeliveryLine{Delivery: d.Delivery, Origin: d.Origin, Description: d.Description, Paused: d.PausedAt != nil}
+}
+
+// wholeEvents are the first n deliveries, and further ones of the last of their events:
+// the next page begins with another one.
+func wholeEvents(deliveries []domain.ListedDelivery, n int) []domain.ListedDelivery {
+	for n < len(deliveries) && deliveries[n].Sequence == deliveries[n-1].Sequence {
+		n++
+	}
+	return deliveries[:min(n, len(deliveries))]
+}
+
+// endpointLines are the endpoints to look at first: failing ones, then those that are
+// set up, then those that were used last.
 func (s *Server) endpointLines(c echo.Context, endpoints []domain.Endpoint, now time.Time) ([]view.EndpointLine, error) {
 	first := slices.Clone(endpoints)
 	slices.SortStableFunc(first, func(a, b domain.Endpoint) int {
-		return cmp.Or(cmp.Compare(failing(b, now), failing(a, now)), usedAt(b).Compare(usedAt(a)))
+		return cmp.Or(cmp.Compare(failing(b, now), failing(a, now)), cmp.Compare(isSetUp(b), isSetUp(a)), usedAt(b).Compare(usedAt(a)))
 	})
-	first = first[:min(len(first), maxEndpointLines)]
+	lines := maxEndpointLines
+	for lines < len(first) && isSetUp(first[lines]) == 1 {
+		lines++
+	}
+	first = first[:min(len(first), lines)]
 	ids := make([]domain.EndpointID, len(first))
 	for i, e := range first {
 		ids[i] = e.ID
 	}
 	months, err := s.Webhooks.EndpointMonths(c.Request().Context(), ids)
-	lines := make([]view.EndpointLine, len(first))
+	out := make([]view.EndpointLine, len(first))
 	for i, e := range first {
-		lines[i].Endpoint = e
+		out[i].Endpoint = e
 		if month := months[e.ID]; month != nil {
-			lines[i].Month = *month
+			out[i].Month = *month
 		}
 	}
-	return lines, err
+	return out, err
 }
 
 // failing is 1 for a failing endpoint.
 func failing(e domain.Endpoint, now time.Time) int {
 	if e.Failing(now) {
+		return 1
+	}
+	return 0
+}
+
+// isSetUp is 1 for an endpoint that is set up.
+func isSetUp(e domain.Endpoint) int {
+	if e.URL != nil {
 		return 1
 	}
 	return 0
@@ -119,11 +146,11 @@ func (s *Server) webhookSettingsPage(c echo.Context, v *Visit, status int, testT
 			return err
 		}
 	}
-	secrets, err := s.Webhooks.Secrets(ctx, v.Scope)
+	secrets, err := s.Webhooks.Secrets(ctx, v.Scope, nil)
 	if err != nil {
 		return err
 	}
-	page.NextSince, page.PreviousUntil = secrets.NextSince, secrets.PreviousUntil
+	page.Secret = view.SecretState{NextSince: secrets.NextSince, PreviousUntil: secrets.PreviousUntil}
 	page.Errors = view.ErrorItems(errs)
 	return web.Render(c, status, view.WebhookSettings(page))
 }

@@ -44,8 +44,8 @@ func TestWebhooksPage(t *testing.T) {
 	for i := range 30 {
 		h.RecordEvent(session, domain.PDFReadyPayload{SessionID: session.ID, PageCount: i})
 	}
-	developer.WantPage(developer.Get(path), http.StatusOK, "lender.example – Nothing sent yet", "session.pdf_ready 30 ",
-		"session.pdf_ready 6 ").Offers("Older")
+	developer.WantPage(developer.Get(path), http.StatusOK, "lender.example/hook Default URL, all events – Nothing sent yet",
+		"session.pdf_ready 30 ", "session.pdf_ready 6 ").Offers("Older")
 	developer.WantPage(developer.Get(path+"?before=6"), http.StatusOK, "session.pdf_ready 5 ", "session.pdf_ready 1 ").
 		Offers("Newest")
 	developer.WantPage(developer.Get(path+"?state=failed"), http.StatusOK, "No deliveries")
@@ -98,7 +98,7 @@ func TestSecretsByHand(t *testing.T) {
 	owner.WantPage(owner.Get(settings), http.StatusOK, "Someone else has just changed the secrets")
 	owner.WantRedirect(owner.Post(path+"/secret/switch", nil), settings)
 	owner.WantPage(owner.Get(settings), http.StatusOK, "signed with the new secret.").Offers("Restore previous secret")
-	got, err := delivery.SigningSecrets(t.Context(), h.DB, h.Service.Ring, h.TestScope())
+	got, err := delivery.SigningSecrets(t.Context(), h.DB, h.Service.Ring, h.TestScope(), nil)
 	h.OK(err)
 	if fmt.Sprint(got) != fmt.Sprint([]string{secret}) {
 		t.Error("after the switch, the secret that was shown doesn't sign")
@@ -243,20 +243,22 @@ func TestEndpointsHealth(t *testing.T) {
 	count(good.EndpointID, now, 0, 1, 200*time.Millisecond, 3)
 	count(bad.EndpointID, now.Add(-time.Hour), 3, 0, 10*time.Second, 3)
 	page := developer.WantPage(developer.Get(path), http.StatusOK, "1 endpoint failing.",
-		"b.example since 20 Nov 2026, 1:04 pm, 3 failed attempts 0.0% of 3 attempts Failing 10.1 s",
-		"a.example 99.8% of 1,000 attempts Arriving 104 ms")
+		"b.example Sessions’ own URLs since 20 Nov 2026, 1:04 pm, 3 failed attempts 0.0% of 3 attempts Failing 10.1 s",
+		"a.example Sessions’ own URLs 99.8% of 1,000 attempts Arriving 104 ms")
 	page.LeadsTo(path + "?endpoint=" + bad.EndpointID.String() + "&state=failing")
-	if text := page.Text(); strings.Index(text, "Deliveries, newest") > strings.Index(text, "Success, 30 days") {
-		t.Error("the log isn't first")
+	if text := page.Text(); strings.Index(text, "Deliveries, newest") < strings.Index(text, "Success, 30 days") {
+		t.Error("the endpoints aren't first")
 	}
 	for i := range 10 { // addresses of a developer's tunnel, given up long ago
 		old := failedAt(h, fmt.Sprintf("https://%d.tunnel.example/hook", i), 503, webhook.ClassStatus)
 		count(old.EndpointID, now.AddDate(0, 0, -8), 3, 0, time.Second, 3)
 	}
 	page = developer.WantPage(developer.Get(path), http.StatusOK, "1 endpoint failing.",
-		"3 failed attempts 0.0% of 3 attempts Failing", "a.example 99.8%",
-		"0.tunnel.example last attempt failed on 12 November 2026 0.0% of 3 attempts Not used", "And 2 other endpoints.")
-	if text := page.Text(); strings.LastIndex(text, "a.example") > strings.Index(text, "0.tunnel.example last") {
+		"3 failed attempts 0.0% of 3 attempts Failing", "a.example Sessions’ own URLs 99.8%",
+		"0.tunnel.example Sessions’ own URLs last attempt failed on 12 November 2026 0.0% of 3 attempts Not used",
+		"And 2 other endpoints.")
+	if text := page.Text(); strings.Index(text, "a.example Sessions’") > strings.Index(text,
+		"0.tunnel.example Sessions’ own URLs last") {
 		t.Error("endpoints that aren't used come before one that is")
 	}
 }

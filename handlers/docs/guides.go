@@ -60,7 +60,8 @@ func (s *Server) facts(mine *view.Mine) (facts, error) {
 	}
 	for name, n := range map[string]int{
 		"MaxExpiresDays": domain.MaxExpiresInDays, "ExpiresDays": domain.DefaultExpiresInDays, "RetentionDays": domain.MaxRetentionDays,
-		"EventDays": int(domain.EventRetention.Hours() / 24), "RequestDays": int(domain.RequestRetention.Hours() / 24),
+		"MaxEndpoints": domain.MaxEndpoints, "EventDays": int(domain.EventRetention.Hours() / 24),
+		"RequestDays":      int(domain.RequestRetention.Hours() / 24),
 		"IdempotencyHours": int(s.IdempotencyWindow.Hours()), "MaxBodyKiB": s.MaxBody >> 10, "MaxDocuments": statement.MaxDocuments,
 		"Attempts": webhook.DefaultSchedule().Attempts(), "AttemptSeconds": int(webhook.AttemptTimeout.Seconds()),
 		"Rate": s.Rate.PerMinute, "Burst": s.Rate.Burst, "PrefillKiB": statement.MaxPrefillBytes >> 10, "AskNote": domain.MaxNote,

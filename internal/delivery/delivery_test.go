@@ -162,7 +162,7 @@ func TestWhereEventsGo(t *testing.T) {
 		len(h.Events(silent, domain.SessionSectionCompleted)) != 1 {
 		t.Errorf("an event without a URL: %d deliveries and wakes, %v", n, h.Events(silent, domain.SessionSectionCompleted))
 	}
-	h.OK(h.DB.InTx(h.Ctx, func(tx *db.Tx) error { return tx.SetDefaultURL(h.Ctx, h.Scope, &standard.URL) }))
+	h.SetDefaultURL(standard.URL)
 	h.Emit(h.Session("", hooktest.Now()), 2)
 	h.Emit(h.Session(own.URL, hooktest.Now()), 3)
 	h.Tx(func(tx *db.Tx) error {

@@ -41,13 +41,15 @@ type waker struct {
 }
 
 // Wake wakes all dispatchers at the commit.
-func (w *waker) Wake(_ context.Context, tx *db.Tx, id domain.EndpointID) error {
+func (w *waker) Wake(_ context.Context, tx *db.Tx, id domain.EndpointID, others ...domain.EndpointID) error {
 	w.asked.Add(1)
 	tx.AfterCommit(func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		for _, d := range w.dispatchers {
-			d.Wake(id)
+			for _, one := range append([]domain.EndpointID{id}, others...) {
+				d.Wake(one)
+			}
 		}
 	})
 	return nil

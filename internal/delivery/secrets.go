@@ -15,21 +15,26 @@ import (
 // ones (D36).
 const SecretsLease = secretsAge + 500*time.Millisecond
 
-// signingSecrets are what a scope's deliveries are signed with.
+// signingSecrets are what an endpoint's deliveries are signed with.
 type signingSecrets struct {
 	list   []string
 	readAt time.Time // before the query, so the secrets are never older
 }
 
-// SigningSecrets returns what a scope's deliveries are signed with now: the
-// current secret and, while it is being rotated, the next one (D35).
-func SigningSecrets(ctx context.Context, database *db.DB, ring *keyring.Keyring, scope domain.Scope) ([]string, error) {
-	setting, err := database.WebhookSetting(ctx, scope)
+// SigningSecrets returns what an endpoint's deliveries are signed with now, the default
+// one's for nil: the current secret and, while it is being rotated, the next one (D35).
+func SigningSecrets(ctx context.Context, database *db.DB, ring *keyring.Keyring, scope domain.Scope,
+	endpoint *domain.EndpointID) ([]string, error) {
+	stored, err := database.EndpointSecrets(ctx, scope, endpoint)
 	if err != nil {
 		return nil, err
 	}
+	return openSecrets(ring, scope, stored)
+}
+
+func openSecrets(ring *keyring.Keyring, scope domain.Scope, stored *db.EndpointSecrets) ([]string, error) {
 	var secrets []string
-	for _, sealed := range [][]byte{setting.Secret, setting.NextSecret} {
+	for _, sealed := range [][]byte{stored.Secret, stored.NextSecret} {
 		if sealed == nil {
 			continue
 		}
@@ -42,11 +47,15 @@ func SigningSecrets(ctx context.Context, database *db.DB, ring *keyring.Keyring,
 	return secrets, nil
 }
 
-// readSecrets reads the secrets of the endpoint's scope.
+// readSecrets reads the endpoint's secrets.
 func (w *endpointWorker) readSecrets(ctx context.Context) (signingSecrets, error) {
 	readAt := time.Now()
 	scope := domain.Scope{AccountID: w.endpoint.AccountID, Livemode: w.endpoint.Livemode}
-	list, err := SigningSecrets(ctx, w.db, w.ring, scope)
+	stored, err := w.db.SigningSecrets(ctx, scope, w.id)
+	if err != nil {
+		return signingSecrets{}, err
+	}
+	list, err := openSecrets(w.ring, scope, stored)
 	return signingSecrets{list, readAt}, err
 }
 

@@ -26,9 +26,9 @@ type history struct {
 	sessions int
 
 	steps      []step
-	url        *string  // where events go by default
-	secrets    []string // that sign them
-	endpoints  map[string]domain.EndpointID
+	url        *string                      // where events go by default
+	secrets    []string                     // that sign them
+	endpoints  map[string]domain.EndpointID // by URL
 	deliveries []*sentDelivery
 	audit      []domain.AuditEntry
 	calls      []domain.APIRequest
@@ -62,12 +62,14 @@ func newHistory(o *office, fonts *pdf.Fonts, papers []paper, live bool, sessions
 
 // play makes all of it happen.
 func (h *history) play(ctx context.Context) error {
-	setting, err := h.DB.WebhookSetting(ctx, h.scope)
+	first, err := h.DB.DefaultEndpoint(ctx, h.scope)
 	if err != nil {
 		return err
 	}
-	h.url = setting.DefaultURL
-	if h.secrets, err = delivery.SigningSecrets(ctx, h.DB, h.Ring, h.scope); err != nil {
+	if h.url = first.URL; h.url != nil {
+		h.endpoints[*h.url] = first.ID
+	}
+	if h.secrets, err = delivery.SigningSecrets(ctx, h.DB, h.Ring, h.scope, nil); err != nil {
 		return err
 	}
 	for _, at := range arrivals(h.random, h.now, h.sessions) {
@@ -136,13 +138,12 @@ func (h *history) recordAs(ctx context.Context, tx *db.Tx, number int64, at time
 	if err != nil {
 		return err
 	}
-	origin := domain.Origin(*url)
-	id, known := h.endpoints[origin]
+	id, known := h.endpoints[*url]
 	if !known {
-		if id, err = tx.EndpointFor(ctx, h.scope, origin, at); err != nil {
+		if id, err = tx.EndpointFor(ctx, h.scope, domain.Origin(*url), at); err != nil {
 			return err
 		}
-		h.endpoints[origin] = id
+		h.endpoints[*url] = id
 	}
 	e.URL, e.EndpointID = url, &id
 	if err := tx.InsertEvent(ctx, e); err != nil {

@@ -301,6 +301,6 @@ func (o *office) lookAtWebhooks(ctx context.Context, live *history) error {
 		return err
 	}
 	o.clock.at = o.clock.at.Add(8 * time.Minute)
-	_, err := o.Webhooks.ShowSecrets(ctx, live.scope, o.actor(1))
+	_, err := o.Webhooks.ShowSecrets(ctx, live.scope, nil, o.actor(1))
 	return err
 }

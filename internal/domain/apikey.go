@@ -47,6 +47,9 @@ const (
 	SessionsWrite Permission = "sessions:write"
 	DataRead      Permission = "data:read"
 	BillingRead   Permission = "billing:read"
+
+	WebhookEndpointsRead  Permission = "webhook_endpoints:read"
+	WebhookEndpointsWrite Permission = "webhook_endpoints:write"
 )
 
 // A PermissionInfo is what is known about a permission.
@@ -63,6 +66,8 @@ var PermissionTable = []PermissionInfo{
 	{SessionsWrite, "create and cancel sessions", UseSessions},
 	{DataRead, "read customers’ data, PDFs, documents and, with sessions:read, events", DownloadData},
 	{BillingRead, "read billing", UseBilling},
+	{WebhookEndpointsRead, "read webhook endpoints", ManageWebhooks},
+	{WebhookEndpointsWrite, "add, change and delete webhook endpoints", ManageWebhooks},
 }
 
 // AllPermissions lists the permissions.

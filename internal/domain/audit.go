@@ -142,6 +142,9 @@ const (
 	AuditRedeliveryStarted AuditAction = "redelivery.started" // of many
 	AuditRedeliveryStopped AuditAction = "redelivery.stopped"
 	AuditWebhookURL        AuditAction = "webhook.url_changed"
+	AuditEndpointCreated   AuditAction = "webhook_endpoint.created"
+	AuditEndpointChanged   AuditAction = "webhook_endpoint.changed"
+	AuditEndpointDeleted   AuditAction = "webhook_endpoint.deleted"
 	AuditSecretShown       AuditAction = "webhook_secret.shown"
 	AuditSecretNext        AuditAction = "webhook_secret.next_made"
 	AuditSecretSwitched    AuditAction = "webhook_secret.switched"
@@ -221,6 +224,9 @@ var AuditTable = []AuditActionInfo{
 	{AuditRedeliveryStarted, "Failed webhooks sent again"},
 	{AuditRedeliveryStopped, "Sending again stopped"},
 	{AuditWebhookURL, "Default webhook URL changed"},
+	{AuditEndpointCreated, "Webhook endpoint added"},
+	{AuditEndpointChanged, "Webhook endpoint changed"},
+	{AuditEndpointDeleted, "Webhook endpoint deleted"},
 	{AuditSecretShown, "Webhook secret shown"},
 	{AuditSecretNext, "Next webhook secret made"},
 	{AuditSecretSwitched, "Switched to the next secret"},

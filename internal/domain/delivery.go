@@ -2,8 +2,6 @@ package domain
 
 import (
 	"encoding/json"
-	"net/url"
-	"strings"
 	"time"
 )
 
@@ -95,80 +93,12 @@ func NewDelivery(e *Event, endpoint EndpointID, url string, now time.Time) *Deli
 	}
 }
 
-// An Endpoint is the scheme, host and port of an account's webhook URLs in one
-// mode. Its health disables nothing (D40).
-type Endpoint struct {
-	ID                  EndpointID `db:"id"`
-	AccountID           AccountID  `db:"account_id"`
-	Livemode            bool       `db:"livemode"`
-	Origin              string     `db:"origin"` // https://example.com:8443
-	ConsecutiveFailures int        `db:"consecutive_failures"`
-	FailingSince        *time.Time `db:"failing_since"` // nil if the last attempt succeeded
-	LastSuccessAt       *time.Time `db:"last_success_at"`
-	LastFailureAt       *time.Time `db:"last_failure_at"`
-	LastStatusCode      *int       `db:"last_status_code"`
-	LastErrorClass      *string    `db:"last_error_class"`
-	Gone                bool       `db:"gone"` // the last response was 410
-	CreatedAt           time.Time  `db:"created_at"`
-}
-
-// unusedAfter is longer than the longest pause of a schedule.
-const unusedAfter = 7 * 24 * time.Hour
-
-// Failing reports whether the endpoint's last attempts failed and it is still
-// used. Only a success ends FailingSince, so it stays set at an address that was
-// given up.
-func (e *Endpoint) Failing(now time.Time) bool {
-	return e.FailingSince != nil && e.LastFailureAt != nil && now.Sub(*e.LastFailureAt) < unusedAfter
-}
-
-// Health says how an endpoint is, in one word.
-type Health string
-
-// The healths of endpoints.
-const (
-	HealthOK      Health = "ok"
-	HealthFailing Health = "failing"
-	HealthGone    Health = "gone"    // fails by 410
-	HealthUnused  Health = "unused"  // failed, and was given up
-	HealthUntried Health = "untried" // nothing was sent yet
-)
-
-// Health returns the endpoint's.
-func (e *Endpoint) Health(now time.Time) Health {
-	switch {
-	case e.Failing(now) && e.Gone:
-		return HealthGone
-	case e.Failing(now):
-		return HealthFailing
-	case e.FailingSince != nil:
-		return HealthUnused
-	case e.LastSuccessAt != nil:
-		return HealthOK
-	}
-	return HealthUntried
-}
-
-// Origin is the scheme, host and port of a webhook URL, in one spelling.
-func Origin(rawURL string) string {
-	u, err := url.Parse(rawURL)
-	if err != nil {
-		return rawURL // was checked when it was set
-	}
-	host := strings.ToLower(u.Host)
-	switch u.Scheme {
-	case "https":
-		host = strings.TrimSuffix(host, ":443")
-	case "http":
-		host = strings.TrimSuffix(host, ":80")
-	}
-	return u.Scheme + "://" + host
-}
-
-// ListedDelivery is a delivery with the origin of its endpoint.
+// ListedDelivery is a delivery with what its endpoint is known by.
 type ListedDelivery struct {
 	Delivery
-	Origin string `db:"origin"`
+	Origin      string     `db:"origin"`
+	Description string     `db:"description"`
+	PausedAt    *time.Time `db:"paused_at"` // nil unless the endpoint is paused
 }
 
 // DeliveryAttempt is one recorded try of a delivery.

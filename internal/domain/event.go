@@ -17,7 +17,7 @@ type Event struct {
 	Sequence   int64       `db:"sequence"`   // 1, 2, 3 … within account and mode, without a gap
 	Type       EventType   `db:"type"`
 	Body       []byte      `db:"body"`
-	URL        *string     `db:"url"`         // its destination when it happened; nil for none
+	URL        *string     `db:"url"`         // its first destination when it happened; nil for none
 	EndpointID *EndpointID `db:"endpoint_id"` // of the URL
 	CreatedAt  time.Time   `db:"created_at"`
 }
@@ -64,6 +64,9 @@ type Envelope struct {
 	Data      Payload        `json:"data" doc:"What happened."`
 }
 
+// TypeOf returns the type of the event with that payload.
+func TypeOf(p Payload) EventType { return p.eventType() }
+
 // NewEvent returns the event of a payload at now. Sequence is its number in the
 // scope; session is nil for billing events.
 func NewEvent(scope Scope, session *SessionID, sequence int64, p Payload, now time.Time) (*Event, error) {
@@ -82,17 +85,26 @@ func newEnvelope(livemode bool, session *SessionID, sequence int64, at time.Time
 		Timestamp: form.At(at), Data: p}
 }
 
-// FeedEvent is an event with the progress of its delivery. DeliveryID is nil if
-// no webhook URL was set, and once the delivery is erased.
+// FeedEvent is an event with the progress of its deliveries.
 type FeedEvent struct {
 	Event
-	PDFSHA256      []byte         `db:"pdf_sha256"` // of session.pdf_ready
+	EventDelivery
+	More      []EventDelivery // to further endpoints (D109)
+	PDFSHA256 []byte          `db:"pdf_sha256"` // of session.pdf_ready
+	Erased    bool            `db:"erased"`     // the session's webhooks were deleted with the customer's data
+}
+
+// EventDelivery is the progress of an event's delivery. DeliveryID is nil if there was
+// no URL to send it to, and once the delivery is erased.
+type EventDelivery struct {
 	DeliveryID     *DeliveryID    `db:"delivery_id"`
+	DeliveryURL    *string        `db:"delivery_url"`
+	Endpoint       *EndpointID    `db:"delivery_endpoint_id"`
+	Further        *int           `db:"further"` // 0 for the one whose endpoint the event names, 1 for others
 	State          *DeliveryState `db:"state"`
 	Attempts       *int           `db:"attempts_total"`
 	LastStatusCode *int           `db:"last_status_code"`
 	LastErrorClass *string        `db:"last_error_class"`
 	NextAttemptAt  *time.Time     `db:"next_attempt_at"`
 	FinishedAt     *time.Time     `db:"finished_at"`
-	Erased         bool           `db:"erased"` // the session's webhooks were deleted with the customer's data
 }

@@ -7,7 +7,6 @@ package outbox
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -20,8 +19,8 @@ import (
 // It is an interface because a job's arguments and its worker stand in one file
 // of package jobs, and workers import this package.
 type Jobs interface {
-	// Wake tells the dispatchers that an endpoint has a delivery due.
-	Wake(ctx context.Context, tx *db.Tx, id domain.EndpointID) error
+	// Wake tells the dispatchers that endpoints have a delivery due.
+	Wake(ctx context.Context, tx *db.Tx, id domain.EndpointID, others ...domain.EndpointID) error
 	// Redeliver starts the steps of a stored redelivery.
 	Redeliver(ctx context.Context, tx *db.Tx, id domain.RedeliveryID) error
 	// PDF draws a completed session's PDF.
@@ -72,17 +71,10 @@ func New(jobs Jobs, observer Observer) *Outbox {
 }
 
 // SessionEvent records what happened to a session at now. The event goes to the
-// session's webhook URL, or else to the account's default URL (D33). Without
-// either, the event is recorded and not sent.
+// session's webhook URL, or else to the account's endpoints that want its type (D33,
+// D109). Without any, the event is recorded and not sent.
 func (o *Outbox) SessionEvent(ctx context.Context, tx *db.Tx, s *domain.Session, p domain.Payload, now time.Time) error {
-	url := s.WebhookURL
-	if url == nil {
-		var err error
-		if url, err = defaultURL(ctx, tx, s.Scope()); err != nil {
-			return err
-		}
-	}
-	_, err := o.record(ctx, tx, s.Scope(), &s.ID, p, url, now)
+	_, err := o.record(ctx, tx, s.Scope(), s, p, now)
 	return err
 }
 
@@ -92,100 +84,103 @@ func (o *Outbox) Expired(ctx context.Context, tx *db.Tx, s *domain.Session, now 
 }
 
 // BillingEvent records what happened to an account's billing at now. The event
-// goes to the live default URL (D33).
+// goes to the live endpoints that want its type (D33).
 func (o *Outbox) BillingEvent(ctx context.Context, tx *db.Tx, account domain.AccountID, p domain.Payload, now time.Time) error {
-	_, err := o.billingEvent(ctx, tx, domain.Scope{AccountID: account, Livemode: true}, p, now)
+	_, err := o.record(ctx, tx, domain.Scope{AccountID: account, Livemode: true}, nil, p, now)
 	return err
 }
 
 // SimulatedBillingEvent records a billing event of test mode, where nothing is
-// billed, and returns its number. It goes to the test default URL (D60).
+// billed, and returns its number. It goes to the endpoints of test mode (D60).
 func (o *Outbox) SimulatedBillingEvent(ctx context.Context, tx *db.Tx, account domain.AccountID, p domain.Payload,
 	now time.Time) (sequence int64, err error) {
-	return o.billingEvent(ctx, tx, domain.Scope{AccountID: account}, p, now)
+	return o.record(ctx, tx, domain.Scope{AccountID: account}, nil, p, now)
 }
 
-func (o *Outbox) billingEvent(ctx context.Context, tx *db.Tx, scope domain.Scope, p domain.Payload,
+// record stores the event and its deliveries, and returns the event's number. It takes
+// the number as late as it can: the number's row is locked until the commit, and the
+// scope's other events wait for it.
+func (o *Outbox) record(ctx context.Context, tx *db.Tx, scope domain.Scope, session *domain.Session, p domain.Payload,
 	now time.Time) (sequence int64, err error) {
-	url, err := defaultURL(ctx, tx, scope)
+	var about *domain.SessionID
+	var own *string
+	topics := domain.EventRecorded | domain.InvoiceChanged
+	if session != nil {
+		about, own, topics = &session.ID, session.WebhookURL, domain.EventRecorded|domain.SessionChanged
+	}
+	to, err := o.destinations(ctx, tx, scope, own, domain.TypeOf(p), now)
 	if err != nil {
 		return 0, err
 	}
-	return o.record(ctx, tx, scope, nil, p, url, now)
-}
-
-func defaultURL(ctx context.Context, tx *db.Tx, scope domain.Scope) (*string, error) {
-	setting, err := tx.WebhookSetting(ctx, scope)
-	if errors.Is(err, db.ErrNotFound) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return setting.DefaultURL, nil
-}
-
-// record stores the event and, with a url, its delivery, and returns the event's
-// number. It takes the event's
-// number as late as it can: the number's row is locked until the commit, and the
-// scope's other events wait for it.
-func (o *Outbox) record(ctx context.Context, tx *db.Tx, scope domain.Scope, session *domain.SessionID, p domain.Payload,
-	url *string, now time.Time) (sequence int64, err error) {
-	var endpoint *domain.EndpointID
-	id := domain.NewDeliveryID()
-	if url != nil {
-		to, err := o.endpoint(tracing.About(ctx, id.String()), tx, scope, *url, now)
-		if err != nil {
-			return 0, err
-		}
-		endpoint = &to
+	first := domain.NewDeliveryID()
+	if err := o.wake(tracing.About(ctx, first.String()), tx, to); err != nil {
+		return 0, err
 	}
 	sequence, err = tx.NextSequence(ctx, scope)
 	if err != nil {
 		return 0, err
 	}
-	event, err := domain.NewEvent(scope, session, sequence, p, now)
+	event, err := domain.NewEvent(scope, about, sequence, p, now)
 	if err != nil {
 		return 0, fmt.Errorf("outbox: event body: %w", err)
 	}
-	event.URL, event.EndpointID = url, endpoint
-	topics := domain.EventRecorded | domain.SessionChanged
-	if session == nil {
-		topics = domain.EventRecorded | domain.InvoiceChanged
-	}
-	tx.Announce(scope, topics, session)
+	tx.Announce(scope, topics, about)
 	if o.observer != nil {
 		tx.AfterCommit(func() { o.observer.EventRecorded(event.Type) })
 	}
-	if err := tx.InsertEvent(ctx, event); err != nil || url == nil {
+	if len(to) == 0 {
+		return sequence, tx.InsertEvent(ctx, event)
+	}
+	event.URL, event.EndpointID = &to[0].URL, &to[0].ID
+	if err := tx.InsertEvent(ctx, event); err != nil {
 		return sequence, err
 	}
-	delivery := domain.NewDelivery(event, *endpoint, *url, now)
-	delivery.ID = id
-	return sequence, tx.InsertDelivery(ctx, delivery)
+	deliveries := make([]*domain.Delivery, len(to))
+	for i, d := range to {
+		deliveries[i] = domain.NewDelivery(event, d.ID, d.URL, now)
+	}
+	deliveries[0].ID = first
+	return sequence, tx.InsertDelivery(ctx, deliveries[0], deliveries[1:]...)
 }
 
-// MissingDelivery stores the delivery of an event that has a URL and no
+// destinations are where an event goes: to a session's own URL, or to the scope's
+// endpoints that want its type.
+func (o *Outbox) destinations(
+	ctx context.Context, tx *db.Tx, scope domain.Scope, own *string, t domain.EventType, now time.Time,
+) ([]db.Destination, error) {
+	if own == nil {
+		return tx.Destinations(ctx, scope, t)
+	}
+	id, err := tx.EndpointFor(ctx, scope, domain.Origin(*own), now)
+	return []db.Destination{{ID: id, URL: *own}}, err
+}
+
+// wake makes the commit wake the endpoints.
+func (o *Outbox) wake(ctx context.Context, tx *db.Tx, to []db.Destination) error {
+	if len(to) == 0 {
+		return nil
+	}
+	var others []domain.EndpointID
+	for _, d := range to[1:] {
+		others = append(others, d.ID)
+	}
+	return o.Wake(ctx, tx, to[0].ID, others...)
+}
+
+// MissingDelivery stores the first delivery of an event that has a URL and no
 // delivery. The delivery keeps the event's time, by which lists are ordered.
 func (o *Outbox) MissingDelivery(ctx context.Context, tx *db.Tx, event *domain.Event, now time.Time) error {
-	id := domain.NewDeliveryID()
-	endpoint, err := o.endpoint(tracing.About(ctx, id.String()), tx, domain.Scope{AccountID: event.AccountID,
-		Livemode: event.Livemode}, *event.URL, now)
-	if err != nil {
+	endpoint, err := domain.EndpointID{}, error(nil)
+	if event.EndpointID != nil {
+		endpoint = *event.EndpointID
+	} else if endpoint, err = tx.EndpointFor(ctx, domain.Scope{AccountID: event.AccountID, Livemode: event.Livemode},
+		domain.Origin(*event.URL), now); err != nil {
 		return err
 	}
 	delivery := domain.NewDelivery(event, endpoint, *event.URL, now)
-	delivery.ID = id
 	delivery.CreatedAt = event.CreatedAt
-	return tx.InsertDelivery(ctx, delivery)
-}
-
-// endpoint returns the url's endpoint, which the commit wakes.
-func (o *Outbox) endpoint(ctx context.Context, tx *db.Tx, scope domain.Scope, url string, now time.Time) (domain.EndpointID,
-	error) {
-	id, err := tx.EndpointFor(ctx, scope, domain.Origin(url), now)
-	if err != nil {
-		return id, err
+	if err := o.Wake(tracing.About(ctx, delivery.ID.String()), tx, endpoint); err != nil {
+		return err
 	}
-	return id, o.Wake(ctx, tx, id)
+	return tx.InsertDelivery(ctx, delivery)
 }

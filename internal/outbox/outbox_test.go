@@ -23,7 +23,7 @@ type spy struct {
 }
 
 // Wake counts.
-func (s *spy) Wake(context.Context, *db.Tx, domain.EndpointID) error {
+func (s *spy) Wake(context.Context, *db.Tx, domain.EndpointID, ...domain.EndpointID) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.wakes++

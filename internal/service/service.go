@@ -91,8 +91,8 @@ func New(c Config) Services {
 	s.RequestLog = requestlog.New(requestlog.Config{DB: c.DB, Clock: c.Clock})
 	s.Webhooks = webhooks.New(webhooks.Config{
 		DB: c.DB, Clock: c.Clock, Logger: c.Logger, Ring: c.Ring, Outbox: c.Outbox, Policy: c.Policy, Audit: s.Audit,
-		SecretsLease: delivery.SecretsLease,
-		TestClient:   c.TestClient, TestLimiter: c.TestLimiter,
+		Idempotency: s.Idempotency, SecretsLease: delivery.SecretsLease,
+		TestClient: c.TestClient, TestLimiter: c.TestLimiter,
 	})
 	s.Billing = billing.New(billing.Config{DB: c.DB, Clock: c.Clock, Logger: c.Logger, Ledger: accounting, Cards: c.Cards,
 		Audit: s.Audit})

@@ -1,6 +1,10 @@
 package dashboard
 
-import "candor/internal/domain"
+import (
+	"strings"
+
+	"candor/internal/domain"
+)
 
 // A result is what the last attempt at a delivery came to.
 type result struct{ value, word string }
@@ -49,12 +53,38 @@ func EventOptions() (out []Option) {
 	return out
 }
 
+// EndpointName is what an endpoint is known by: its description, or its URL without what
+// can be a secret, or its host.
+func EndpointName(e domain.Endpoint) string {
+	switch {
+	case e.Description != "":
+		return e.Description
+	case e.URL != nil:
+		bare, _, _ := strings.Cut(*e.URL, "?")
+		return host(strings.TrimSuffix(bare, "/"))
+	}
+	return host(e.Origin)
+}
+
 // EndpointOptions are the endpoints, by their origins.
 func EndpointOptions(endpoints []domain.Endpoint) (out []Option) {
 	for _, e := range endpoints {
-		out = append(out, Option{Value: e.ID.String(), Words: e.Origin})
+		out = append(out, Option{Value: e.ID.String(), Words: optionName(e)})
 	}
 	return out
+}
+
+// optionName is an endpoint's name among others, with its host.
+func optionName(e domain.Endpoint) string {
+	switch {
+	case e.DeletedAt != nil:
+		return e.Origin + " (deleted)"
+	case e.Description != "":
+		return e.Origin + ": " + e.Description
+	case e.URL != nil:
+		return strings.Replace(EndpointName(e), host(e.Origin), e.Origin, 1)
+	}
+	return e.Origin
 }
 
 // Options of the control of states that are no state: of failing deliveries, and of

@@ -46,7 +46,9 @@ var sentences = map[form.RuleCode]string{ //nolint:gosec // it takes texts about
 	"previous_customer": "The former answers belong to another email address. Keep that, or leave them out",
 	"previous_open":     "The former session can still be filled in. Send its link again, or cancel it first",
 
-	"longer_link": "The link already expires later than that",
+	"longer_link":    "The link already expires later than that",
+	"endpoint_count": "You have {max} endpoints, which is the most. Delete one first.",
+
 	"chosen":      "Choose at least one session",
 	"typed_email": "Enter the customer’s email address exactly as shown above",
 
@@ -125,6 +127,7 @@ var sentences = map[form.RuleCode]string{ //nolint:gosec // it takes texts about
 	"until":           "until must be later than since.",
 	"endpoint":        "There is no such endpoint in this account and mode.",
 	"endpoint_url":    "endpoint must be a URL such as https://example.com.",
+	"endpoints_at":    "There are several endpoints at {value}: give the URL or the id of one.",
 	"endpoint_at":     "There is no endpoint {value} in this account and mode.",
 	"page_limit":      "limit must be {min} to {max}.",
 	"rate":            "rate must be {min} to {max} deliveries a second.",

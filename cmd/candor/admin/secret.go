@@ -32,7 +32,7 @@ func (c commands) secretShowState(ctx context.Context, args []string) error {
 
 func (c commands) secretNext(ctx context.Context, args []string) error {
 	return c.secret(ctx, "next", args, func(ctx context.Context, app *scopedApp) (string, string, error) {
-		secret, err := app.Webhooks.CreateNextSecret(ctx, app.scope, operator)
+		secret, err := app.Webhooks.CreateNextSecret(ctx, app.scope, nil, operator)
 		return secret, "", err
 	})
 }
@@ -40,21 +40,21 @@ func (c commands) secretNext(ctx context.Context, args []string) error {
 func (c commands) secretSwitch(ctx context.Context, args []string) error {
 	return c.secret(ctx, "switch", args, func(ctx context.Context, app *scopedApp) (string, string, error) {
 		return "", "Switched. Webhooks are now signed with the new secret only.\n" + lateAttempts, app.Webhooks.SwitchSecret(ctx,
-			app.scope, operator)
+			app.scope, nil, operator)
 	})
 }
 
 func (c commands) secretRestore(ctx context.Context, args []string) error {
 	return c.secret(ctx, "restore", args, func(ctx context.Context, app *scopedApp) (string, string, error) {
 		return "", "Restored. The previous secret is current again; the secret that it replaces is the next one.\n" +
-			lateAttempts, app.Webhooks.RestoreSecret(ctx, app.scope, operator)
+			lateAttempts, app.Webhooks.RestoreSecret(ctx, app.scope, nil, operator)
 	})
 }
 
 func (c commands) secretAbandon(ctx context.Context, args []string) error {
 	return c.secret(ctx, "abandon", args, func(ctx context.Context, app *scopedApp) (string, string, error) {
-		return "", "Abandoned. The next secret is erased and no longer signs anything.", app.Webhooks.AbandonNextSecret(ctx,
-			app.scope, operator)
+		return "", "Abandoned. The next secret is erased and no longer signs anything.", app.Webhooks.AbandonNextSecret(ctx, app.scope,
+			nil, operator)
 	})
 }
 
@@ -72,7 +72,7 @@ func (c commands) secret(ctx context.Context, step string, args []string, change
 	if err != nil {
 		return err
 	}
-	state, err := app.Webhooks.Secrets(ctx, app.scope)
+	state, err := app.Webhooks.Secrets(ctx, app.scope, nil)
 	if err != nil {
 		// The error has the secret, because it can't be shown again.
 		return fmt.Errorf("%s was done, but the new state can't be read: %w", strings.TrimSpace(step+" "+secret), err)

@@ -46,8 +46,8 @@ func (c commands) webhooksTest(ctx context.Context, args []string) error {
 	if app.scope.Livemode {
 		return cli.Usagef("webhooks test: test events are always in test mode; leave out --live")
 	}
-	sent, err := app.Webhooks.SendTestEvent(ctx, app.scope.AccountID, operator, *url, cmp.Or(domain.EventType(*event),
-		domain.SessionCompleted))
+	sent, err := app.Webhooks.SendTestEvent(ctx, app.scope.AccountID, operator, nil, *url,
+		cmp.Or(domain.EventType(*event), domain.SessionCompleted))
 	if err != nil {
 		return err
 	}

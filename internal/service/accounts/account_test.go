@@ -24,7 +24,7 @@ func TestCreateAccount(t *testing.T) {
 		}
 	}
 	for scope, want := range map[domain.Scope]string{b.Test(): b.Account.TestWebhookSecret, b.Live(): b.Account.LiveWebhookSecret} {
-		setting, err := b.DB.WebhookSetting(b.Ctx, scope)
+		setting, err := b.DB.EndpointSecrets(b.Ctx, scope, nil)
 		b.OK(err)
 		opened, err := b.Ring.Open(scope.SecretOwner(), setting.Secret)
 		if err != nil || string(opened) != want || !strings.HasPrefix(want, "whsec_") || strings.Contains(string(setting.Secret),

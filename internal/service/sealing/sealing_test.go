@@ -72,10 +72,10 @@ func TestReseal(t *testing.T) {
 	})
 	b.Webhooks.SecretsLease = 0
 	from := domain.Visitor{IPAddress: "192.0.2.7"}
-	first, err := b.Webhooks.CreateNextSecret(b.Ctx, b.Test(), servicetest.Someone)
+	first, err := b.Webhooks.CreateNextSecret(b.Ctx, b.Test(), nil, servicetest.Someone)
 	b.OK(err)
-	b.OK(b.Webhooks.SwitchSecret(b.Ctx, b.Test(), servicetest.Someone))
-	_, err = b.Webhooks.CreateNextSecret(b.Ctx, b.Test(), servicetest.Someone)
+	b.OK(b.Webhooks.SwitchSecret(b.Ctx, b.Test(), nil, servicetest.Someone))
+	_, err = b.Webhooks.CreateNextSecret(b.Ctx, b.Test(), nil, servicetest.Someone)
 	b.OK(err)
 	on, pending := b.staffSession("on"), b.staffSession("pending")
 	setup, err := b.StaffAuth.BeginTwoStep(b.Ctx, on)
@@ -138,12 +138,12 @@ func TestReseal(t *testing.T) {
 			t.Errorf("after: %+v", s)
 		}
 	}
-	secrets, err := delivery.SigningSecrets(b.Ctx, b.DB, only.Ring, b.Test())
+	secrets, err := delivery.SigningSecrets(b.Ctx, b.DB, only.Ring, b.Test(), nil)
 	if err != nil || len(secrets) != 2 || secrets[0] != first {
 		t.Errorf("webhook secrets: %d, %v", len(secrets), err)
 	}
-	b.OK(only.Webhooks.AbandonNextSecret(b.Ctx, b.Test(), servicetest.Someone))
-	b.OK(only.Webhooks.RestoreSecret(b.Ctx, b.Test(), servicetest.Someone))
+	b.OK(only.Webhooks.AbandonNextSecret(b.Ctx, b.Test(), nil, servicetest.Someone))
+	b.OK(only.Webhooks.RestoreSecret(b.Ctx, b.Test(), nil, servicetest.Someone))
 	if _, err := only.StaffAuth.PendingTwoStep(b.Ctx, pending); err != nil {
 		t.Errorf("authenticator being set up: %v", err)
 	}

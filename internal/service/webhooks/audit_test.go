@@ -40,14 +40,14 @@ func TestSecretStepsAreAudited(t *testing.T) {
 			b.Code(change, err, domain.CodeValidation)
 		}
 	}
-	shown, err := b.Webhooks.ShowSecrets(b.Ctx, b.Test(), jo)
+	shown, err := b.Webhooks.ShowSecrets(b.Ctx, b.Test(), nil, jo)
 	b.OK(err)
 	if shown.Current != b.Account.TestWebhookSecret || shown.Next != "" {
 		t.Error("the shown secret doesn't sign")
 	}
-	next, err := b.Webhooks.CreateNextSecret(b.Ctx, b.Test(), servicetest.Someone)
+	next, err := b.Webhooks.CreateNextSecret(b.Ctx, b.Test(), nil, servicetest.Someone)
 	b.OK(err)
-	if shown, err = b.Webhooks.ShowSecrets(b.Ctx, b.Test(), jo); err != nil || shown.Current+" "+shown.Next != b.signing() ||
+	if shown, err = b.Webhooks.ShowSecrets(b.Ctx, b.Test(), nil, jo); err != nil || shown.Current+" "+shown.Next != b.signing() ||
 		shown.Next != next {
 		t.Errorf("the shown secrets don't sign: %v", err)
 	}
@@ -57,7 +57,7 @@ func TestSecretStepsAreAudited(t *testing.T) {
 	if got := b.audited(); got != want {
 		t.Errorf("the audit log has\n%s, want\n%s", got, want)
 	}
-	b.Code("unknown account", second(b.Webhooks.ShowSecrets(b.Ctx, domain.Scope{AccountID: domain.NewAccountID()}, jo)),
+	b.Code("unknown account", second(b.Webhooks.ShowSecrets(b.Ctx, domain.Scope{AccountID: domain.NewAccountID()}, nil, jo)),
 		domain.CodeNotFound)
 }
 
@@ -71,11 +71,11 @@ func TestNothingIsDoneWithoutItsAuditLine(t *testing.T) {
 	since := servicetest.Start.Add(-time.Hour)
 	b.failed(b.Test(), hook)
 	was := b.signing()
-	secret, err := b.Webhooks.CreateNextSecret(b.Ctx, b.Test(), unknown)
+	secret, err := b.Webhooks.CreateNextSecret(b.Ctx, b.Test(), nil, unknown)
 	if err == nil || secret != "" || b.signing() != was {
 		t.Errorf("a next secret was made: %v", err)
 	}
-	if shown, err := b.Webhooks.ShowSecrets(b.Ctx, b.Test(), unknown); err == nil || shown != (webhooks.ShownSecrets{}) {
+	if shown, err := b.Webhooks.ShowSecrets(b.Ctx, b.Test(), nil, unknown); err == nil || shown != (webhooks.ShownSecrets{}) {
 		t.Error("the secret was shown")
 	}
 	if err := b.Webhooks.SetDefaultURL(b.Ctx, b.Test(), unknown, hook); err == nil {
@@ -98,10 +98,10 @@ func TestNothingIsDoneWithoutItsAuditLine(t *testing.T) {
 		t.Errorf("the redelivery is %+v, %v", r, err)
 	}
 	for name, step := range map[string]func() error{
-		"switch":  func() error { return b.Webhooks.SwitchSecret(b.Ctx, b.Test(), unknown) },
-		"abandon": func() error { return b.Webhooks.AbandonNextSecret(b.Ctx, b.Test(), unknown) },
+		"switch":  func() error { return b.Webhooks.SwitchSecret(b.Ctx, b.Test(), nil, unknown) },
+		"abandon": func() error { return b.Webhooks.AbandonNextSecret(b.Ctx, b.Test(), nil, unknown) },
 	} {
-		if _, err := b.Webhooks.CreateNextSecret(b.Ctx, b.Test(), servicetest.Someone); err != nil {
+		if _, err := b.Webhooks.CreateNextSecret(b.Ctx, b.Test(), nil, servicetest.Someone); err != nil {
 			b.Code(name, err, domain.CodeValidation) // there already
 		}
 		was := b.signing()
@@ -109,9 +109,9 @@ func TestNothingIsDoneWithoutItsAuditLine(t *testing.T) {
 			t.Errorf("%s was done: %v", name, err)
 		}
 	}
-	b.OK(b.Webhooks.SwitchSecret(b.Ctx, b.Test(), servicetest.Someone))
+	b.OK(b.Webhooks.SwitchSecret(b.Ctx, b.Test(), nil, servicetest.Someone))
 	was = b.signing()
-	if err := b.Webhooks.RestoreSecret(b.Ctx, b.Test(), unknown); err == nil || b.signing() != was {
+	if err := b.Webhooks.RestoreSecret(b.Ctx, b.Test(), nil, unknown); err == nil || b.signing() != was {
 		t.Errorf("restore was done: %v", err)
 	}
 }

@@ -14,6 +14,9 @@ import (
 	"candor/internal/webhook"
 )
 
+var errEndpointDeleted = domain.Errorf(domain.CodeInvalidRequest,
+	"The webhook endpoint of this delivery was deleted, so it can’t be sent again.")
+
 var errDeliveryNotFound = domain.Errorf(domain.CodeNotFound,
 	"There is no webhook delivery with this id in this account and mode.")
 
@@ -31,7 +34,7 @@ var DeliveryStatuses = []string{
 // DeliveryFilter narrows a list of deliveries; zero fields don't.
 type DeliveryFilter struct {
 	domain.DeliveryFilter
-	Origin string // of the endpoint, or any URL there; in the place of Endpoint
+	Origin string // of the endpoint, any URL there, or its id; in the place of Endpoint
 }
 
 // resolve checks the filter and finds its endpoint.
@@ -50,17 +53,26 @@ func (s *Service) resolve(ctx context.Context, scope domain.Scope, f DeliveryFil
 		return f.DeliveryFilter, bad("until", form.Rule{Code: "until"})
 	case f.Origin == "":
 		return f.DeliveryFilter, s.checkEndpoint(ctx, scope, f.Endpoint)
-	case !strings.Contains(f.Origin, "://"):
+	}
+	if id, err := domain.ParseEndpointID(f.Origin); err == nil {
+		f.Endpoint = &id
+		return f.DeliveryFilter, s.checkEndpoint(ctx, scope, &id)
+	}
+	if !strings.Contains(f.Origin, "://") {
 		return f.DeliveryFilter, bad("endpoint", form.Rule{Code: "endpoint_url"})
 	}
-	endpoint, err := s.DB.EndpointAt(ctx, scope, domain.Origin(f.Origin))
-	if errors.Is(err, db.ErrNotFound) {
-		return f.DeliveryFilter, bad("endpoint", form.Rule{Code: "endpoint_at", Value: domain.Origin(f.Origin)})
+	origin := domain.Origin(f.Origin)
+	at, err := s.DB.EndpointsAt(ctx, scope, origin, f.Origin)
+	switch {
+	case err != nil:
+		return f.DeliveryFilter, err
+	case len(at) == 0:
+		return f.DeliveryFilter, bad("endpoint", form.Rule{Code: "endpoint_at", Value: origin})
+	case len(at) > 1 && (at[0].URL == nil || *at[0].URL != f.Origin):
+		return f.DeliveryFilter, bad("endpoint", form.Rule{Code: "endpoints_at", Value: origin})
 	}
-	if err == nil {
-		f.Endpoint = &endpoint.ID
-	}
-	return f.DeliveryFilter, err
+	f.Endpoint = &at[0].ID
+	return f.DeliveryFilter, nil
 }
 
 // checkEndpoint refuses an endpoint that isn't the scope's; nil is none.
@@ -80,7 +92,8 @@ func (s *Service) checkEndpoint(ctx context.Context, scope domain.Scope, id *dom
 }
 
 // Deliveries returns a page of the scope's webhook deliveries, newest event
-// first, of events numbered below before (0: from the newest). limit is 1 to MaxDeliveryPage. A page that isn't full is the last.
+// first, of events numbered below before (0: from the newest), and all that match of its
+// last event. limit is 1 to MaxDeliveryPage. A page that isn't full is the last.
 // Error: invalid_request.
 func (s *Service) Deliveries(ctx context.Context, scope domain.Scope, f DeliveryFilter, before int64,
 	limit int) ([]domain.ListedDelivery, error) {
@@ -145,7 +158,7 @@ func (s *Service) EndpointLoads(ctx context.Context, scope domain.Scope) ([]doma
 
 // Redeliver retries a delivery, with the same id and body. A finished one restarts
 // the schedule; a pending one makes its next attempt now and keeps its place in the
-// schedule. Error: not_found.
+// schedule. Errors: not_found, and invalid_request if its endpoint was deleted.
 func (s *Service) Redeliver(ctx context.Context, scope domain.Scope, id domain.DeliveryID,
 	by domain.Actor) (again *domain.Delivery, err error) {
 	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
@@ -159,6 +172,9 @@ func (s *Service) Redeliver(ctx context.Context, scope domain.Scope, id domain.D
 func (s *Service) RedeliverIn(ctx context.Context, tx *db.Tx, scope domain.Scope, id domain.DeliveryID,
 	by domain.Actor) (*domain.Delivery, error) {
 	again, err := tx.Redeliver(ctx, scope, id, s.Clock.Now())
+	if errors.Is(err, db.ErrState) {
+		return nil, errEndpointDeleted
+	}
 	if err != nil {
 		return nil, db.MissingAs(err, errDeliveryNotFound)
 	}

@@ -5,7 +5,6 @@ import (
 	"net/http"
 
 	"candor/db"
-	"candor/internal/delivery"
 	"candor/internal/domain"
 	"candor/internal/form"
 	"candor/internal/webhook"
@@ -87,7 +86,7 @@ func (s *Service) Samples(ctx context.Context, scope domain.Scope, events []doma
 	if scope.Livemode {
 		return nil, domain.Breaks(domain.CodeValidation, "include", form.Rule{Code: "test_mode"})
 	}
-	secrets, err := delivery.SigningSecrets(ctx, s.DB, s.Ring, scope)
+	secrets, err := s.signingSecrets(ctx, scope, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"candor/db"
+	"candor/internal/delivery"
 	"candor/internal/domain"
 	"candor/internal/service/audit"
 	"candor/internal/webhook"
@@ -16,7 +17,7 @@ import (
 // restored (D36).
 const RestoreWindow = 24 * time.Hour
 
-// Secrets is how far a scope's secrets are in their rotation, without
+// Secrets is how far an endpoint's secrets are in their rotation, without
 // the secrets.
 type Secrets struct {
 	NextSince     *time.Time // when the next one was created, UTC; nil without one
@@ -44,18 +45,21 @@ func Outdated(err error) bool {
 	return slices.Contains([]error{errNextThere, errNoNextSecret, errNoPreviousSecret}, err)
 }
 
-// CreateFirstSecret makes a scope's first webhook secret.
+// CreateFirstSecret makes a scope's default endpoint with its secret.
 func (s *Service) CreateFirstSecret(ctx context.Context, tx *db.Tx, scope domain.Scope) (secret string, err error) {
 	secret = webhook.NewSecret()
 	sealed := s.Ring.Seal(scope.SecretOwner(), []byte(secret))
-	return secret, tx.InsertWebhookSetting(ctx, scope, &db.WebhookSetting{Secret: sealed})
+	return secret, tx.InsertDefaultEndpoint(ctx, scope, sealed, s.Clock.Now())
 }
 
-// Secrets returns how far the scope's secrets are in their rotation.
-func (s *Service) Secrets(ctx context.Context, scope domain.Scope) (Secrets, error) {
-	setting, err := s.DB.WebhookSetting(ctx, scope)
+// The use cases of this file are about an endpoint that is set up, nil for the default
+// one, which has a secret without a URL, too. Error of all: not_found.
+
+// Secrets returns how far the endpoint's secrets are in their rotation.
+func (s *Service) Secrets(ctx context.Context, scope domain.Scope, endpoint *domain.EndpointID) (Secrets, error) {
+	setting, err := s.DB.EndpointSecrets(ctx, scope, endpoint)
 	if err != nil {
-		return Secrets{}, db.MissingAs(err, domain.ErrAccountNotFound)
+		return Secrets{}, missing(err, endpoint)
 	}
 	state := Secrets{NextSince: setting.NextSecretAt}
 	if restorable(setting, s.Clock.Now()) {
@@ -64,27 +68,42 @@ func (s *Service) Secrets(ctx context.Context, scope domain.Scope) (Secrets, err
 	return state, nil
 }
 
+// missing is the error for an endpoint that there isn't.
+func missing(err error, endpoint *domain.EndpointID) error {
+	if endpoint == nil {
+		return db.MissingAs(err, domain.ErrAccountNotFound)
+	}
+	return db.MissingAs(err, errEndpointNotFound)
+}
+
+// signingSecrets returns what the endpoint's webhooks are signed with now.
+func (s *Service) signingSecrets(ctx context.Context, scope domain.Scope, endpoint *domain.EndpointID) ([]string, error) {
+	secrets, err := delivery.SigningSecrets(ctx, s.DB, s.Ring, scope, endpoint)
+	return secrets, missing(err, endpoint)
+}
+
 // restorable says whether the previous secret can be restored at now; past its
 // time it can't, erased or not.
-func restorable(w *db.WebhookSetting, now time.Time) bool {
+func restorable(w *db.EndpointSecrets, now time.Time) bool {
 	return w.PreviousSecretUntil != nil && w.PreviousSecretUntil.After(now)
 }
 
-// ShownSecrets are a scope's webhook secrets as its staff may read them.
+// ShownSecrets are an endpoint's webhook secrets as its staff may read them.
 type ShownSecrets struct {
 	Current string
 	Next    string // "" without one
 }
 
-// ShowSecrets returns the scope's secrets, with an audit entry. The caller has just
+// ShowSecrets returns the endpoint's secrets, with an audit entry. The caller has just
 // asked for the user's password. Error: validation_error if the key that sealed
 // them isn't configured.
-func (s *Service) ShowSecrets(ctx context.Context, scope domain.Scope, by domain.Actor) (ShownSecrets, error) {
+func (s *Service) ShowSecrets(ctx context.Context, scope domain.Scope, endpoint *domain.EndpointID,
+	by domain.Actor) (ShownSecrets, error) {
 	var shown ShownSecrets
 	err := s.DB.InTx(ctx, func(tx *db.Tx) error {
-		setting, err := tx.WebhookSetting(ctx, scope)
+		setting, err := tx.EndpointSecrets(ctx, scope, endpoint)
 		if err != nil {
-			return db.MissingAs(err, domain.ErrAccountNotFound)
+			return missing(err, endpoint)
 		}
 		current, err := s.Ring.Open(scope.SecretOwner(), setting.Secret)
 		if err != nil {
@@ -98,7 +117,7 @@ func (s *Service) ShowSecrets(ctx context.Context, scope domain.Scope, by domain
 			}
 			shown.Next = string(next)
 		}
-		return s.record(ctx, tx, scope, by, audit.Entry{Action: domain.AuditSecretShown})
+		return s.record(ctx, tx, scope, endpoint, by, audit.Entry{Action: domain.AuditSecretShown})
 	})
 	if err != nil {
 		return ShownSecrets{}, err
@@ -106,17 +125,18 @@ func (s *Service) ShowSecrets(ctx context.Context, scope domain.Scope, by domain
 	return shown, nil
 }
 
-// CreateNextSecret creates the scope's next secret and returns it. Deliveries
+// CreateNextSecret creates the endpoint's next secret and returns it. Deliveries
 // are still signed with the current one; webhook-signature has both (D35). As
 // with every change of secrets, it is in force at each worker when the call
 // returns, and at some of them before. With the context's error the secret is
 // returned, too: it has been stored.
-func (s *Service) CreateNextSecret(ctx context.Context, scope domain.Scope, by domain.Actor) (string, error) {
+func (s *Service) CreateNextSecret(ctx context.Context, scope domain.Scope, endpoint *domain.EndpointID,
+	by domain.Actor) (string, error) {
 	secret := webhook.NewSecret()
 	sealed := s.Ring.Seal(scope.SecretOwner(), []byte(secret))
-	err := s.changeSecrets(ctx, scope, by, domain.AuditSecretNext,
-		func(tx *db.Tx) error { return tx.SetNextSecret(ctx, scope, sealed, s.Clock.Now()) },
-		func(*db.WebhookSetting) error { return errNextThere })
+	err := s.changeSecrets(ctx, scope, endpoint, by, domain.AuditSecretNext,
+		func(tx *db.Tx) error { return tx.SetNextSecret(ctx, scope, endpoint, sealed, s.Clock.Now()) },
+		func(*db.EndpointSecrets) error { return errNextThere })
 	if err != nil {
 		return "", err
 	}
@@ -126,20 +146,20 @@ func (s *Service) CreateNextSecret(ctx context.Context, scope domain.Scope, by d
 // SwitchSecret makes the next secret the current one. The former one signs nothing
 // more and can be restored for RestoreWindow. It replaces a secret that was kept
 // from an earlier switch.
-func (s *Service) SwitchSecret(ctx context.Context, scope domain.Scope, by domain.Actor) error {
-	return s.inForce(ctx, s.changeSecrets(ctx, scope, by, domain.AuditSecretSwitched,
-		func(tx *db.Tx) error { return tx.SwitchSecret(ctx, scope, s.Clock.Now().Add(RestoreWindow)) },
-		func(*db.WebhookSetting) error { return errNoNextSecret }))
+func (s *Service) SwitchSecret(ctx context.Context, scope domain.Scope, endpoint *domain.EndpointID, by domain.Actor) error {
+	return s.inForce(ctx, s.changeSecrets(ctx, scope, endpoint, by, domain.AuditSecretSwitched,
+		func(tx *db.Tx) error { return tx.SwitchSecret(ctx, scope, endpoint, s.Clock.Now().Add(RestoreWindow)) },
+		func(*db.EndpointSecrets) error { return errNoNextSecret }))
 }
 
 // RestoreSecret makes the previous secret the current one again. The replaced one
 // becomes the next one, so that the switch can be repeated after the receiver is
 // fixed. A next secret that exists already must be abandoned first.
-func (s *Service) RestoreSecret(ctx context.Context, scope domain.Scope, by domain.Actor) error {
+func (s *Service) RestoreSecret(ctx context.Context, scope domain.Scope, endpoint *domain.EndpointID, by domain.Actor) error {
 	now := s.Clock.Now()
-	setting, err := s.DB.WebhookSetting(ctx, scope)
+	setting, err := s.DB.EndpointSecrets(ctx, scope, endpoint)
 	if err != nil {
-		return db.MissingAs(err, domain.ErrAccountNotFound)
+		return missing(err, endpoint)
 	}
 	if restorable(setting, now) {
 		// Deliveries couldn't be signed with it.
@@ -147,9 +167,9 @@ func (s *Service) RestoreSecret(ctx context.Context, scope domain.Scope, by doma
 			return errUnreadable
 		}
 	}
-	return s.inForce(ctx, s.changeSecrets(ctx, scope, by, domain.AuditSecretRestored,
-		func(tx *db.Tx) error { return tx.RestoreSecret(ctx, scope, now) },
-		func(w *db.WebhookSetting) error {
+	return s.inForce(ctx, s.changeSecrets(ctx, scope, endpoint, by, domain.AuditSecretRestored,
+		func(tx *db.Tx) error { return tx.RestoreSecret(ctx, scope, endpoint, now) },
+		func(w *db.EndpointSecrets) error {
 			if restorable(w, now) && w.NextSecret != nil {
 				return errNextInTheWay
 			}
@@ -158,20 +178,22 @@ func (s *Service) RestoreSecret(ctx context.Context, scope domain.Scope, by doma
 }
 
 // AbandonNextSecret erases the next secret, which then signs nothing more.
-func (s *Service) AbandonNextSecret(ctx context.Context, scope domain.Scope, by domain.Actor) error {
-	return s.inForce(ctx, s.changeSecrets(ctx, scope, by, domain.AuditSecretAbandoned,
-		func(tx *db.Tx) error { return tx.AbandonNextSecret(ctx, scope) },
-		func(*db.WebhookSetting) error { return errNoNextSecret }))
+func (s *Service) AbandonNextSecret(ctx context.Context, scope domain.Scope, endpoint *domain.EndpointID, by domain.Actor) error {
+	return s.inForce(ctx, s.changeSecrets(ctx, scope, endpoint, by, domain.AuditSecretAbandoned,
+		func(tx *db.Tx) error { return tx.AbandonNextSecret(ctx, scope, endpoint) },
+		func(*db.EndpointSecrets) error { return errNoNextSecret }))
 }
 
 // changeSecrets makes a change, with an audit entry, or returns why it can't.
-func (s *Service) changeSecrets(ctx context.Context, scope domain.Scope, by domain.Actor, step domain.AuditAction,
-	change func(*db.Tx) error, why func(*db.WebhookSetting) error) error {
+func (s *Service) changeSecrets(
+	ctx context.Context, scope domain.Scope, endpoint *domain.EndpointID, by domain.Actor,
+	step domain.AuditAction, change func(*db.Tx) error, why func(*db.EndpointSecrets) error,
+) error {
 	err := s.DB.InTx(ctx, func(tx *db.Tx) error {
 		if err := change(tx); err != nil {
 			return err
 		}
-		return s.record(ctx, tx, scope, by, audit.Entry{Action: step})
+		return s.record(ctx, tx, scope, endpoint, by, audit.Entry{Action: step})
 	})
 	if err == nil {
 		s.Logger.InfoContext(ctx, "webhook secrets changed", "account_id", scope.AccountID, "livemode", scope.Livemode, "step", step)
@@ -180,9 +202,9 @@ func (s *Service) changeSecrets(ctx context.Context, scope domain.Scope, by doma
 	if !errors.Is(err, db.ErrState) {
 		return err
 	}
-	setting, err := s.DB.WebhookSetting(ctx, scope)
+	setting, err := s.DB.EndpointSecrets(ctx, scope, endpoint)
 	if err != nil {
-		return db.MissingAs(err, domain.ErrAccountNotFound)
+		return missing(err, endpoint)
 	}
 	return why(setting)
 }

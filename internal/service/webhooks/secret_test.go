@@ -167,17 +167,17 @@ func TestSecretsRotateWithoutAWrongSignature(t *testing.T) {
 	var fresh string
 	r.change("start", func() ([]string, error) { return []string{old}, nil })
 	r.change("next", func() (_ []string, err error) {
-		fresh, err = r.Webhooks.CreateNextSecret(r.Ctx, r.Test(), servicetest.Someone)
+		fresh, err = r.Webhooks.CreateNextSecret(r.Ctx, r.Test(), nil, servicetest.Someone)
 		return []string{old, fresh}, err
 	})
 	r.change("switch", func() ([]string, error) {
-		return []string{fresh}, r.Webhooks.SwitchSecret(r.Ctx, r.Test(), servicetest.Someone)
+		return []string{fresh}, r.Webhooks.SwitchSecret(r.Ctx, r.Test(), nil, servicetest.Someone)
 	})
 	r.change("restore", func() ([]string, error) {
-		return []string{old, fresh}, r.Webhooks.RestoreSecret(r.Ctx, r.Test(), servicetest.Someone)
+		return []string{old, fresh}, r.Webhooks.RestoreSecret(r.Ctx, r.Test(), nil, servicetest.Someone)
 	})
 	r.change("abandon", func() ([]string, error) {
-		return []string{old}, r.Webhooks.AbandonNextSecret(r.Ctx, r.Test(), servicetest.Someone)
+		return []string{old}, r.Webhooks.AbandonNextSecret(r.Ctx, r.Test(), nil, servicetest.Someone)
 	})
 	stop()
 	r.OK(<-sent)
@@ -254,7 +254,7 @@ func newStill(t *testing.T) *fixture {
 // signing are the secrets that sign now.
 func (b *fixture) signing() string {
 	b.Helper()
-	secrets, err := delivery.SigningSecrets(b.Ctx, b.DB, b.Ring, b.Test())
+	secrets, err := delivery.SigningSecrets(b.Ctx, b.DB, b.Ring, b.Test(), nil)
 	b.OK(err)
 	return strings.Join(secrets, " ")
 }
@@ -273,51 +273,52 @@ func TestSecretsAreRestoredWithinADay(t *testing.T) {
 	t.Parallel()
 	b := newStill(t)
 	old := b.Account.TestWebhookSecret
-	b.saying("switch without a next one", b.Webhooks.SwitchSecret(b.Ctx, b.Test(), servicetest.Someone), "no next webhook secret")
-	b.saying("abandon without a next one", b.Webhooks.AbandonNextSecret(b.Ctx, b.Test(), servicetest.Someone),
+	b.saying("switch without a next one", b.Webhooks.SwitchSecret(b.Ctx, b.Test(), nil, servicetest.Someone),
 		"no next webhook secret")
-	b.saying("restore without a previous one", b.Webhooks.RestoreSecret(b.Ctx, b.Test(), servicetest.Someone),
+	b.saying("abandon without a next one", b.Webhooks.AbandonNextSecret(b.Ctx, b.Test(), nil, servicetest.Someone),
+		"no next webhook secret")
+	b.saying("restore without a previous one", b.Webhooks.RestoreSecret(b.Ctx, b.Test(), nil, servicetest.Someone),
 		"no previous webhook secret")
-	fresh, err := b.Webhooks.CreateNextSecret(b.Ctx, b.Test(), servicetest.Someone)
+	fresh, err := b.Webhooks.CreateNextSecret(b.Ctx, b.Test(), nil, servicetest.Someone)
 	b.OK(err)
-	state, err := b.Webhooks.Secrets(b.Ctx, b.Test())
+	state, err := b.Webhooks.Secrets(b.Ctx, b.Test(), nil)
 	if err != nil || state.NextSince == nil || !state.NextSince.Equal(servicetest.Start) || state.PreviousUntil != nil {
 		t.Errorf("after next: %+v, %v", state, err)
 	}
-	if second, err := b.Webhooks.CreateNextSecret(b.Ctx, b.Test(), servicetest.Someone); second != "" ||
+	if second, err := b.Webhooks.CreateNextSecret(b.Ctx, b.Test(), nil, servicetest.Someone); second != "" ||
 		b.signing() != old+" "+fresh {
 		t.Errorf("a second next one: %q, %v", second, err)
 	} else {
 		b.saying("a second next one", err, "next webhook secret already")
 	}
-	b.OK(b.Webhooks.SwitchSecret(b.Ctx, b.Test(), servicetest.Someone))
-	state, err = b.Webhooks.Secrets(b.Ctx, b.Test())
+	b.OK(b.Webhooks.SwitchSecret(b.Ctx, b.Test(), nil, servicetest.Someone))
+	state, err = b.Webhooks.Secrets(b.Ctx, b.Test(), nil)
 	if err != nil || state.NextSince != nil || state.PreviousUntil == nil ||
 		!state.PreviousUntil.Equal(servicetest.Start.Add(24*time.Hour)) || b.signing() != fresh {
 		t.Errorf("after switch: %+v, %v", state, err)
 	}
-	other, err := b.Webhooks.CreateNextSecret(b.Ctx, b.Test(), servicetest.Someone)
+	other, err := b.Webhooks.CreateNextSecret(b.Ctx, b.Test(), nil, servicetest.Someone)
 	b.OK(err)
-	b.saying("restore over a next one", b.Webhooks.RestoreSecret(b.Ctx, b.Test(), servicetest.Someone), "Abandon it first")
+	b.saying("restore over a next one", b.Webhooks.RestoreSecret(b.Ctx, b.Test(), nil, servicetest.Someone), "Abandon it first")
 	if b.signing() != fresh+" "+other {
 		t.Error("a refused restore has changed the secrets")
 	}
-	b.OK(b.Webhooks.AbandonNextSecret(b.Ctx, b.Test(), servicetest.Someone))
+	b.OK(b.Webhooks.AbandonNextSecret(b.Ctx, b.Test(), nil, servicetest.Someone))
 	b.Pass(24 * time.Hour)
-	b.saying("restore after a day", b.Webhooks.RestoreSecret(b.Ctx, b.Test(), servicetest.Someone), "erased 24 hours after")
-	if state, err := b.Webhooks.Secrets(b.Ctx, b.Test()); err != nil || state.PreviousUntil != nil {
+	b.saying("restore after a day", b.Webhooks.RestoreSecret(b.Ctx, b.Test(), nil, servicetest.Someone), "erased 24 hours after")
+	if state, err := b.Webhooks.Secrets(b.Ctx, b.Test(), nil); err != nil || state.PreviousUntil != nil {
 		t.Errorf("after a day: %+v, %v", state, err)
 	}
 	b.Pass(-time.Millisecond)
-	b.OK(b.Webhooks.RestoreSecret(b.Ctx, b.Test(), servicetest.Someone))
+	b.OK(b.Webhooks.RestoreSecret(b.Ctx, b.Test(), nil, servicetest.Someone))
 	if b.signing() != old+" "+fresh {
 		t.Error("restored secrets don't sign, or the replaced one isn't the next one")
 	}
-	if live, err := b.DB.WebhookSetting(b.Ctx, b.Live()); err != nil || live.NextSecret != nil || live.PreviousSecret != nil {
+	if live, err := b.DB.EndpointSecrets(b.Ctx, b.Live(), nil); err != nil || live.NextSecret != nil || live.PreviousSecret != nil {
 		t.Errorf("the live secrets have changed: %v", err)
 	}
-	b.Code("unknown account", b.Webhooks.SwitchSecret(b.Ctx, domain.Scope{AccountID: domain.NewAccountID()}, servicetest.Someone),
-		domain.CodeNotFound)
+	b.Code("unknown account", b.Webhooks.SwitchSecret(b.Ctx, domain.Scope{AccountID: domain.NewAccountID()}, nil,
+		servicetest.Someone), domain.CodeNotFound)
 }
 
 // A secret whose key was taken away isn't put back: nothing could be signed
@@ -328,10 +329,10 @@ func TestUnreadableSecretIsNotRestored(t *testing.T) {
 	ring, err := keyring.Parse(keyring.Generate("new"))
 	b.OK(err)
 	b.Ring, b.Webhooks.Ring = ring, ring
-	fresh, err := b.Webhooks.CreateNextSecret(b.Ctx, b.Test(), servicetest.Someone)
+	fresh, err := b.Webhooks.CreateNextSecret(b.Ctx, b.Test(), nil, servicetest.Someone)
 	b.OK(err)
-	b.OK(b.Webhooks.SwitchSecret(b.Ctx, b.Test(), servicetest.Someone))
-	b.saying("restore", b.Webhooks.RestoreSecret(b.Ctx, b.Test(), servicetest.Someone), "sealed it isn’t configured")
+	b.OK(b.Webhooks.SwitchSecret(b.Ctx, b.Test(), nil, servicetest.Someone))
+	b.saying("restore", b.Webhooks.RestoreSecret(b.Ctx, b.Test(), nil, servicetest.Someone), "sealed it isn’t configured")
 	if b.signing() != fresh {
 		t.Error("the unreadable secret was restored")
 	}
@@ -376,14 +377,14 @@ func TestSecretsChangeOneAtATime(t *testing.T) {
 func (b *fixture) changeSecrets(change string) error {
 	switch change {
 	case "next":
-		_, err := b.Webhooks.CreateNextSecret(b.Ctx, b.Test(), servicetest.Someone)
+		_, err := b.Webhooks.CreateNextSecret(b.Ctx, b.Test(), nil, servicetest.Someone)
 		return err
 	case "switch":
-		return b.Webhooks.SwitchSecret(b.Ctx, b.Test(), servicetest.Someone)
+		return b.Webhooks.SwitchSecret(b.Ctx, b.Test(), nil, servicetest.Someone)
 	case "restore":
-		return b.Webhooks.RestoreSecret(b.Ctx, b.Test(), servicetest.Someone)
+		return b.Webhooks.RestoreSecret(b.Ctx, b.Test(), nil, servicetest.Someone)
 	case "abandon":
-		return b.Webhooks.AbandonNextSecret(b.Ctx, b.Test(), servicetest.Someone)
+		return b.Webhooks.AbandonNextSecret(b.Ctx, b.Test(), nil, servicetest.Someone)
 	}
 	return fmt.Errorf("no change %q", change)
 }
@@ -399,11 +400,11 @@ func TestNextSecretIsShownWhenTheWaitIsCut(t *testing.T) {
 	cut := make(chan error, 1)
 	go func() {
 		var err error
-		secret, err = b.Webhooks.CreateNextSecret(ctx, b.Test(), servicetest.Someone)
+		secret, err = b.Webhooks.CreateNextSecret(ctx, b.Test(), nil, servicetest.Someone)
 		cut <- err
 	}()
 	testkit.Await(b, "waited in vain: the next secret", func() bool {
-		state, err := b.Webhooks.Secrets(b.Ctx, b.Test())
+		state, err := b.Webhooks.Secrets(b.Ctx, b.Test(), nil)
 		return err == nil && state.NextSince != nil
 	})
 	cancel()

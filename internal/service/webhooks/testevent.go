@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"candor/db"
-	"candor/internal/delivery"
 	"candor/internal/domain"
 	"candor/internal/form"
 	"candor/internal/platform/ratelimit"
@@ -41,19 +40,19 @@ var (
 		"Two test events of this account are under way. Wait for their answers, 15 seconds at most.")
 )
 
-// SendTestEvent sends an event of the type with example data to url, or to the
-// account's default URL of test mode for "", and returns request and response
-// at once. It is signed with the secrets of test mode, says livemode false and
+// SendTestEvent sends an event of the type with example data to url, or for "" to an
+// endpoint of test mode, nil for the default one, and returns request and response
+// at once. It is signed with that endpoint's secrets, says livemode false and
 // has the sequence 0: it is no event of the account, so it is neither numbered
 // nor tried again, and only its result is stored, for TestEvent. A receiver that
 // fails is no error. The audit entry is written before it is sent.
-func (s *Service) SendTestEvent(ctx context.Context, account domain.AccountID, by domain.Actor, url string,
-	kind domain.EventType) (*TestEvent, error) {
+func (s *Service) SendTestEvent(ctx context.Context, account domain.AccountID, by domain.Actor, endpoint *domain.EndpointID,
+	url string, kind domain.EventType) (*TestEvent, error) {
 	scope := domain.Scope{AccountID: account}
 	if !slices.Contains(domain.EventTypes, kind) {
 		return nil, domain.Breaks(domain.CodeValidation, "type", form.Rule{Code: "event_type"})
 	}
-	url, err := s.testURL(ctx, scope, url)
+	url, err := s.testURL(ctx, scope, endpoint, url)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +64,7 @@ func (s *Service) SendTestEvent(ctx context.Context, account domain.AccountID, b
 	if quota := s.TestLimiter.Take(account.String(), time.Now()); !quota.Allowed {
 		return nil, domain.Busy(fmt.Sprintf("This account has sent %d test events within a minute.", quota.Limit), quota.RetryAfter)
 	}
-	secrets, err := delivery.SigningSecrets(ctx, s.DB, s.Ring, scope)
+	secrets, err := s.signingSecrets(ctx, scope, endpoint)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +95,8 @@ func (s *Service) SendTestEvent(ctx context.Context, account domain.AccountID, b
 // RecordTestEvent writes the audit entry of a test event to that URL.
 func (s *Service) RecordTestEvent(ctx context.Context, scope domain.Scope, by domain.Actor, url string) error {
 	return s.DB.InTx(ctx, func(tx *db.Tx) error {
-		return s.record(ctx, tx, scope, by, audit.Entry{Action: domain.AuditTestEvent, After: map[string]string{"url": urlMark(url)}})
+		return s.record(ctx, tx, scope, nil, by, audit.Entry{Action: domain.AuditTestEvent,
+			After: map[string]string{"url": urlMark(url)}})
 	})
 }
 
@@ -117,16 +117,16 @@ func (s *Service) TestEvent(ctx context.Context, account domain.AccountID, id do
 }
 
 // testURL is where a test event goes, if that is allowed (D38).
-func (s *Service) testURL(ctx context.Context, scope domain.Scope, url string) (string, error) {
-	setting, err := s.DB.WebhookSetting(ctx, scope)
+func (s *Service) testURL(ctx context.Context, scope domain.Scope, endpoint *domain.EndpointID, url string) (string, error) {
+	stored, err := s.DB.EndpointSecrets(ctx, scope, endpoint)
 	if err != nil {
-		return "", db.MissingAs(err, domain.ErrAccountNotFound)
+		return "", missing(err, endpoint)
 	}
 	if url == "" {
-		if setting.DefaultURL == nil {
+		if stored.URL == nil {
 			return "", errNoTestURL
 		}
-		url = *setting.DefaultURL
+		url = *stored.URL
 	}
 	err = s.Policy.CheckURL(url)
 	var refused *webhook.TargetError

@@ -41,7 +41,8 @@ func (b *fixture) stored() int {
 	return b.Count(`
 		SELECT (SELECT count(*) FROM event) + (SELECT count(*) FROM event_sequence) + (SELECT count(*) FROM session) + (SELECT count(*)
 			FROM delivery)
-			+ (SELECT count(*) FROM delivery_attempt) + (SELECT count(*) FROM webhook_endpoint) + (SELECT count(*) FROM river_job)`)
+			+ (SELECT count(*) FROM delivery_attempt) + (SELECT count(*) FROM webhook_endpoint WHERE NOT is_default) + (SELECT count(*)
+				FROM river_job)`)
 }
 
 func TestTestEvent(t *testing.T) {
@@ -52,13 +53,14 @@ func TestTestEvent(t *testing.T) {
 		w.WriteHeader(http.StatusAccepted)
 		_, _ = w.Write([]byte("thanks" + strings.Repeat(".", 4000)))
 	})
-	fresh, err := b.Webhooks.CreateNextSecret(b.Ctx, b.Test(), servicetest.Someone)
+	fresh, err := b.Webhooks.CreateNextSecret(b.Ctx, b.Test(), nil, servicetest.Someone)
 	b.OK(err)
-	if _, err := b.Webhooks.SendTestEvent(b.Ctx, b.Account.AccountID, domain.Actor{Kind: "unheard of"}, hook.URL+"/hook",
+	if _, err := b.Webhooks.SendTestEvent(b.Ctx, b.Account.AccountID, domain.Actor{Kind: "unheard of"}, nil, hook.URL+"/hook",
 		domain.SessionCompleted); err == nil || len(hook.calls()) != 0 {
 		t.Errorf("a test event is sent that the audit log doesn't tell of: %v", err)
 	}
-	sent, err := b.Webhooks.SendTestEvent(b.Ctx, b.Account.AccountID, servicetest.Someone, hook.URL+"/hook", domain.SessionCompleted)
+	sent, err := b.Webhooks.SendTestEvent(b.Ctx, b.Account.AccountID, servicetest.Someone, nil, hook.URL+"/hook",
+		domain.SessionCompleted)
 	b.OK(err)
 	if log := b.audited(); strings.Count(log, "webhook.test_sent by a test") != 1 {
 		t.Errorf("the audit log has %s", log)
@@ -106,7 +108,7 @@ func TestTestEvent(t *testing.T) {
 	if n := b.stored(); n != 0 {
 		t.Errorf("a test event has left %d rows", n)
 	}
-	again, err := b.Webhooks.SendTestEvent(b.Ctx, b.Account.AccountID, servicetest.Someone, hook.URL, domain.SessionCompleted)
+	again, err := b.Webhooks.SendTestEvent(b.Ctx, b.Account.AccountID, servicetest.Someone, nil, hook.URL, domain.SessionCompleted)
 	if err != nil || again.DeliveryID == sent.DeliveryID {
 		t.Errorf("a second test event has the id of the first, or %v", err)
 	}
@@ -137,7 +139,7 @@ func TestTestEventTellsWhatWentWrong(t *testing.T) {
 		"http://127.0.0.1:1/":     {0, webhook.ClassConnect, "Nothing listens", ""},
 		"https://" + hook.URL[7:]: {0, webhook.ClassTLS, "did not answer in TLS", ""},
 	} {
-		sent, err := b.Webhooks.SendTestEvent(b.Ctx, b.Account.AccountID, servicetest.Someone, url, domain.SessionCompleted)
+		sent, err := b.Webhooks.SendTestEvent(b.Ctx, b.Account.AccountID, servicetest.Someone, nil, url, domain.SessionCompleted)
 		if err != nil {
 			t.Errorf("%s: %v", url, err)
 			continue
@@ -162,20 +164,21 @@ func TestTestEventRefusesTargets(t *testing.T) {
 		"http://hooks.example.com/", "https://169.254.169.254/latest", "https://10.0.0.1/", "https://localhost/",
 		"https://u:p@hooks.example.com/", "hooks", "https://[::1]/",
 	} {
-		_, err := b.Webhooks.SendTestEvent(b.Ctx, b.Account.AccountID, servicetest.Someone, url, domain.SessionCompleted)
+		_, err := b.Webhooks.SendTestEvent(b.Ctx, b.Account.AccountID, servicetest.Someone, nil, url, domain.SessionCompleted)
 		var refused *domain.Error
 		if !errors.As(err, &refused) || refused.Code != domain.CodeValidation || len(refused.Fields) != 1 ||
 			refused.Fields[0].Field != "url" {
 			t.Errorf("%s: %v, want validation_error on url", url, err)
 		}
 	}
-	_, err := b.Webhooks.SendTestEvent(b.Ctx, domain.NewAccountID(), servicetest.Someone, "https://hooks.example.com/",
+	_, err := b.Webhooks.SendTestEvent(b.Ctx, domain.NewAccountID(), servicetest.Someone, nil, "https://hooks.example.com/",
 		domain.SessionCompleted)
 	b.Code("unknown account", err, domain.CodeNotFound)
 	// A service whose URLs pass still has its client look at the address.
 	hook := newReceiver(t, nil)
 	open := newFixture(t, testEvents(t), func(c *servicetest.Config) { c.TestClient = webhook.NewClient(webhook.Policy{}) })
-	sent, err := open.Webhooks.SendTestEvent(b.Ctx, open.Account.AccountID, servicetest.Someone, hook.URL, domain.SessionCompleted)
+	sent, err := open.Webhooks.SendTestEvent(b.Ctx, open.Account.AccountID, servicetest.Someone, nil, hook.URL,
+		domain.SessionCompleted)
 	if err != nil || sent.Result.ErrorClass != webhook.ClassRefusedTarget || len(hook.calls()) != 0 {
 		t.Errorf("a refused address: %+v, %v, %d calls", sent, err, len(hook.calls()))
 	}
@@ -186,10 +189,10 @@ func TestTestEventGoesToTheDefaultURL(t *testing.T) {
 	b := newFixture(t, testEvents(t))
 	test, live := newReceiver(t, nil), newReceiver(t, nil)
 	b.OK(b.Webhooks.SetDefaultURL(b.Ctx, b.Live(), servicetest.Someone, live.URL))
-	_, err := b.Webhooks.SendTestEvent(b.Ctx, b.Account.AccountID, servicetest.Someone, "", domain.SessionCompleted)
+	_, err := b.Webhooks.SendTestEvent(b.Ctx, b.Account.AccountID, servicetest.Someone, nil, "", domain.SessionCompleted)
 	b.saying("no URL", err, "no default webhook URL")
 	b.OK(b.Webhooks.SetDefaultURL(b.Ctx, b.Test(), servicetest.Someone, test.URL))
-	sent, err := b.Webhooks.SendTestEvent(b.Ctx, b.Account.AccountID, servicetest.Someone, "", domain.SessionCompleted)
+	sent, err := b.Webhooks.SendTestEvent(b.Ctx, b.Account.AccountID, servicetest.Someone, nil, "", domain.SessionCompleted)
 	if err != nil || sent.URL != test.URL || len(test.calls()) != 1 || len(live.calls()) != 0 {
 		t.Errorf("%+v, %v: %d at the test URL, %d at the live one", sent, err, len(test.calls()), len(live.calls()))
 	}
@@ -210,7 +213,7 @@ func TestTestEventIsLimited(t *testing.T) {
 		}
 	})
 	send := func(path string) error {
-		_, err := b.Webhooks.SendTestEvent(b.Ctx, b.Account.AccountID, servicetest.Someone, hook.URL+path, domain.SessionCompleted)
+		_, err := b.Webhooks.SendTestEvent(b.Ctx, b.Account.AccountID, servicetest.Someone, nil, hook.URL+path, domain.SessionCompleted)
 		return err
 	}
 	var running sync.WaitGroup
@@ -225,7 +228,7 @@ func TestTestEventIsLimited(t *testing.T) {
 	for range 20 { // refused ones don't count
 		b.Code("a third at once", send("/"), domain.CodeRateLimitExceeded)
 	}
-	_, err = b.Webhooks.SendTestEvent(b.Ctx, other.AccountID, servicetest.Someone, hook.URL, domain.SessionCompleted)
+	_, err = b.Webhooks.SendTestEvent(b.Ctx, other.AccountID, servicetest.Someone, nil, hook.URL, domain.SessionCompleted)
 	b.OK(err)
 	close(release)
 	running.Wait()
@@ -237,7 +240,7 @@ func TestTestEventIsLimited(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "Try again in") {
 		t.Errorf("the eleventh: %v", err)
 	}
-	_, err = b.Webhooks.SendTestEvent(b.Ctx, other.AccountID, servicetest.Someone, hook.URL, domain.SessionCompleted)
+	_, err = b.Webhooks.SendTestEvent(b.Ctx, other.AccountID, servicetest.Someone, nil, hook.URL, domain.SessionCompleted)
 	b.OK(err)
 	if n := len(hook.calls()); n != 12 {
 		t.Errorf("%d webhooks, want 12", n)
@@ -253,12 +256,12 @@ func TestTestEventEndsWithItsCaller(t *testing.T) {
 		cancel()
 		<-r.Context().Done()
 	})
-	if sent, err := b.Webhooks.SendTestEvent(ctx, b.Account.AccountID, servicetest.Someone, hook.URL,
+	if sent, err := b.Webhooks.SendTestEvent(ctx, b.Account.AccountID, servicetest.Someone, nil, hook.URL,
 		domain.SessionCompleted); !errors.Is(err, context.Canceled) {
 		t.Errorf("%+v, %v", sent, err)
 	}
 	for range 4 { // its place is free again
-		_, err := b.Webhooks.SendTestEvent(b.Ctx, b.Account.AccountID, servicetest.Someone, "http://127.0.0.1:1/",
+		_, err := b.Webhooks.SendTestEvent(b.Ctx, b.Account.AccountID, servicetest.Someone, nil, "http://127.0.0.1:1/",
 			domain.SessionCompleted)
 		b.OK(err)
 	}

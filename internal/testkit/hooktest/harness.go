@@ -56,7 +56,7 @@ func (h *Harness) NewAccount() {
 		if err := tx.InsertAccount(h.Ctx, account); err != nil {
 			return err
 		}
-		return tx.InsertWebhookSetting(h.Ctx, h.Scope, &db.WebhookSetting{Secret: h.Ring.Seal(h.Scope.SecretOwner(), []byte(Secret))})
+		return tx.InsertDefaultEndpoint(h.Ctx, h.Scope, h.Ring.Seal(h.Scope.SecretOwner(), []byte(Secret)), Now())
 	})
 }
 
@@ -69,6 +69,36 @@ func (h *Harness) OK(err error) {
 	if err != nil {
 		h.Fatal(err)
 	}
+}
+
+// SetDefaultURL sets the account's default URL; "" removes it.
+func (h *Harness) SetDefaultURL(url string) {
+	h.Helper()
+	h.Tx(func(tx *db.Tx) error {
+		e, _, err := tx.LockEndpoints(h.Ctx, h.Scope)
+		switch {
+		case err != nil:
+			return err
+		case url == "":
+			return tx.DeleteEndpoint(h.Ctx, e.ID, Now())
+		}
+		e.SetURL(url)
+		return tx.UpdateEndpoint(h.Ctx, e)
+	})
+}
+
+// AddEndpoint sets up another endpoint of the account, for events of the types or for
+// all, with a secret of its own.
+func (h *Harness) AddEndpoint(url string, types ...domain.EventType) (e *domain.Endpoint, secret string) {
+	h.Helper()
+	e = &domain.Endpoint{ID: domain.NewEndpointID(), AccountID: h.Scope.AccountID, Livemode: h.Scope.Livemode, EventTypes: types,
+		CreatedAt: Now()}
+	e.SetURL(url)
+	secret = webhook.NewSecret()
+	h.Tx(func(tx *db.Tx) error {
+		return tx.InsertEndpoint(h.Ctx, e, h.Ring.Seal(h.Scope.SecretOwner(), []byte(secret)))
+	})
+	return e, secret
 }
 
 // Tx runs work in a transaction.
@@ -159,8 +189,8 @@ func (h *Harness) Endpoint(url string) (id domain.EndpointID) {
 func (h *Harness) SwitchSecret(fresh string) {
 	h.Helper()
 	h.OK(h.DB.InTx(h.Ctx, func(tx *db.Tx) error {
-		return errors.Join(tx.SetNextSecret(h.Ctx, h.Scope, h.Ring.Seal(h.Scope.SecretOwner(), []byte(fresh)), Now()),
-			tx.SwitchSecret(h.Ctx, h.Scope, Now().Add(24*time.Hour)))
+		return errors.Join(tx.SetNextSecret(h.Ctx, h.Scope, nil, h.Ring.Seal(h.Scope.SecretOwner(), []byte(fresh)), Now()),
+			tx.SwitchSecret(h.Ctx, h.Scope, nil, Now().Add(24*time.Hour)))
 	}))
 }
 
