@@ -54,7 +54,8 @@ func (q *Queries) DeliveryBacklog(ctx context.Context, now time.Time) (DeliveryB
 		)
 		SELECT
 			(SELECT count(*) FROM (
-				SELECT FROM delivery WHERE next_attempt_at IS NOT NULL ORDER BY endpoint_id, next_attempt_at, sequence LIMIT $2) p) AS pending,
+				SELECT FROM delivery WHERE next_attempt_at IS NOT NULL ORDER BY endpoint_id, next_attempt_at, sequence
+					LIMIT $2) p) AS pending,
 			(SELECT min(made_at) FROM oldest) AS oldest_pending,
 			(SELECT min(since) FROM due) AS oldest_due,
 			(SELECT count(since) FROM due) AS due_endpoints`,

@@ -67,10 +67,12 @@ func (d *DB) ClaimDeliveries(ctx context.Context, endpoint domain.EndpointID, no
 			LIMIT $4
 			FOR UPDATE SKIP LOCKED
 		), claimed AS (
-			UPDATE delivery d SET lease_until = now() + $3 * interval '1 microsecond' WHERE d.id = ANY (ARRAY(SELECT id FROM due)) RETURNING d.*
+			UPDATE delivery d SET lease_until = now() + $3 * interval '1 microsecond'
+			WHERE d.id = ANY (ARRAY(SELECT id FROM due)) RETURNING d.*
 		)
 		SELECT c.id, c.account_id, c.livemode, c.event_id, c.type, c.endpoint_id, c.session_id, c.sequence, c.url, c.state,
-			c.cycle, c.attempts, c.attempts_total, c.first_attempt_at, c.next_attempt_at, c.finished_at, c.last_status_code, c.last_error_class, c.created_at,
+			c.cycle, c.attempts, c.attempts_total, c.first_attempt_at, c.next_attempt_at, c.finished_at,
+				c.last_status_code, c.last_error_class, c.created_at,
 			c.lease_until, e.body
 		FROM claimed c JOIN event e ON e.id = c.event_id
 		ORDER BY c.next_attempt_at, c.sequence`,

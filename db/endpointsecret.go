@@ -21,7 +21,7 @@ type EndpointSecrets struct {
 
 // The methods of this file are about an endpoint of a scope that was set up: that of
 // the id, or the default endpoint for nil. withSecrets is their condition.
-const withSecrets = `account_id = $1 AND livemode = $2 AND secret IS NOT NULL AND (id = $3 OR $3::uuid IS NULL AND is_default)`
+const withSecrets = `account_id = $1 AND livemode = $2 AND secret IS NOT NULL AND (id = $3 OR $3::uuid IS NULL AND is_default)` //nolint:gosec // a condition, no credential
 
 // EndpointSecrets returns an endpoint's secrets, or ErrNotFound.
 func (q *Queries) EndpointSecrets(ctx context.Context, scope domain.Scope, id *domain.EndpointID) (*EndpointSecrets, error) {

@@ -21,7 +21,8 @@ var (
 	// Files whose rules clients and operators meet, but not the dashboard.
 	ofAPI = []string{"handlers/api/billing.go", "handlers/api/describe.go", "handlers/api/sessions.go",
 		"internal/domain/newsession.go", "internal/service/accounts/account.go", "internal/service/billing/usage.go",
-		"internal/service/simulator/advance.go", "internal/service/simulator/customer.go", "internal/service/simulator/event.go", "internal/service/simulator/simulator.go",
+		"internal/service/simulator/advance.go", "internal/service/simulator/customer.go", "internal/service/simulator/event.go",
+		"internal/service/simulator/simulator.go",
 		"internal/service/webhooks/event.go", "internal/statement/prefill.go"}
 	// Each front end cleans text and makes sessions.
 	ofBoth = []form.RuleCode{form.RuleReadable, form.RuleOneLine, form.RuleMaxLength, form.RuleEmail, form.RuleRange,

@@ -52,7 +52,8 @@ func outgrown(keys []domain.APIKey, team []domain.TeamMember, now time.Time) (ou
 
 // ShowNewKey shows the form for a new key.
 func (s *Server) ShowNewKey(c echo.Context, v *Visit) error {
-	return web.Render(c, http.StatusOK, view.NewKey(view.NewKeyPage{Page: s.page(v, "New API key"), KeyFields: view.KeyFields{Full: true}}))
+	return web.Render(c, http.StatusOK, view.NewKey(view.NewKeyPage{Page: s.page(v, "New API key"),
+		KeyFields: view.KeyFields{Full: true}}))
 }
 
 // fullAndPermissions answers a form that asks for two keys in one.

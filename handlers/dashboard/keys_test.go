@@ -117,7 +117,7 @@ func TestKeys(t *testing.T) {
 func TestKeyIsChanged(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
-	owner, developer := h.Owner(), h.Staff(domain.RoleDeveloper)
+	developer := h.Staff(domain.RoleDeveloper)
 	answer := developer.Post("/dashboard/test/keys", url.Values{"name": {"Loans"}, "access": {"restricted"},
 		"permissions": {"sessions:read"}, "expires_at": {"21 Nov 2026"}})
 	key := keyOn(h, answer)
@@ -136,7 +136,8 @@ func TestKeyIsChanged(t *testing.T) {
 	if calls(h, h.Handler, key, "198.51.100.7") != 403 {
 		t.Error("the key still reads sessions")
 	}
-	for field, wrong := range map[string]string{"permissions": "billing:read", "expires_at": "19 Nov 2026", "networks": "x", "name": ""} {
+	for field, wrong := range map[string]string{"permissions": "billing:read", "expires_at": "19 Nov 2026", "networks": "x",
+		"name": ""} {
 		bad := maps.Clone(form)
 		bad.Set(field, wrong)
 		if got := change(bad).Code; got != http.StatusUnprocessableEntity {
@@ -147,7 +148,8 @@ func TestKeyIsChanged(t *testing.T) {
 	developer.WantRedirect(change(form), path)
 	h.Clock.Advance(10 * 24 * time.Hour)
 	form.Set("permissions", "sessions:read")
-	owner, developer = h.Owner(), h.Staff(domain.RoleDeveloper)
+	owner := h.Owner()
+	developer = h.Staff(domain.RoleDeveloper)
 	developer.WantRedirect(change(form), path)
 	if calls(h, h.Handler, key, "198.51.100.7") != 200 {
 		t.Error("the key ended on a day that was taken away")

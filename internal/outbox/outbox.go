@@ -170,12 +170,15 @@ func (o *Outbox) wake(ctx context.Context, tx *db.Tx, to []db.Destination) error
 // MissingDelivery stores the first delivery of an event that has a URL and no
 // delivery. The delivery keeps the event's time, by which lists are ordered.
 func (o *Outbox) MissingDelivery(ctx context.Context, tx *db.Tx, event *domain.Event, now time.Time) error {
-	endpoint, err := domain.EndpointID{}, error(nil)
+	scope := domain.Scope{AccountID: event.AccountID, Livemode: event.Livemode}
+	var endpoint domain.EndpointID
 	if event.EndpointID != nil {
 		endpoint = *event.EndpointID
-	} else if endpoint, err = tx.EndpointFor(ctx, domain.Scope{AccountID: event.AccountID, Livemode: event.Livemode},
-		domain.Origin(*event.URL), now); err != nil {
-		return err
+	} else {
+		var err error
+		if endpoint, err = tx.EndpointFor(ctx, scope, domain.Origin(*event.URL), now); err != nil {
+			return err
+		}
 	}
 	delivery := domain.NewDelivery(event, endpoint, *event.URL, now)
 	delivery.CreatedAt = event.CreatedAt
