@@ -46,8 +46,10 @@ func TestCollectionsRun(t *testing.T) {
 	h.StorePDF(session.ID, harness.PDFOf(2000))
 	document := harness.QueryOne[domain.DocumentID](h, `SELECT id FROM document WHERE session_id = $1`, session.ID)
 	delivery := harness.QueryOne[domain.DeliveryID](h, `SELECT id FROM delivery WHERE session_id = $1 LIMIT 1`, session.ID)
-	real := []string{"doc_01m7xsggqsf43scdh9320874jm", document.String(), "whd_01m7xsggnverxbaf5yh399t1bc", delivery.String(),
-		"{{session_id}}", session.ID.String()}
+	real := []string{
+		"doc_01m7xsggqsf43scdh9320874jm", document.String(), "whd_01m7xsggnverxbaf5yh399t1bc", delivery.String(),
+		"{{session_id}}", session.ID.String(),
+	}
 	for _, variable := range collection.Variable {
 		real = append(real, "{{"+variable.Key+"}}", variable.Value)
 	}
@@ -56,8 +58,8 @@ func TestCollectionsRun(t *testing.T) {
 		for _, one := range group.Item {
 			address := one.Request.URL.Raw
 			bruno := files["candor/"+group.Name+"/"+one.Name+".bru"]
-			if plain, _, _ := strings.Cut(address, "?"); !strings.Contains(bruno, strings.ToLower(one.Request.Method)+" {\n  url: "+
-				plain+"\n") {
+			plain, _, _ := strings.Cut(address, "?")
+			if !strings.Contains(bruno, strings.ToLower(one.Request.Method)+" {\n  url: "+plain+"\n") {
 				t.Errorf("Bruno's %s is:\n%s", one.Name, bruno)
 			}
 			for _, variable := range one.Request.URL.Variable {

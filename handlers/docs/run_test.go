@@ -148,8 +148,8 @@ func nodeSDK(t *testing.T, h *harness.Harness) string {
 		return ""
 	}
 	folder := filepath.Join(t.TempDir(), "@candor", "node")
-	out, err := exec.CommandContext(t.Context(), compiler, "--project", "../../sdk/node", "--outDir", filepath.Join(folder, "dist")).
-		CombinedOutput()
+	compile := exec.CommandContext(t.Context(), compiler, "--project", "../../sdk/node", "--outDir", filepath.Join(folder, "dist"))
+	out, err := compile.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

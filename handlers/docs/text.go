@@ -78,8 +78,8 @@ func (s *Server) llms() ([]byte, error) {
 	}
 	out.WriteString("\n## For programs\n\n")
 	line(view.Text{URL: s.BaseURL + "/v1/openapi.yaml", Title: "OpenAPI 3.1", About: "The whole API; also as /v1/openapi.json."})
-	line(view.Text{URL: s.BaseURL + view.PostmanURL, Title: "Postman collection",
-		About: "A request for each operation; Bruno’s is candor-bruno.zip beside it."})
+	line(view.Text{URL: s.BaseURL + view.PostmanURL, Title: "Postman collection", About: "A request for each operation."})
+	line(view.Text{URL: s.BaseURL + view.BrunoURL, Title: "Bruno collection", About: "The same, as a folder."})
 	out.WriteString("\n## Optional\n\n")
 	line(view.Text{URL: s.BaseURL + view.LLMsFullURL, Title: "Everything", About: "All guides and the reference in one file."})
 	return []byte(out.String()), nil

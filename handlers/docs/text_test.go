@@ -36,14 +36,14 @@ func TestPagesAreMarkdown(t *testing.T) {
 	for _, path := range []string{"/docs", "/docs/guides", "/docs/reference", "/docs/changelog"} {
 		asked, named := fetch(h, path, "text/markdown, text/html, */*"), fetch(h, path+".md", "*/*")
 		text := named.Body.String()
-		if asked.Code != http.StatusOK || asked.Body.String() != text || named.Header().
-			Get("Content-Type") != "text/markdown; charset=utf-8" {
+		contentType := named.Header().Get("Content-Type")
+		if asked.Code != http.StatusOK || asked.Body.String() != text || contentType != "text/markdown; charset=utf-8" {
 			t.Errorf("%s as Markdown: %d, %v", path, asked.Code, named.Header())
 		}
 		browser := fetch(h, path, "text/html,application/xhtml+xml,*/*;q=0.8")
 		for _, answer := range []*httptest.ResponseRecorder{asked, browser} {
-			if vary := strings.Join(answer.Header().Values("Vary"), ","); !strings.Contains(vary, "Accept,") ||
-				!strings.Contains(vary, "Cookie") {
+			vary := strings.Join(answer.Header().Values("Vary"), ",")
+			if !strings.Contains(vary, "Accept,") || !strings.Contains(vary, "Cookie") {
 				t.Errorf("%s: Vary is %q", path, vary)
 			}
 		}
@@ -54,8 +54,8 @@ func TestPagesAreMarkdown(t *testing.T) {
 			}
 		}
 		for _, b := range blocks(html) {
-			if !strings.Contains(strings.ReplaceAll(text, "\n   ", "\n"), strings.TrimSpace(b.code)) &&
-				!strings.Contains(text, strings.TrimSpace(b.code)) {
+			code := strings.TrimSpace(b.code)
+			if !strings.Contains(text, code) && !strings.Contains(strings.ReplaceAll(text, "\n   ", "\n"), code) {
 				t.Errorf("%s.md doesn't have the code %s", path, b.id)
 			}
 		}
@@ -83,8 +83,8 @@ func TestLLMsText(t *testing.T) {
 		if answer.Code != http.StatusOK {
 			t.Errorf("%s: %d", link[1], answer.Code)
 		}
-		if title, _, _ := strings.Cut(answer.Body.String(), "\n"); strings.HasSuffix(link[1], ".md") &&
-			!strings.Contains(full, title+"\n") {
+		title, _, _ := strings.Cut(answer.Body.String(), "\n")
+		if strings.HasSuffix(link[1], ".md") && !strings.Contains(full, title+"\n") {
 			t.Errorf("llms-full.txt doesn't have %q", title)
 		}
 	}
@@ -120,8 +120,8 @@ func TestChangelogFeed(t *testing.T) {
 			t.Errorf("%s of %s (%v) isn't older than the entry before", one.Title, one.Updated, err)
 		}
 		before = at
-		if _, anchor, _ := strings.Cut(one.Link.Href, "#"); !strings.Contains(shown, `id="`+anchor+`"`) ||
-			!strings.Contains(shown, one.Title) {
+		_, anchor, _ := strings.Cut(one.Link.Href, "#")
+		if !strings.Contains(shown, `id="`+anchor+`"`) || !strings.Contains(shown, one.Title) {
 			t.Errorf("%s leads to %s, which isn't there", one.Title, one.Link.Href)
 		}
 	}
@@ -156,8 +156,8 @@ func TestStatusesAreListed(t *testing.T) {
 func TestLimitsAreConfigured(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t, func(c *handlers.Config) { c.Rate.PerMinute, c.Rate.Burst = 123, 456 })
-	if guide := get(h, "/docs/guides/limits.md"); !strings.Contains(guide,
-		"| requests | 123 a minute for each account and mode, in bursts of up to 456 |") {
+	row := "| requests | 123 a minute for each account and mode, in bursts of up to 456 |"
+	if guide := get(h, "/docs/guides/limits.md"); !strings.Contains(guide, row) {
 		t.Error(guide)
 	}
 }

@@ -185,8 +185,8 @@ func TestLiveKeysOnlyRead(t *testing.T) {
 func TestCallsAreTheAPIs(t *testing.T) {
 	t.Parallel()
 	h, url := listen(t)
-	foreign := h.NewSession(domain.Scope{AccountID: h.NewAccount("other@lender.example", "professional").AccountID},
-		domain.NewSession{})
+	other := h.NewAccount("other@lender.example", "professional")
+	foreign := h.NewSession(domain.Scope{AccountID: other.AccountID}, domain.NewSession{})
 	own := h.NewSession(h.TestScope(), domain.NewSession{})
 	a, restricted := connect(t, url, h.Account.TestKey), connect(t, url, h.RestrictedKey(domain.Permissions{domain.SessionsRead}))
 	for name, test := range map[string]struct {
@@ -247,8 +247,10 @@ func TestMessagesAreGuarded(t *testing.T) {
 		"a call":         {h.Account.TestKey, listing, http.StatusOK, nil},
 		"no key":         {"", listing, http.StatusUnauthorized, nil},
 		"an unknown key": {unknown, listing, http.StatusUnauthorized, nil},
-		"a page": {h.Account.TestKey, listing, http.StatusForbidden, []string{"Origin", "https://evil.example",
-			"Sec-Fetch-Site", "cross-site"}},
+		"a page": {
+			h.Account.TestKey, listing, http.StatusForbidden,
+			[]string{"Origin", "https://evil.example", "Sec-Fetch-Site", "cross-site"},
+		},
 		"an old browser":    {h.Account.TestKey, listing, http.StatusForbidden, []string{"Origin", "http://127.0.0.1"}},
 		"a long message":    {h.Account.TestKey, listing + strings.Repeat(" ", 80<<10), http.StatusRequestEntityTooLarge, nil},
 		"an open stream":    {h.Account.TestKey, `{"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": {}}`, 0, nil},
@@ -288,8 +290,8 @@ func TestCallsAreCounted(t *testing.T) {
 		c.Called = func(r domain.APIRequest) { logged = append(logged, r.Method+" "+r.Route) }
 	})
 	for range 3 {
-		if answer := send(h, h.Account.TestKey, listing); answer.Code != http.StatusOK || strings.Contains(answer.Body.String(),
-			"isError") {
+		answer := send(h, h.Account.TestKey, listing)
+		if answer.Code != http.StatusOK || strings.Contains(answer.Body.String(), "isError") {
 			t.Fatalf("%d %s", answer.Code, answer.Body)
 		}
 	}
@@ -297,11 +299,13 @@ func TestCallsAreCounted(t *testing.T) {
 	if want := []string{"GET /v1/sessions", "GET /v1/sessions", "GET /v1/sessions", "POST /mcp"}; !slices.Equal(logged, want) {
 		t.Errorf("logged %v, want %v", logged, want)
 	}
-	for range 6 {
-		send(h, h.Account.TestKey, listing)
+	for range 6 { // 10 in all
+		if body := send(h, h.Account.TestKey, listing).Body.String(); strings.Contains(body, "rate_limit_exceeded") {
+			t.Errorf("within the limit: %s", body)
+		}
 	}
-	if answer := send(h, h.Account.TestKey, listing); answer.Code != http.StatusTooManyRequests || answer.Header().
-		Get("Retry-After") == "" {
+	answer := send(h, h.Account.TestKey, listing)
+	if answer.Code != http.StatusTooManyRequests || answer.Header().Get("Retry-After") == "" {
 		t.Errorf("beyond the limit: %d %v", answer.Code, answer.Header())
 	}
 }

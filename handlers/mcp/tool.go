@@ -81,8 +81,8 @@ func (s *Server) arguments(t *tool) (json.RawMessage, error) {
 		required = append(required, body.Required...)
 	}
 	slices.Sort(required)
-	schema, defs := map[string]any{"type": "object", "properties": properties, "required": required,
-		"additionalProperties": false}, map[string]json.RawMessage{}
+	defs := map[string]json.RawMessage{}
+	schema := map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
 	if text, err := json.Marshal(properties); err != nil {
 		return nil, err
 	} else if err := s.define(text, defs); err != nil {

@@ -142,8 +142,8 @@ func (c *Config) setRedisURL(text string) error {
 
 func (c *Config) setSecurityContact(text string) error {
 	u, err := url.Parse(text)
-	if err != nil || strings.ContainsAny(text, " \r\n") || (u.Scheme != "https" || u.Host == "") &&
-		(u.Scheme != "mailto" || !strings.Contains(u.Opaque, "@")) {
+	if err != nil || strings.ContainsAny(text, " \r\n") ||
+		(u.Scheme != "https" || u.Host == "") && (u.Scheme != "mailto" || !strings.Contains(u.Opaque, "@")) {
 		return errors.New("must be mailto: and an address, or an address that begins with https://")
 	}
 	c.SecurityContact = text

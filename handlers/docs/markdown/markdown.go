@@ -35,8 +35,10 @@ type writer struct{ base, path string }
 var skipped = []string{"head", "script", "style", "nav", "button", "fieldset", "summary"}
 
 func isSkipped(n *html.Node) bool {
-	return n.Type == html.CommentNode || n.Type == html.ElementNode && (slices.Contains(skipped, n.Data) ||
-		hasClass(n, "visually-hidden") || hasClass(n, "page-only"))
+	if n.Type != html.ElementNode {
+		return n.Type == html.CommentNode
+	}
+	return slices.Contains(skipped, n.Data) || hasClass(n, "visually-hidden") || hasClass(n, "page-only")
 }
 
 // inlines are elements within a line of text.

@@ -13,9 +13,8 @@ func (r Request) node() string {
 	if r.File != "" {
 		b.WriteString("import { writeFile } from \"node:fs/promises\";\n")
 	}
-	fmt.Fprintf(&b,
-		"import { Candor } from \"@candor/node\";\n\nconst candor = new Candor({ url: %q, key: process.env.CANDOR_API_KEY });\n\n",
-		r.BaseURL)
+	b.WriteString("import { Candor } from \"@candor/node\";\n\n")
+	fmt.Fprintf(&b, "const candor = new Candor({ url: %q, key: process.env.CANDOR_API_KEY });\n\n", r.BaseURL)
 	args := r.quotedArgs()
 	for _, members := range [][]Member{r.Members, r.Query} {
 		if len(members) > 0 {
@@ -41,8 +40,8 @@ func (r Request) golang() string {
 	for _, name := range packages {
 		fmt.Fprintf(&b, "\t%q\n", name)
 	}
-	fmt.Fprintf(&b,
-		"\n\t\"candor.example/candor-go\"\n)\n\nfunc main() {\n\tclient := candor.New(%q, os.Getenv(\"CANDOR_API_KEY\"))\n", r.BaseURL)
+	b.WriteString("\n\t\"candor.example/candor-go\"\n)\n\nfunc main() {\n")
+	fmt.Fprintf(&b, "\tclient := candor.New(%q, os.Getenv(\"CANDOR_API_KEY\"))\n", r.BaseURL)
 	args := append([]string{"context.Background()"}, r.quotedArgs()...)
 	if len(r.Members) > 0 {
 		args = append(args, goLiteral(r.BodyType, r.Members))

@@ -72,7 +72,7 @@ func (h *Harness) CheckContract(r *http.Request, w *httptest.ResponseRecorder) {
 			h.Errorf("%s %s: %d without %s", r.Method, r.URL.Path, w.Code, name)
 		}
 	}
-	description := r.URL.Path == "/v1/openapi.json"
+	description := r.URL.Path == "/v1/openapi.json" || r.URL.Path == "/v1/openapi.yaml"
 	if w.Header().Get("X-Content-Type-Options") != "nosniff" || w.Header().Get("Cache-Control") != "no-store" && !description {
 		h.Errorf("%s %s: headers %v", r.Method, r.URL.Path, w.Header())
 	}
