@@ -49,6 +49,10 @@ func newKey(s *harness.StaffBrowser) string {
 	return key.ID.String()
 }
 
+func newEndpoint(s *harness.StaffBrowser) string {
+	return s.NewEndpoint(s.TestScope(), "https://lender.example/hook").String()
+}
+
 func colleague(s *harness.StaffBrowser) string {
 	return s.Staff(domain.RoleSupport).Session.ID.String()
 }
@@ -127,6 +131,12 @@ func lateCases() map[string]lateCase {
 		"POST /webhooks/secret/abandon": {path: "webhooks/secret/abandon", first: afterPosts("next"),
 			effect: "webhook_secret.next_abandoned", want: "webhooks/settings"},
 		"POST /quickstart/key": {path: "quickstart/key", effect: "api_key.created", status: ok, want: "candor_test_"},
+		"POST /webhooks/endpoints": {path: "webhooks/endpoints", form: fields("url=https://lender.example/hook"),
+			effect: "webhook_endpoint.created", status: ok, want: "whsec_"},
+		"POST /webhooks/endpoints/:endpoint": {path: "webhooks/endpoints/{id}", first: newEndpoint,
+			form: fields("url=https://lender.example/other"), effect: "webhook_endpoint.changed", want: "webhooks/endpoints/{id}"},
+		"POST /webhooks/endpoints/:endpoint/delete": {path: "webhooks/endpoints/{id}/delete", first: newEndpoint,
+			effect: "webhook_endpoint.deleted", want: "webhooks"},
 		"POST /keys": {path: "keys",
 			form: fields("name=Loans&access=restricted&permissions=sessions:read&permissions=data:read"), effect: "api_key.created",
 			status: ok, want: "candor_test_"},

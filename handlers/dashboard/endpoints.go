@@ -19,7 +19,7 @@ func (s *Server) ShowNewEndpoint(c echo.Context, v *Visit) error {
 
 // endpointParams are what the form of an endpoint says, and what it shows again.
 func endpointParams(c echo.Context) (webhooks.EndpointParams, view.EndpointForm, error) {
-	values, err := c.FormParams()
+	values, err := web.FormValues(c)
 	shown := view.EndpointForm{URL: values.Get("url"), Description: values.Get("description"), Types: values["event_types"]}
 	types := []domain.EventType{}
 	for _, t := range shown.Types {

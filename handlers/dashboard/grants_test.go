@@ -17,7 +17,8 @@ import (
 // opens is what a permission opens of the dashboard: what a person needs to see the same.
 var opens = map[domain.Permission]domain.Capability{
 	domain.SessionsRead: domain.UseSessions, domain.SessionsWrite: domain.UseSessions, domain.DataRead: domain.DownloadData,
-	domain.BillingRead: domain.UseBilling,
+	domain.BillingRead: domain.UseBilling, domain.WebhookEndpointsRead: domain.ManageWebhooks,
+	domain.WebhookEndpointsWrite: domain.ManageWebhooks,
 }
 
 // wantNoMore calls each endpoint with the key: it may reach only what the person may.

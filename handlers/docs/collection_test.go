@@ -49,6 +49,7 @@ func TestCollectionsRun(t *testing.T) {
 	real := []string{
 		"doc_01m7xsggqsf43scdh9320874jm", document.String(), "whd_01m7xsggnverxbaf5yh399t1bc", delivery.String(),
 		"{{session_id}}", session.ID.String(),
+		"whe_01m7xsggnverxbaf5yh399t1bd", h.NewEndpoint(h.TestScope(), "https://lender.example/other").String(),
 	}
 	for _, variable := range collection.Variable {
 		real = append(real, "{{"+variable.Key+"}}", variable.Value)

@@ -70,7 +70,7 @@ func TestTestEventCommand(t *testing.T) {
 		want string
 	}{
 		"a foreign host over http": {append(test, "--url", "http://hooks.example.com/"), 1, "must use https"},
-		"an unknown type":          {append(test, "--type", "session.opened"), 1, "must be an event’s name"},
+		"an unknown type":          {append(test, "--type", "session.opened"), 1, "must be the name of an event"},
 		"live mode":                {append(test, "--live"), 2, "always in test mode"},
 	} {
 		if r := process.Run(t, env, tt.args...); r.Code != tt.code || !strings.Contains(r.Stderr, tt.want) {

@@ -257,7 +257,7 @@ func TestWebhooksListFiltersAndPages(t *testing.T) {
 			"There is no endpoint https://other.example in this account and mode."},
 		"bare host":          {1, o.of("list", "--endpoint", "hooks.acme.example"), "endpoint must be a URL"},
 		"unknown state":      {1, o.of("list", "--state", "lost"), "state must be pending, delivered, failed or cancelled."},
-		"unknown type":       {1, o.of("list", "--type", "completed"), "type must be an event’s name"},
+		"unknown type":       {1, o.of("list", "--type", "completed"), "type must be the name of an event"},
 		"unknown status":     {1, o.of("list", "--status", "503"), "status must be one of 2xx, 3xx"},
 		"a long page":        {1, o.of("list", "--limit", "101"), "limit must be 1 to 100."},
 		"times turned round": {1, o.of("list", "--since", "1h", "--until", "2h"), "until must be later than since."},

@@ -82,8 +82,22 @@ func goLiteral(name string, members []Member) string {
 		longest = 0
 	}
 	return literal("candor."+name+"{", members, "\t", "\t", func(m Member) string {
-		return fmt.Sprintf("%-*s %s", longest+1, openapi.GoName(m.Name)+":", m.Value)
+		return fmt.Sprintf("%-*s %s", longest+1, openapi.GoName(m.Name)+":", goValue(m))
 	})
+}
+
+// goValue is a value as the SDK takes it: what can be left out is a pointer where its zero
+// value means something, and a list's elements have the list's name in the singular.
+func goValue(m Member) string {
+	text := string(m.Value)
+	switch {
+	case text == "true" || text == "false":
+		return "candor.Ptr(" + text + ")"
+	case strings.HasPrefix(text, "["):
+		elements := strings.Join(strings.Fields(strings.Trim(text, "[]")), " ")
+		return "[]candor." + openapi.GoName(strings.TrimSuffix(m.Name, "s")) + "{" + elements + "}"
+	}
+	return text
 }
 
 // literal is an object in one line if it has one member, else in several, indented.

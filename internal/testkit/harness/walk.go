@@ -71,6 +71,7 @@ func Objects(h *Harness, scope domain.Scope) map[string]string {
 		webhooks.DeliveryFilter{DeliveryFilter: domain.DeliveryFilter{Since: &longAgo}}, 1, Operator)
 	h.OK(err)
 	return map[string]string{
+		"endpoint":   h.NewEndpoint(scope, "https://lender.example/theirs").String(),
 		"redelivery": redelivery.ID.String(),
 		"request":    request.ID.String(),
 		"delivery":   deliveries[0].ID.String(),
@@ -85,6 +86,14 @@ func Objects(h *Harness, scope domain.Scope) map[string]string {
 		"invoice":    h.LastInvoice(third).ID.String(), // the same in both modes
 		"document":   domain.NewDocumentID().String(),
 	}
+}
+
+// NewEndpoint sets up a webhook endpoint.
+func (h *Harness) NewEndpoint(scope domain.Scope, url string) domain.EndpointID {
+	h.Helper()
+	made, err := h.Service.Webhooks.CreateEndpoint(h.Context(), scope, nil, Operator, webhooks.EndpointParams{URL: &url})
+	h.OK(err)
+	return made.ID
 }
 
 // testEventOf stores the result of a test event.
