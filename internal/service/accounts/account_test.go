@@ -211,8 +211,8 @@ func TestCreateAccountIsAudited(t *testing.T) {
 	b.OK(err)
 	for _, want := range []string{
 		`account.created by a test both {"plan": "starter", "owner": "` + team[0].ID.String() + `"}`,
-		`api_key.created by a test test {"permissions": "full access"}`,
-		`api_key.created by a test live {"permissions": "full access"}`,
+		`api_key.created by a test test {"name": "First key", "permissions": "full access"}`,
+		`api_key.created by a test live {"name": "First key", "permissions": "full access"}`,
 	} {
 		if got[want] != 1 || len(page) != 3 {
 			t.Errorf("the audit log has %v, want one %s", got, want)
