@@ -59,7 +59,8 @@ func TestBrowserDashboard(t *testing.T) {
 	if strings.Contains(tab.Text("main"), key) {
 		t.Error("the key is shown again")
 	}
-	tab.Click(".row-menu > summary")
+	tab.Click("tbody .row-link")
+	tab.WaitForText("h2", "Details")
 	view(tab, "key-change")
 
 	at("sessions")

@@ -96,7 +96,8 @@ func TestBrowserLateRequests(t *testing.T) {
 			}
 			signInTo(h, tab, base, "/dashboard/test/keys")
 			h.Clock.Advance(domain.StaffConfirmed + time.Minute)
-			tab.Click(".row-menu > summary")
+			tab.Click("tbody .row-link")
+			tab.WaitForText("h2", "Details")
 			tab.Click("form[action$=rotate] button")
 			confirmThat(h, tab, "rotate this API key in test mode", look)
 			tab.WaitForText("h1", "Copy your API key")
