@@ -88,7 +88,8 @@ func TestBrowserSignInPages(t *testing.T) {
 	t.Parallel()
 	h, base := harness.Listen(t)
 	m := h.Mailbox()
-	options := browsertest.Options{AllowStatus: []int{http.StatusNotFound}}
+	// The first browser's open page is told that the password reset has signed it out.
+	options := browsertest.Options{AllowStatus: []int{http.StatusNotFound, http.StatusUnauthorized}}
 	tab := browsertest.New(t, options)
 	tab.Open(base + "/dashboard/sign-in")
 	view(tab, "sign-in")
