@@ -167,7 +167,7 @@ func (s *Server) CreateSession(c echo.Context, v *Visit) error {
 	within := days(typed) // reported with the other fields if it is none
 	params.ExpiresInDays = &within
 	var created *domain.Session
-	err = noteMissing(params.Ask)
+	err = missing(params.Ask, remind && !deliver)
 	if err == nil {
 		err = web.TooMany(s.Limiter.Take(web.AccountBucket(v.Scope), s.Clock.Now()))
 	}
@@ -237,9 +237,13 @@ func asksIn(c echo.Context, v *Visit, like *domain.Session, params *domain.NewSe
 	return typed, nil
 }
 
-// noteMissing asks for a note on each section that is ticked.
-func noteMissing(asks []domain.Ask) error {
+// missing asks for a note on each section that is ticked, and for the email with the link
+// if only its reminders are ticked.
+func missing(asks []domain.Ask, onlyReminders bool) error {
 	var errs form.Errors
+	if onlyReminders {
+		errs = append(errs, form.Error{Field: "deliver", Message: "Tick this, too, or untick the reminders: they follow this email"})
+	}
 	for _, a := range asks {
 		if strings.TrimSpace(a.Note) == "" {
 			message := "Say what to do again in " + statement.Title(a.Section) + ", or untick it"

@@ -70,6 +70,8 @@ func TestSessionByHand(t *testing.T) {
 	h := harness.New(t)
 	support := h.Staff(domain.RoleSupport)
 	support.WantPage(support.Get("/dashboard/test/sessions/new"), http.StatusOK).WantField("expires_in_days", "30")
+	support.WantPage(support.Post("/dashboard/test/sessions", url.Values{"customer_email": {"jo@customer.example"},
+		"expires_in_days": {"30"}, "remind": {"on"}}), http.StatusUnprocessableEntity, "untick the reminders")
 	answer := support.Post("/dashboard/test/sessions", url.Values{"customer_email": {"not an address"},
 		"customer_name": {strings.Repeat("x", 201)}, "expires_in_days": {"91"}})
 	support.WantPage(answer, http.StatusUnprocessableEntity, "Enter an email address", "The customer’s name ",
