@@ -269,12 +269,10 @@ func TestGuideSamplesRun(t *testing.T) {
 	session := h.NewSession(h.TestScope(), domain.NewSession{})
 	h.Open(session.ID)
 	h.Complete(session.ID)
-	var pdf []byte
-	for deadline := time.Now().Add(time.Minute); pdf == nil && time.Now().Before(deadline); {
-		if answer := h.Get("/sessions/" + session.ID.String() + "/pdf"); answer.Code == http.StatusOK {
-			pdf = answer.Body.Bytes()
-		}
-	}
+	testkit.Await(h, "the PDF is never ready", func() bool {
+		return harness.QueryOne[int](h, `SELECT count(*) FROM session WHERE id = $1 AND pdf_ready_at IS NOT NULL`, session.ID) > 0
+	})
+	pdf := h.Get("/sessions/" + session.ID.String() + "/pdf").WantStatus(http.StatusOK).Body.Bytes()
 	folder, ran := t.TempDir(), 0
 	h.OK(os.WriteFile(filepath.Join(folder, "financial_statement_sess_….pdf"), pdf, 0o600))
 	for _, b := range blocks(get(h, "/docs/guides")) {
