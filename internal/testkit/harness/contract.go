@@ -37,7 +37,7 @@ func (d *description) Load(t testing.TB, h http.Handler) *openapi3.T {
 		recorder := httptest.NewRecorder()
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/openapi.json", nil)
 		r.RemoteAddr = "[2001:db8:ffff::1]:1" // it counts against the limit of no address that a test counts
-		r.Host = "localhost" // which development answers, too
+		r.Host = "localhost"                  // which development answers, too
 		h.ServeHTTP(recorder, r)
 		d.Source = recorder.Body.Bytes()
 		d.doc, d.err = openapi3.NewLoader().LoadFromData(d.Source)
