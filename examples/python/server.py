@@ -72,9 +72,10 @@ def take(event):
         summary = candor_json(path + "/data")["data"]["summary"]
         application["net_worth"] = f"{summary['net_worth']:.2f}"
     if event["event"] == "session.pdf_ready":
-        application["pdf"] = f"{session['id']}.pdf"
-        with open(application["pdf"], "wb") as file:
+        name = f"{session['id']}.pdf"
+        with open(name, "wb") as file:
             file.write(candor(path + "/pdf"))
+        application["pdf"] = name
 
 
 class Handler(BaseHTTPRequestHandler):

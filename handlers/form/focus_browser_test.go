@@ -74,6 +74,7 @@ func (w *walker) submit(button, focus, title, status string) {
 	w.tab.WaitForTrue("document.activeElement !== document.body")
 	if !w.noScript {
 		browsertest.Eval[bool](w.tab, twoFrames)
+		w.tab.WaitForTrue("document.activeElement !== document.body") // the page before had a focus, too
 	}
 	got := browsertest.Eval[arrival](w.tab, measureArrival)
 	w.tab.View(fmt.Sprintf("walk/%s-%02d", w.name, w.step))

@@ -37,13 +37,9 @@ func (d *description) Load(t testing.TB, h http.Handler) *openapi3.T {
 		recorder := httptest.NewRecorder()
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/openapi.json", nil)
 		r.RemoteAddr = "[2001:db8:ffff::1]:1" // it counts against the limit of no address that a test counts
-		r.Host = "localhost"                  // which development answers, too
 		h.ServeHTTP(recorder, r)
 		d.Source = recorder.Body.Bytes()
 		d.doc, d.err = openapi3.NewLoader().LoadFromData(d.Source)
-		if recorder.Code != http.StatusOK {
-			d.err = fmt.Errorf("status %d: %s", recorder.Code, d.Source)
-		}
 	})
 	if d.err != nil {
 		t.Fatalf("OpenAPI document: %v", d.err)
