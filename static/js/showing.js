@@ -54,13 +54,13 @@ export function refuse() {
 
 export const clearRefusal = () => document.getElementById("refusal")?.replaceChildren();
 
-// show puts the main part of a page in place of this one. The focus stays.
+// show puts the main part of a page in place of this one. The focus stays, also on the heading.
 export function show(page) {
   const main = page.querySelector("main");
-  const { id, value, selectionStart: start, selectionEnd: end } = document.activeElement;
+  const { id, localName, value, selectionStart: start, selectionEnd: end } = document.activeElement;
   document.querySelector("main").replaceWith(main);
   htmx.process(main);
-  const same = id && main.querySelector(`#${CSS.escape(id)}`);
+  const same = id ? main.querySelector(`#${CSS.escape(id)}`) : localName === "h1" && main.querySelector("h1");
   if (!same) return;
   same.focus();
   if (same.value !== value) same.select?.();
