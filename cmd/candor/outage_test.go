@@ -106,9 +106,7 @@ func TestDrillWithoutPostgres(t *testing.T) {
 		}
 	}
 	startPostgres(t, dir)
-	if status := api.Status(session.ID); status != "in_progress" {
-		t.Errorf("after it is back the session is %q", status)
-	}
+	process.Eventually(t, "the session is there again", func() bool { return api.Status(session.ID) == "in_progress" })
 	p.Stop()
 }
 
