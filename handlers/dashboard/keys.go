@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -127,11 +128,15 @@ func (s *Server) ChangeKey(c echo.Context, v *Visit) error {
 	if err != nil {
 		return echo.ErrNotFound
 	}
-	use, err := s.Keys.Use(c.Request().Context(), v.Scope, id)
+	all, err := s.Keys.List(c.Request().Context(), v.Scope)
 	if err != nil {
 		return err
 	}
-	typed, params, errs, err := s.keyFields(c, v, use.Key.ExpiresAt)
+	at := slices.IndexFunc(all, func(k domain.APIKey) bool { return k.ID == id })
+	if at < 0 {
+		return echo.ErrNotFound
+	}
+	typed, params, errs, err := s.keyFields(c, v, all[at].ExpiresAt)
 	if err == nil && errs == nil {
 		if err = s.Keys.Change(c.Request().Context(), v.Scope, v.Actor, id, params); err == nil {
 			return s.backTo(c, v, "keys/"+id.String(), nil, "key_changed")

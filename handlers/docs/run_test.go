@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"candor/internal/domain"
-	"candor/internal/service/webhooks"
 	"candor/internal/testkit"
 	"candor/internal/testkit/harness"
 )
@@ -37,7 +36,7 @@ func TestSamplesRun(t *testing.T) {
 	delivery := harness.QueryOne[domain.DeliveryID](h, `SELECT id FROM delivery WHERE session_id = $1 LIMIT 1`, session.ID)
 	real := strings.NewReplacer("doc_01m7xsggqsf43scdh9320874jm", document.String(), "whd_01m7xsggnverxbaf5yh399t1bc",
 		delivery.String())
-	endpoint := newEndpoint(h)
+	endpoint := h.NewEndpoint(h.TestScope(), "https://lender.example/candor").String()
 	page := h.Owner().Get("/docs/reference").Body.String()
 	var samples []sample
 	for _, b := range blocks(page) {
@@ -50,7 +49,7 @@ func TestSamplesRun(t *testing.T) {
 			code = strings.ReplaceAll(code, session.ID.String(), h.NewSession(h.TestScope(), domain.NewSession{}).ID.String())
 		}
 		if operation == "deleteWebhookEndpoint" {
-			endpoint = newEndpoint(h)
+			endpoint = h.NewEndpoint(h.TestScope(), "https://lender.example/candor").String()
 		}
 		code = strings.ReplaceAll(code, "whe_01m7xsggnverxbaf5yh399t1bd", endpoint)
 		samples = append(samples, sample{operation, b.language, code})
@@ -67,15 +66,6 @@ func TestSamplesRun(t *testing.T) {
 	if ran["curl"] < 10 || ran["go"] != ran["curl"] {
 		t.Errorf("%v samples ran", ran)
 	}
-}
-
-// newEndpoint adds a webhook endpoint and returns its id.
-func newEndpoint(h *harness.Harness) string {
-	h.Helper()
-	made, err := h.Service.Webhooks.CreateEndpoint(h.Context(), h.TestScope(), nil, domain.Actor{Kind: domain.ActorOperator},
-		webhooks.EndpointParams{URL: new("https://lender.example/candor")})
-	h.OK(err)
-	return made.ID.String()
 }
 
 // A sample is the code for an operation in a language.

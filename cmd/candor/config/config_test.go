@@ -198,6 +198,15 @@ func TestSecretsInFiles(t *testing.T) {
 		c.S3.Region != "us-east-1" {
 		t.Errorf("read as %q, %q and %q", c.DatabaseURL, c.RedisURL, c.S3.Region)
 	}
+	files := 0
+	for _, v := range new(Config).Variables() {
+		if v.File() != "" {
+			files++
+		}
+	}
+	if files != len(secrets) {
+		t.Errorf("%d of %d secrets are variables", files, len(secrets))
+	}
 	for want, env := range map[string]map[string]string{
 		"CANDOR_REDIS_URL is set, and CANDOR_REDIS_URL_FILE, too": {"CANDOR_REDIS_URL": "redis://:hidden@r",
 			"CANDOR_REDIS_URL_FILE": file("redis://:hidden@r")},
