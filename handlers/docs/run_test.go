@@ -54,7 +54,8 @@ func TestSamplesRun(t *testing.T) {
 		code = strings.ReplaceAll(code, "whe_01m7xsggnverxbaf5yh399t1bd", endpoint)
 		samples = append(samples, sample{operation, b.language, code})
 	}
-	program, node := link(t, h, samples), nodeSDK(t, h)
+	sdks := packed(t)
+	program, node := link(t, h, samples, sdks), nodeSDK(t, sdks)
 	ran := map[string]int{}
 	for _, s := range samples {
 		if s.run(t, h, program, node) {
@@ -63,7 +64,7 @@ func TestSamplesRun(t *testing.T) {
 		t.Logf("%s in %s", s.operation, s.language)
 	}
 	t.Logf("samples that ran: %v", ran)
-	if ran["curl"] < 10 || ran["go"] != ran["curl"] {
+	if ran["curl"] < 10 || ran["go"] != ran["curl"] || ran["node"] != ran["curl"] {
 		t.Errorf("%v samples ran", ran)
 	}
 }
@@ -72,13 +73,9 @@ func TestSamplesRun(t *testing.T) {
 type sample struct{ operation, language, code string }
 
 // run runs a sample and reports whether its language is on this machine. Those in Go are
-// in the program; node is the folder that has the SDK for Node, "" without its compiler.
+// in the program; node is the folder that has the SDK for Node.
 func (s sample) run(t *testing.T, h *harness.Harness, program, node string) bool {
 	t.Helper()
-	if s.language == "node" && node == "" {
-		t.Log("NOT RUN: the compiler of the SDK for Node isn't installed")
-		return false
-	}
 	file := map[string]string{"curl": "sample.sh", "node": "sample.mjs", "python": "sample.py", "go": s.operation}[s.language]
 	command := map[string][]string{"curl": {"bash", "-e"}, "node": {"node"}, "python": {"python3"}, "go": {program}}[s.language]
 	if _, err := exec.LookPath(command[0]); err != nil {
@@ -104,7 +101,7 @@ func (s sample) run(t *testing.T, h *harness.Harness, program, node string) bool
 // link makes one program of the samples in Go, each a package of it, and returns its
 // path: to link takes longer than all else that a sample does. The program runs the
 // sample of the operation that it is given.
-func link(t *testing.T, h *harness.Harness, samples []sample) string {
+func link(t *testing.T, h *harness.Harness, samples []sample, sdks string) string {
 	t.Helper()
 	folder := t.TempDir()
 	var imports, operations strings.Builder
@@ -120,7 +117,7 @@ func link(t *testing.T, h *harness.Harness, samples []sample) string {
 		fmt.Fprintf(&imports, "\t%q\n", "samples/"+s.operation)
 		fmt.Fprintf(&operations, "\t\t%q: %s.Main,\n", s.operation, s.operation)
 	}
-	h.OK(os.CopyFS(filepath.Join(folder, "src", "candor.example", "candor-go"), os.DirFS("../../sdk/go")))
+	unpack(t, filepath.Join(sdks, "candor-go-0.0.0.tgz"), filepath.Join(folder, "src", "candor.example", "candor-go"))
 	main := "package main\n\nimport (\n\t\"os\"\n" + imports.String() + ")\n\nfunc main() {\n\tmap[string]func(){\n" +
 		operations.String() + "\t}[os.Args[1]]()\n}\n"
 	h.OK(os.WriteFile(filepath.Join(folder, "main.go"), []byte(main), 0o600))
@@ -130,23 +127,37 @@ func link(t *testing.T, h *harness.Harness, samples []sample) string {
 	return filepath.Join(folder, "samples")
 }
 
-// nodeSDK compiles the SDK for Node, and returns the folder that programs find it in.
-func nodeSDK(t *testing.T, h *harness.Harness) string {
+// packed returns a folder with the SDKs as partners get them.
+func packed(t *testing.T) string {
 	t.Helper()
-	compiler := "../../tools/openapi/node_modules/.bin/tsc"
-	if _, err := os.Stat(compiler); err != nil {
-		return ""
+	if _, err := os.Stat("../../tools/openapi/node_modules/.bin/tsc"); err != nil {
+		t.Skip("NOT RUN: the compiler of the SDK for Node isn't installed")
 	}
-	folder := filepath.Join(t.TempDir(), "@candor", "node")
-	compile := exec.CommandContext(t.Context(), compiler, "--project", "../../sdk/node", "--outDir", filepath.Join(folder, "dist"))
-	out, err := compile.CombinedOutput()
-	if err != nil {
+	folder := t.TempDir()
+	if out, err := exec.CommandContext(t.Context(), "sh", "../../scripts/pack-sdks.sh", "0.0.0", folder).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	description, err := os.ReadFile("../../sdk/node/package.json")
-	h.OK(err)
-	h.OK(os.WriteFile(filepath.Join(folder, "package.json"), description, 0o600))
-	return filepath.Dir(filepath.Dir(folder))
+	return folder
+}
+
+// nodeSDK returns the folder that programs find the SDK for Node in.
+func nodeSDK(t *testing.T, sdks string) string {
+	t.Helper()
+	modules := t.TempDir()
+	unpack(t, filepath.Join(sdks, "candor-node-0.0.0.tgz"), filepath.Join(modules, "@candor", "node"))
+	return modules
+}
+
+// unpack writes the one folder of an archive into a folder of another name.
+func unpack(t *testing.T, archive, folder string) {
+	t.Helper()
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	command := exec.CommandContext(t.Context(), "tar", "-xzf", archive, "-C", folder, "--strip-components=1")
+	if out, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
 }
 
 func size(file string) int64 {
