@@ -34,7 +34,7 @@ func TestErasedSessionsGetNothing(t *testing.T) {
 			return erase(s, tx, session)
 		})
 		s.tx(func(tx *db.Tx) error {
-			_, err := tx.SaveSection(s.ctx, session.ID, statement.IncomeSection, []byte("{}"), start)
+			_, err := tx.SaveSection(s.ctx, session.ID, statement.IncomeSection, []byte("{}"), "", start)
 			s.missing("answers", err)
 			s.missing("a draft", tx.SaveDraft(s.ctx, session.ID, statement.IncomeSection, []byte("{}"), nil, start))
 			s.missing("a document", tx.InsertDocument(s.ctx, &domain.Document{ID: domain.NewDocumentID(), SessionID: session.ID,

@@ -111,7 +111,7 @@ func (s *store) answer(random *rand.Rand, session *domain.Session) error {
 		})
 	case 8, 9, 10:
 		return work(func(tx *db.Tx, _ *domain.Session) error {
-			_, err := tx.SaveSection(s.ctx, session.ID, name, json.RawMessage(`{}`), now)
+			_, err := tx.SaveSection(s.ctx, session.ID, name, json.RawMessage(`{}`), "", now)
 			return err
 		})
 	}
@@ -119,7 +119,7 @@ func (s *store) answer(random *rand.Rand, session *domain.Session) error {
 		if random.IntN(5) > 0 {
 			return nil // more are worked on than finished
 		}
-		if _, err := tx.SaveSection(s.ctx, session.ID, statement.DeclarationSection, json.RawMessage(`{}`), now); err != nil {
+		if _, err := tx.SaveSection(s.ctx, session.ID, statement.DeclarationSection, json.RawMessage(`{}`), "", now); err != nil {
 			return err
 		}
 		locked.CompletedAt, locked.SectionsCompleted = &now, statement.SectionsTotal
@@ -221,7 +221,7 @@ func TestProblemsCountOnce(t *testing.T) {
 	}
 	s.ok(s.NoteProblems(s.ctx, session.ID, "assets", rules)) // never seen
 	s.tx(func(tx *db.Tx) error {
-		_, err := tx.SaveSection(s.ctx, session.ID, "income", json.RawMessage(`{}`), start.Add(3*time.Hour))
+		_, err := tx.SaveSection(s.ctx, session.ID, "income", json.RawMessage(`{}`), "", start.Add(3*time.Hour))
 		return err
 	})
 	var got []string

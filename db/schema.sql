@@ -753,7 +753,8 @@ CREATE TABLE public.section (
     problems text[] DEFAULT '{}'::text[] NOT NULL,
     prefill bytea,
     offered bytea,
-    ask bytea
+    ask bytea,
+    phone_hash text
 );
 ALTER TABLE ONLY public.section ALTER COLUMN answers SET STORAGE EXTERNAL;
 ALTER TABLE ONLY public.section ALTER COLUMN draft SET STORAGE EXTERNAL;
@@ -1297,6 +1298,8 @@ CREATE INDEX redelivery_account_idx ON public.redelivery USING btree (account_id
 CREATE INDEX redelivery_created_idx ON public.redelivery USING btree (created_at);
 
 CREATE INDEX redelivery_running_idx ON public.redelivery USING btree (paced_until) WHERE (state = 'running'::text);
+
+CREATE INDEX section_phone_idx ON public.section USING btree (phone_hash) WHERE (phone_hash IS NOT NULL);
 
 CREATE INDEX session_answers_idx ON public.session USING btree (account_id, completed_at) WHERE ((status = 'completed'::text) AND (data_erased_at IS NULL));
 

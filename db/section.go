@@ -92,18 +92,21 @@ func (tx *Tx) InsertSections(ctx context.Context, id domain.SessionID, sections 
 	return wrap(err, "insert sections")
 }
 
-// SaveSection stores a section's valid answers in place of those before and
-// of any draft, and reports whether this completed it for the first time. ErrNotFound if
+// SaveSection stores a section's valid answers, and the hash of the telephone number in
+// them, "" for none, in place of those before and of any draft, and reports whether this completed
+// it for the first time. ErrNotFound if
 // the session is erased.
-func (tx *Tx) SaveSection(ctx context.Context, id domain.SessionID, name string, answers []byte, now time.Time) (first bool,
-	err error) {
+func (tx *Tx) SaveSection(ctx context.Context, id domain.SessionID, name string, answers []byte, phoneHash string,
+	now time.Time) (first bool, err error) {
 	err = tx.get(ctx, &first, `
 		WITH before AS (SELECT completed_at FROM section WHERE session_id = $1 AND name = $2)
-		INSERT INTO section AS s (session_id, name, answers, reached_at, completed_at, updated_at) VALUES ($1, $2, $3, $4, $4, $4)
+		INSERT INTO section AS s (session_id, name, answers, reached_at, completed_at, updated_at, phone_hash)
+		VALUES ($1, $2, $3, $4, $4, $4, nullif($5, ''))
 		ON CONFLICT (session_id, name) DO UPDATE SET
-			answers = excluded.answers, draft = NULL, reached_at = coalesce(s.reached_at, excluded.reached_at),
+			answers = excluded.answers, draft = NULL, phone_hash = excluded.phone_hash, reached_at = coalesce(s.reached_at,
+				excluded.reached_at),
 			completed_at = coalesce(s.completed_at, excluded.completed_at), updated_at = excluded.updated_at
 		RETURNING (SELECT completed_at FROM before) IS NULL`,
-		id, name, answers, now)
+		id, name, answers, now, phoneHash)
 	return first, wrap(err, "save section")
 }

@@ -65,7 +65,7 @@ func TestSections(t *testing.T) {
 	for i, want := range []bool{true, false} {
 		now := start.Add(time.Duration(1+i) * time.Hour)
 		s.tx(func(tx *db.Tx) error {
-			first, err := tx.SaveSection(s.ctx, id, "income", []byte(tricky), now)
+			first, err := tx.SaveSection(s.ctx, id, "income", []byte(tricky), "", now)
 			if err != nil || first != want {
 				t.Errorf("save %d is the first: %v, %v", i, first, err)
 			}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/lib/pq"
+
 	"candor/internal/domain"
 )
 
@@ -49,6 +51,21 @@ func (q *Queries) SessionsBetween(ctx context.Context, scope domain.Scope, first
 		SELECT id FROM session WHERE id BETWEEN $1 AND $2 AND account_id = $3 AND livemode = $4
 			LIMIT $5`, first, last, scope.AccountID, scope.Livemode, limit)
 	return out, wrap(err, "find sessions by reference")
+}
+
+// SessionsOfPhone returns up to limit of the scope's sessions in which a telephone number
+// has one of the hashes, newest first.
+func (q *Queries) SessionsOfPhone(ctx context.Context, scope domain.Scope, hashes []string, limit int, now time.Time) (
+	[]domain.Session, error) {
+	var out []domain.Session
+	err := q.all(ctx, &out, `
+		SELECT `+sessionColumns+` FROM session JOIN (SELECT session_id FROM section WHERE phone_hash = ANY ($1)) found ON session_id = id
+		WHERE account_id = $2 AND livemode = $3 ORDER BY created_at DESC, id DESC LIMIT $4`,
+		pq.StringArray(hashes), scope.AccountID, scope.Livemode, limit)
+	for i := range out {
+		out[i].Status = out[i].StatusAt(now)
+	}
+	return out, wrap(err, "find sessions by telephone number")
 }
 
 func newSessionList(scope domain.Scope, f *domain.SessionFilter) *list {

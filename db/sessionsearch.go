@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"candor/internal/domain"
 )
@@ -21,6 +22,10 @@ const (
 	searchPatience = 500 * time.Millisecond
 )
 
+// A misspelt search (D131) does the same by a regular expression for each word: the list's
+// newest part, and only if that has none the index, which is slow for short words.
+const misspeltPatience = 150 * time.Millisecond
+
 // FoundSessions are a part of the sessions in which something was searched.
 type FoundSessions struct {
 	Sessions []domain.Session // newest first
@@ -34,7 +39,13 @@ type FoundSessions struct {
 // which has a Search, newest first: those after last in that order, nil for the newest.
 func (q *Queries) SearchSessions(ctx context.Context, scope domain.Scope, f domain.SessionFilter, last *domain.Session, limit int,
 	now time.Time) (*FoundSessions, error) {
-	look := min(max(limit*searchLook, domain.ExpiringMost+1), searchMost) // all whose links expire soon
+	if f.Misspelt && !slices.ContainsFunc(searchWords(f.Search), func(word string) bool { return misspelt(word) != "" }) {
+		return &FoundSessions{}, nil
+	}
+	look, patience := min(max(limit*searchLook, domain.ExpiringMost+1), searchMost), searchPatience // all whose links expire soon
+	if f.Misspelt {
+		look, patience = searchMost, misspeltPatience
+	}
 	found, err := q.searchNewest(ctx, scope, f, last, look, limit, now)
 	if err != nil {
 		return nil, err
@@ -46,10 +57,10 @@ func (q *Queries) SearchSessions(ctx context.Context, scope domain.Scope, f doma
 		}
 		found.Total, found.OrMore = newest.Total, newest.OrMore
 	}
-	if len(found.Sessions) == limit || !found.OrMore {
+	if len(found.Sessions) == limit || !found.OrMore || f.Misspelt && found.Total > 0 {
 		return found, nil
 	}
-	patient, cancel := context.WithTimeout(ctx, searchPatience)
+	patient, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	all, err := q.searchAll(patient, scope, f, last, limit, now)
 	if err != nil && ctx.Err() == nil && errors.Is(patient.Err(), context.DeadlineExceeded) {
@@ -63,7 +74,7 @@ func (q *Queries) SearchSessions(ctx context.Context, scope domain.Scope, f doma
 func (q *Queries) searchNewest(ctx context.Context, scope domain.Scope, f domain.SessionFilter, last *domain.Session, n, most int,
 	now time.Time) (*FoundSessions, error) {
 	l := newSessionList(scope, &f)
-	hit := joined(l.searched("session_search_text(customer_name, customer_email, reference_id)", f.Search), " AND ")
+	hit := joined(l.searched("session_search_text(customer_name, customer_email, reference_id)", f), " AND ")
 	l.columns = "id, created_at, " + hit + " AS hit"
 	if last != nil {
 		l.below("created_at, id", last.CreatedAt, last.ID)
@@ -132,13 +143,13 @@ func (q *Queries) searchAll(ctx context.Context, scope domain.Scope, f domain.Se
 	now time.Time) (*FoundSessions, error) {
 	c := &newSessionList(scope, &f).conditions
 	status := "(" + joined(statusClauses(f, c.nowFor(f.Status, now)), " OR ") + ")"
-	text := joined(c.searchedByIndex("text", f.Search), " AND ")
+	text := joined(c.searchedByIndex("text", f), " AND ")
 	page := sqlText("")
 	if last != nil {
 		page = " WHERE (created_at, id) < (" + c.arg(last.CreatedAt) + ", " + c.arg(last.ID) + ")"
 	}
 	matching := `SELECT id, created_at, count(*) OVER () AS total FROM session JOIN (SELECT session_id FROM found) f ON session_id = id WHERE ` + c.where(status)
-	if onlySearch := (domain.SessionFilter{Search: f.Search}); f == onlySearch {
+	if onlySearch := (domain.SessionFilter{Search: f.Search, Misspelt: f.Misspelt}); f == onlySearch {
 		matching = `SELECT session_id AS id, created_at, count(*) OVER () AS total FROM found`
 	}
 	var rows []struct {
@@ -170,17 +181,24 @@ const indexPart = 7
 
 // searched are the conditions that a text has each of the words: in any place, and one
 // of fewer than three letters, for which there is no index, at the beginning of a part.
-func (c *conditions) searched(text sqlText, words string) (out []sqlText) {
-	for _, word := range searchWords(words) {
-		out = append(out, c.has(text, word))
+func (c *conditions) searched(text sqlText, f domain.SessionFilter) (out []sqlText) {
+	for _, word := range searchWords(f.Search) {
+		if pattern := misspelt(word); f.Misspelt && pattern != "" {
+			out = append(out, text+" ~ "+c.arg(pattern))
+		} else {
+			out = append(out, c.has(text, word))
+		}
 	}
 	return out
 }
 
 // searchedByIndex are the same conditions. The index is asked for the end of each word,
 // and of an address for what ends at its @: that tells customers and references apart.
-func (c *conditions) searchedByIndex(text sqlText, words string) (out []sqlText) {
-	for _, word := range searchWords(words) {
+func (c *conditions) searchedByIndex(text sqlText, f domain.SessionFilter) (out []sqlText) {
+	if f.Misspelt {
+		return c.searched(text, f)
+	}
+	for _, word := range searchWords(f.Search) {
 		part := []rune(word)
 		if at := slices.Index(part, '@'); at > 1 {
 			part = part[:at+1]
@@ -202,4 +220,23 @@ func (c *conditions) has(text sqlText, word string) sqlText {
 	}
 	pattern += strings.NewReplacer("\\", "\\\\", "%", "\\%", "_", "\\_").Replace(word) + "%"
 	return text + " LIKE lower(" + c.arg(pattern) + ")"
+}
+
+// misspelt is the pattern of the words that are at most one mistake away from this one: two
+// letters in each other's place, one too many, one missing, one other. It is "" for what
+// isn't a word of 4 to 20 letters, since nothing there is taken for a mistake.
+func misspelt(word string) string {
+	letters := []rune(strings.ToLower(word))
+	if len(letters) < 4 || len(letters) > 20 || slices.ContainsFunc(letters, func(r rune) bool { return !unicode.IsLetter(r) }) {
+		return ""
+	}
+	near := []string{string(letters)}
+	for i, letter := range letters {
+		before, after := string(letters[:i]), string(letters[i+1:])
+		near = append(near, before+after, before+"."+after, before+"."+string(letter)+after)
+		if i > 0 {
+			near = append(near, string(letters[:i-1])+string(letter)+string(letters[i-1])+after)
+		}
+	}
+	return `\m(` + strings.Join(near, "|") + `)\M`
 }

@@ -129,7 +129,7 @@ func (h *harness) completedWith(answers *statement.Statement, url string, at tim
 		for _, section := range answers.Sections(at) {
 			answers, err := section.MarshalJSON()
 			h.OK(err)
-			_, err = h.vault.SaveSection(h.Ctx, tx, s.ID, nil, section.Name, answers, at)
+			_, err = h.vault.SaveSection(h.Ctx, tx, s, nil, section.Name, answers, at)
 			h.OK(err)
 		}
 		if _, err := tx.OpenSession(h.Ctx, s.ID, at); err != nil {

@@ -14,7 +14,7 @@ import (
 const maxSearch = 200
 
 // ShowSearch shows what a text finds: as a page, or as the list below the field
-// while it is typed. Without script an id leads to what has it.
+// while it is typed. Without script an id leads to what has it, if that is of this mode.
 func (s *Server) ShowSearch(c echo.Context, v *Visit) error {
 	text, _ := form.CleanText(c.QueryParam("q"), maxSearch)
 	found, err := s.Search.Find(c.Request().Context(), &v.Staff.Staff, v.Scope, text)
@@ -26,7 +26,7 @@ func (s *Server) ShowSearch(c echo.Context, v *Visit) error {
 	switch {
 	case web.Enhanced(c):
 		return web.Render(c, http.StatusOK, view.SearchResults(page))
-	case found.ByID:
+	case found.ByID && !found.OtherMode:
 		return c.Redirect(http.StatusSeeOther, page.Groups[0].Results[0].URL)
 	}
 	return web.Render(c, http.StatusOK, view.Search(page))

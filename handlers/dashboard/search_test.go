@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -60,11 +62,16 @@ func TestSearchFindsEverything(t *testing.T) {
 				if may && one.leads != "" && !strings.Contains(strings.Join(results.Leads("/dashboard/test"), " "), one.leads) {
 					t.Errorf("%s finds %q, want %s", who.Session.Role, results.Leads("/dashboard/test"), one.leads)
 				}
-				if other := typed(&browser, "live", one.typed); one.typed != "home" && len(other.Leads("/dashboard/live")) > 0 {
+				if other := typed(&browser, "live", one.typed); one.leads != "" && slices.Contains(other.Leads("/dashboard/live"),
+					"/dashboard/live/"+one.leads) {
 					t.Errorf("%s finds it in live mode: %s", who.Session.Role, other.Text())
 				}
 			}
 		})
+	}
+	there := owner.WantPage(owner.Get("/dashboard/live/search?q="+request.String()), http.StatusOK, "API requests in test mode")
+	if len(there.Leads("/dashboard/test/requests/"+request.String())) != 1 {
+		t.Errorf("the other mode's request isn't led to: %s", there.Text())
 	}
 	for _, nothing := range []string{"xyzzy", "%", "_", "neil lee", `\`, "sess_", own["foreign"]} {
 		if results := typed(owner, "test", nothing); len(results.Leads("/dashboard/test/sessions/")) > 0 {
@@ -138,6 +145,115 @@ func TestSearchesAreNotLogged(t *testing.T) {
 	for _, typed := range []string{"zebedee", "quill"} {
 		if strings.Contains(strings.ToLower(logged), typed) {
 			t.Errorf("the log has %q:\n%s", typed, logged)
+		}
+	}
+}
+
+// TestSearchByPhone: a customer is found by the number that they gave, however it is
+// written, in no other account and mode, and not after an erasure (D132).
+func TestSearchByPhone(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	support := h.Staff(domain.RoleSupport)
+	session := h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Ann Lee"})
+	h.Open(session.ID)
+	h.Complete(session.ID)
+	for _, typed := range []string{"0491570156", "0491 570 156", "+61 491 570 156", "(0491) 570-156", "0011 61 491 570 156"} {
+		support.WantPage(support.Get("/dashboard/test/search?q="+url.QueryEscape(typed)), http.StatusOK,
+			"Sessions with this phone number", "Ann Lee")
+	}
+	support.WantPage(support.Get("/dashboard/test/search?q=0491570158"), http.StatusOK, "Nothing found")
+	support.WantPage(support.Get("/dashboard/live/search?q=0491570156"), http.StatusOK, "Nothing found")
+	other := h.NewAccount("other@lender.example", "starter").AccountID
+	theirs := h.NewSession(domain.Scope{AccountID: other}, domain.NewSession{})
+	h.Open(theirs.ID)
+	h.Complete(theirs.ID)
+	if n := harness.QueryOne[int](h, "SELECT count(DISTINCT phone_hash) FROM section WHERE phone_hash IS NOT NULL"); n != 2 {
+		t.Errorf("two accounts have %d hashes of one number", n)
+	}
+	if found := typed(support, "test", "0491570156"); len(found.Leads("/dashboard/test/sessions/")) != 1 {
+		t.Errorf("another account's customer is found: %s", found.Text())
+	}
+	if number := harness.QueryOne[text](h, "SELECT phone_hash FROM section WHERE phone_hash IS NOT NULL LIMIT 1"); strings.Contains(
+		string(number), "491") {
+		t.Errorf("the number is stored as %q", number)
+	}
+	h.OK(h.Service.Sessions.Erase(t.Context(), h.TestScope(), session.ID, []domain.SessionID{session.ID}, session.CustomerEmail,
+		harness.Operator))
+	support.WantPage(support.Get("/dashboard/test/search?q=0491570156"), http.StatusOK, "Nothing found")
+}
+
+// TestSearchForgivesMistakes: a customer is found although one letter of each word is
+// wrong, unless someone has the words as they are (D131).
+func TestSearchForgivesMistakes(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	support := h.Staff(domain.RoleSupport)
+	h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Craig Wang", CustomerEmail: "cw@customer.example",
+		ReferenceID: "LOAN-4711"})
+	h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Margarete Nguyễn", CustomerEmail: "mn@customer.example"})
+	for typed, finds := range map[string]string{
+		"Craig Wnag": "Craig Wang", "Wnag": "Craig Wang", "Crag": "Craig Wang", "Craaig Wong": "Craig Wang", "Carig 4711": "Craig Wang",
+		"margaret": "Margarete", "Margaretha": "", "Nguyen": "Margarete", "Nguyễm": "Margarete", "Craig 4712": "",
+		"Cra g": "", "wg": "",
+	} {
+		got := support.Get("/dashboard/test/search?q=" + url.QueryEscape(typed))
+		if finds == "" {
+			support.WantPage(got, http.StatusOK, "Nothing found")
+		} else {
+			support.WantPage(got, http.StatusOK, finds)
+		}
+	}
+	support.WantPage(support.Get("/dashboard/test/search?q=wnag"), http.StatusOK, "Sessions with a similar spelling")
+	h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Ada Wnag", CustomerEmail: "aw@customer.example"})
+	if page := typed(support, "test", "wnag"); strings.Contains(page.Text(), "Craig") || !strings.Contains(page.Text(), "Ada") {
+		t.Errorf("one who is written like that is there: %s", page.Text())
+	}
+}
+
+var href = regexp.MustCompile(`<a href="([^"]+)"`)
+
+// links are where that what a text finds leads to, with the parts of pages.
+func links(who *harness.StaffBrowser, text string) (out []string) {
+	answer := who.Send(http.MethodGet, "/dashboard/test/search?q="+url.QueryEscape(text), nil, http.Header{"Hx-Request": {"true"}})
+	for _, match := range href.FindAllStringSubmatch(answer.Body.String(), -1) {
+		out = append(out, match[1])
+	}
+	return out
+}
+
+// TestPalette: pages, settings, actions and people are found by the words that people have
+// for them, by those who may go there.
+func TestPalette(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	owner, support := h.Staff(domain.RoleOwner), h.Staff(domain.RoleSupport)
+	h.NewEndpoint(h.TestScope(), "https://lender.example/candor")
+	for typedText, want := range map[string]struct {
+		leads   string
+		support bool
+	}{
+		"new session": {"sessions/new", true}, "invite": {"team#email", false}, "rotate": {"keys", false},
+		"webhook secret": {"webhooks#endpoints", false},
+		"two-step":       {"me#two-step", true}, "spend": {"billing#spend_cap", false}, "api": {"keys", false},
+		"logo":                {"settings#name", false},
+		support.Session.Email: {"team", false},
+	} {
+		if found := links(owner, typedText); !slices.Contains(found, "/dashboard/test/"+want.leads) {
+			t.Errorf("an owner types %q and finds %q", typedText, found)
+		}
+		if found := links(support, typedText); slices.Contains(found, "/dashboard/test/"+want.leads) != want.support {
+			t.Errorf("support types %q and finds %q", typedText, found)
+		}
+	}
+	if dark := typed(support, "test", "dark").Text(); !strings.Contains(dark, "Dark theme") {
+		t.Errorf("dark finds %s", dark)
+	}
+	for _, link := range append(links(owner, "s"), links(owner, "c")...) {
+		path, part, _ := strings.Cut(link, "#")
+		source := owner.Get(path)
+		if source.Code != http.StatusOK || part != "" && !strings.Contains(source.Body.String(), ` id="`+part+`"`) {
+			t.Errorf("%s answers %d, or has no such part", link, source.Code)
 		}
 	}
 }

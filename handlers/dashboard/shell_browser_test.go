@@ -46,7 +46,7 @@ func TestBrowserMenu(t *testing.T) {
 			tab.Open(base + "/dashboard/live")
 			tab.WaitFor("html[data-theme=dark]")
 			tab.Click(open)
-			tab.Click(".dash-me-card li button")
+			tab.Click(`.dash-me-card [action$="sign-out"] button`)
 			tab.WaitForText("h1", "Sign in")
 			tab.WaitFor("html[data-theme=dark]")
 		})
@@ -54,7 +54,8 @@ func TestBrowserMenu(t *testing.T) {
 }
 
 // TestBrowserSearch: a slash leads to the field, what is found comes as it is typed
-// and is walked through by keyboard, Escape closes it.
+// and is walked through by keyboard, Escape closes it. Keys lead to pages and along a list,
+// say what they do, and can be turned off.
 func TestBrowserSearch(t *testing.T) {
 	t.Parallel()
 	h, base := harness.Listen(t)
@@ -89,4 +90,23 @@ func TestBrowserSearch(t *testing.T) {
 	tab.Press("\r")
 	tab.WaitForText("h1", "Search")
 	view(tab, "search-page")
+	tab.Key('g')
+	tab.Key('s')
+	tab.WaitForText("h1", "Sessions")
+	tab.WaitForTrue(`document.readyState === "complete"`)
+	tab.Key('j')
+	tab.Key('j')
+	tab.Press("\r")
+	tab.WaitForText("h1", "Craig Number 10")
+	tab.WaitForTrue(`document.readyState === "complete"`)
+	tab.Key('?')
+	tab.WaitForText("dialog", "g s Sessions")
+	view(tab, "keys-help")
+	tab.Click("dialog input")
+	tab.Click("dialog button")
+	tab.WaitForTrue(`!document.querySelector("dialog")`)
+	tab.Key('/')
+	tab.WaitForTrue(`document.activeElement.id !== "finder"`)
+	tab.WaitForTrue(`document.querySelector("[data-shortcuts] button").click() ?? true`)
+	tab.WaitForTrue(`document.querySelector("dialog input").checked === false`)
 }

@@ -249,7 +249,7 @@ func (j *journey) save(name string, answers []byte) func(context.Context, *db.Tx
 		if j.session, err = tx.LockOpenSession(ctx, j.session.ID, j.clock.at); err != nil {
 			return err
 		}
-		if _, err := j.Vault.SaveSection(ctx, tx, j.session.ID, nil, name, answers, j.clock.at); err != nil {
+		if _, err := j.Vault.SaveSection(ctx, tx, j.session, nil, name, answers, j.clock.at); err != nil {
 			return err
 		}
 		j.session.SectionsCompleted++
@@ -277,7 +277,7 @@ func (j *journey) submit(ctx context.Context, tx *db.Tx) (err error) {
 	if err != nil {
 		return err
 	}
-	if _, err := j.Vault.SaveSection(ctx, tx, j.session.ID, nil, statement.DeclarationSection, signed, j.clock.at); err != nil {
+	if _, err := j.Vault.SaveSection(ctx, tx, j.session, nil, statement.DeclarationSection, signed, j.clock.at); err != nil {
 		return err
 	}
 	at := j.clock.at

@@ -65,7 +65,12 @@ type Found struct {
 	Keys     []APIKey
 	Invoice  *Invoice
 
-	ByID bool // what was typed is the id of the one thing
+	People []TeamMember
+
+	ByID      bool // what was typed is the id of the one thing
+	OtherMode bool // which is of the other mode
+	ByPhone   bool // the sessions have the telephone number that was typed
+	Misspelt  bool // nothing has the words as they were typed, and the sessions have similar ones
 }
 
 // Any reports whether anything was found.
@@ -73,7 +78,7 @@ func (f *Found) Any() bool { return f.Count() > 0 }
 
 // Count is how many things are shown.
 func (f *Found) Count() int {
-	n := len(f.Sessions) + len(f.Keys)
+	n := len(f.Sessions) + len(f.Keys) + len(f.People)
 	for _, one := range []bool{f.Delivery != nil, f.Event != nil, f.Request != nil, f.Invoice != nil} {
 		if one {
 			n++

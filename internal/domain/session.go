@@ -160,6 +160,7 @@ type SessionFilter struct {
 	CreatedAfter  *time.Time `query:"created_after" doc:"Only sessions created after this moment, itself excluded."`
 	CreatedBefore *time.Time `query:"created_before" doc:"Only sessions created before this moment, itself excluded. One before created_after is refused."`
 	Search        string     // words, each a part of the name, the address or the reference; of the dashboard alone
+	Misspelt      bool       // Search: each word has one mistake (D131)
 	ExpiresBefore *time.Time // only open sessions whose link expires before this, the first ExpiringMost; of the dashboard alone
 }
 

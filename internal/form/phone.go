@@ -67,6 +67,16 @@ func spaced(s string, abroad bool) string {
 	return s
 }
 
+// PhoneNumber returns a number that is dialled from Australia in the form by which the same
+// one is known however it is written, as in +61412345678; "" if it isn't a number.
+func PhoneNumber(s string) string {
+	number, ok := readPhone(strings.TrimSpace(strings.Map(plainPhone, norm.NFKC.String(s))), false)
+	if !ok {
+		return ""
+	}
+	return phonenumbers.Format(number, phonenumbers.E164)
+}
+
 func plainPhone(r rune) rune {
 	switch {
 	case unicode.Is(unicode.Zs, r):

@@ -121,7 +121,7 @@ func New(c Config) Services {
 	})
 	s.Home = home.New(home.Config{DB: c.DB, Clock: c.Clock, Billing: s.Billing})
 	s.Live = live.New(live.Config{DB: c.DB, Clock: c.Clock})
-	s.Search = search.New(search.Config{DB: c.DB, RequestLog: s.RequestLog, Sessions: s.Sessions})
+	s.Search = search.New(search.Config{DB: c.DB, Vault: safe, Clock: c.Clock, RequestLog: s.RequestLog, Sessions: s.Sessions})
 	s.Sealing = sealing.New(sealing.Config{DB: c.DB, Ring: c.Ring})
 	return s
 }

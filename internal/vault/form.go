@@ -207,14 +207,43 @@ func (v *Vault) SaveDraft(ctx context.Context, tx *db.Tx, session domain.Session
 
 // SaveSection seals and stores a section's valid answers, and reports whether
 // this completed it for the first time. The session must be locked. read is its
-// form, if that was read since.
-func (v *Vault) SaveSection(ctx context.Context, tx *db.Tx, session domain.SessionID, read *Form, section string, valid []byte,
+// form, if that was read since. The customer's telephone number can be found (D132).
+func (v *Vault) SaveSection(ctx context.Context, tx *db.Tx, session *domain.Session, read *Form, section string, valid []byte,
 	now time.Time) (first bool, err error) {
-	key, err := v.keyOf(ctx, tx, session, read)
+	key, err := v.keyOf(ctx, tx, session.ID, read)
 	if err != nil {
 		return false, err
 	}
-	return tx.SaveSection(ctx, session, section, key.seal(answers, section, valid), now)
+	var personal struct {
+		Phone string `json:"phone"`
+	}
+	hash := ""
+	if section == statement.PersonalDetailsSection {
+		if err := json.Unmarshal(valid, &personal); err != nil {
+			return false, fmt.Errorf("read the telephone number: %w", err)
+		}
+		if number := form.PhoneNumber(personal.Phone); number != "" {
+			hash = v.ring.Token(phoneSubject(session.Scope(), number))
+		}
+	}
+	return tx.SaveSection(ctx, session.ID, section, key.seal(answers, section, valid), hash, now)
+}
+
+// SessionsOfPhone returns up to limit of the scope's sessions whose customer gave that
+// telephone number, newest first: none if the text isn't a number.
+func (v *Vault) SessionsOfPhone(ctx context.Context, d *db.DB, scope domain.Scope, text string, limit int, now time.Time) (
+	[]domain.Session, error) {
+	number := form.PhoneNumber(text)
+	if number == "" {
+		return nil, nil
+	}
+	return d.SessionsOfPhone(ctx, scope, v.ring.Tokens(phoneSubject(scope, number)), limit, now)
+}
+
+// phoneSubject is what is hashed of a number. The account is in it, so that no one can see
+// in the database that two accounts have the same customer.
+func phoneSubject(scope domain.Scope, number string) string {
+	return fmt.Sprintf("phone %s %t %s", scope.AccountID, scope.Livemode, number)
 }
 
 // keyOf is key without a second query if the form was read.

@@ -98,7 +98,7 @@ func (h *harness) answersOf(section string) []byte {
 func (h *harness) save(id domain.SessionID, section string) {
 	h.Helper()
 	h.tx(func(tx *db.Tx) error {
-		_, err := h.SaveSection(h.ctx, tx, id, nil, section, h.answersOf(section), start)
+		_, err := h.SaveSection(h.ctx, tx, &domain.Session{ID: id}, nil, section, h.answersOf(section), start)
 		return err
 	})
 }
@@ -122,7 +122,8 @@ func TestKeyIsReadOnce(t *testing.T) {
 		h.ok(err)
 		h.ok(tx.DestroySessionKey(h.ctx, id))
 		h.ok(h.SaveDraft(h.ctx, tx, id, read, statement.AssetsSection, []byte("{}"), nil, start))
-		_, err = h.SaveSection(h.ctx, tx, id, read, statement.AssetsSection, h.answersOf(statement.AssetsSection), start)
+		_, err = h.SaveSection(h.ctx, tx, &domain.Session{ID: id}, read, statement.AssetsSection,
+			h.answersOf(statement.AssetsSection), start)
 		return err
 	})
 	if n := h.count("SELECT count(*) FROM session_key"); n != 0 {

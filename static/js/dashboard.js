@@ -8,5 +8,6 @@ import "./list.js";
 import "./once.js";
 import "./passkey.js";
 import "./search.js";
+import "./shortcuts.js";
 import "./theme.js";
 import "./unsaved.js";

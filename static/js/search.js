@@ -1,3 +1,5 @@
+import { isKey } from "./shortcuts.js";
+
 // The search field: / and Ctrl+K or ⌘K lead to it, results come as it is typed, the
 // arrow keys lead through them, Escape closes them.
 const field = document.getElementById("finder");
@@ -41,9 +43,8 @@ field?.addEventListener("input", () => {
 
 document.addEventListener("keydown", (event) => {
   if (!field) return;
-  const typing = event.target.closest("input, textarea, select, [contenteditable]");
   const shortcut = event.key.toLowerCase() === "k" && (event.metaKey || event.ctrlKey) && !event.altKey && !event.shiftKey;
-  if (shortcut || (event.key === "/" && !typing && !event.metaKey && !event.ctrlKey && !event.altKey)) {
+  if (shortcut || (event.key === "/" && isKey(event))) {
     event.preventDefault();
     field.focus();
     field.select();
@@ -59,6 +60,6 @@ document.addEventListener("keydown", (event) => {
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
   if (!step) return;
   event.preventDefault();
-  const stops = [field, ...found.querySelectorAll("a")];
+  const stops = [field, ...found.querySelectorAll("a, button")];
   stops[(stops.indexOf(document.activeElement) + step + stops.length) % stops.length].focus();
 });

@@ -101,6 +101,7 @@ type place struct {
 	title string
 	icon  string
 	may   domain.Capability
+	key   string // which leads there after g; "" for none
 }
 
 // placeGroup is a part of the menu.
@@ -113,22 +114,22 @@ func (g placeGroup) id() string { return strings.ToLower(g.name) }
 
 var places = []placeGroup{
 	{"Activity", []place{
-		{"", "Home", "home", domain.UseDashboard},
-		{"sessions", "Sessions", "sessions", domain.UseSessions},
+		{"", "Home", "home", domain.UseDashboard, "h"},
+		{"sessions", "Sessions", "sessions", domain.UseSessions, "s"},
 	}},
 	{"Developers", []place{
-		{"quickstart", "Quickstart", "quickstart", domain.ManageKeys},
-		{"keys", "API keys", "keys", domain.ManageKeys},
-		{"webhooks", "Webhooks", "webhooks", domain.ManageWebhooks},
-		{"events", "Events", "events", domain.ManageWebhooks},
-		{"requests", "API requests", "requests", domain.ReadRequests},
-		{DocsURL, "Docs", "docs", domain.ReadRequests},
+		{"quickstart", "Quickstart", "quickstart", domain.ManageKeys, "q"},
+		{"keys", "API keys", "keys", domain.ManageKeys, "k"},
+		{"webhooks", "Webhooks", "webhooks", domain.ManageWebhooks, "w"},
+		{"events", "Events", "events", domain.ManageWebhooks, "e"},
+		{"requests", "API requests", "requests", domain.ReadRequests, "r"},
+		{DocsURL, "Docs", "docs", domain.ReadRequests, "d"},
 	}},
 	{"Account", []place{
-		{"billing", "Billing", "billing", domain.UseBilling},
-		{"team", "Team", "team", domain.ManageAccount},
-		{"audit", "Audit log", "audit", domain.ManageAccount},
-		{"settings", "Settings", "settings", domain.ManageAccount},
+		{"billing", "Billing", "billing", domain.UseBilling, "b"},
+		{"team", "Team", "team", domain.ManageAccount, "t"},
+		{"audit", "Audit log", "audit", domain.ManageAccount, "l"},
+		{"settings", "Settings", "settings", domain.ManageAccount, ","},
 	}},
 }
 

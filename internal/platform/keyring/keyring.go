@@ -117,6 +117,15 @@ func (r *Keyring) Token(subject string) string {
 	return r.keys[0].token(subject)
 }
 
+// Tokens returns the MACs of subject by all keys, the newest key's first.
+func (r *Keyring) Tokens(subject string) []string {
+	out := make([]string, len(r.keys))
+	for i, k := range r.keys {
+		out[i] = k.token(subject)
+	}
+	return out
+}
+
 // CheckToken reports whether token opens subject, in constant time for each
 // key.
 func (r *Keyring) CheckToken(subject, token string) bool {

@@ -57,7 +57,7 @@ func (s *Service) CompleteDocuments(ctx context.Context, seen *domain.Session) e
 
 func (s *Service) completeSection(ctx context.Context, tx *db.Tx, session *domain.Session, read *vault.Form, name string,
 	answers []byte, now time.Time) error {
-	first, err := s.Vault.SaveSection(ctx, tx, session.ID, read, name, answers, now)
+	first, err := s.Vault.SaveSection(ctx, tx, session, read, name, answers, now)
 	if err != nil || !first {
 		return err
 	}

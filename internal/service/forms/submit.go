@@ -95,7 +95,7 @@ func (s *Service) Submit(ctx context.Context, seen *domain.Session, signature Si
 		if err != nil {
 			return err
 		}
-		if _, err := s.Vault.SaveSection(ctx, tx, session.ID, stored, statement.DeclarationSection, declaration, now); err != nil {
+		if _, err := s.Vault.SaveSection(ctx, tx, session, stored, statement.DeclarationSection, declaration, now); err != nil {
 			return err
 		}
 		if err := s.complete(ctx, tx, session, answers, now); err != nil {

@@ -1,6 +1,7 @@
 // Package search finds what a staff user looks for: customers by a part of their name,
-// address or reference, and everything by its id. It finds only what the user's role
-// opens, in one account and mode. It must not know HTTP and pages.
+// address or reference, with a spelling mistake (D131) or by telephone number (D132), people
+// of the team, and everything by its id, of the other mode too. It finds only what the
+// user's role opens, in one account. It must not know HTTP and pages.
 package search
 
 import (
@@ -14,6 +15,7 @@ import (
 	"candor/internal/domain"
 	"candor/internal/service/requestlog"
 	"candor/internal/service/sessions"
+	"candor/internal/vault"
 )
 
 // Most is how many sessions a search returns.
@@ -22,6 +24,8 @@ const Most = 8
 // Config is what searching needs.
 type Config struct {
 	DB         *db.DB
+	Vault      *vault.Vault
+	Clock      domain.Clock
 	RequestLog *requestlog.Service
 	Sessions   *sessions.Service
 }
@@ -42,6 +46,13 @@ func (s *Service) Find(ctx context.Context, staff *domain.Staff, scope domain.Sc
 	if err := s.byID(ctx, staff, scope, text, found); err != nil {
 		return nil, err
 	}
+	if !found.Any() {
+		other := domain.Scope{AccountID: scope.AccountID, Livemode: !scope.Livemode}
+		if err := s.byID(ctx, staff, other, text, found); err != nil {
+			return nil, err
+		}
+		found.OtherMode = found.Any()
+	}
 	if found.Any() {
 		found.ByID = true
 		return found, nil
@@ -56,15 +67,58 @@ func (s *Service) Find(ctx context.Context, staff *domain.Staff, scope domain.Sc
 			return nil, err
 		}
 	}
+	if staff.May(domain.ManageAccount) {
+		if err := s.people(ctx, scope.AccountID, text, found); err != nil {
+			return nil, err
+		}
+	}
 	if !staff.May(domain.UseSessions) {
 		return found, nil
 	}
-	slice, err := s.Sessions.Before(ctx, scope, domain.SessionFilter{Search: text}, nil, Most)
+	return found, s.customers(ctx, scope, text, found)
+}
+
+// customers finds sessions by words, else by telephone number, else by words with mistakes.
+func (s *Service) customers(ctx context.Context, scope domain.Scope, text string, found *domain.Found) error {
+	filter := domain.SessionFilter{Search: text}
+	slice, err := s.Sessions.Before(ctx, scope, filter, nil, Most)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	found.Sessions, found.Total, found.OrMore = slice.Sessions, slice.Total, slice.OrMore
-	return found, nil
+	if found.Any() || found.OrMore {
+		return nil
+	}
+	if found.Sessions, err = s.Vault.SessionsOfPhone(ctx, s.DB, scope, text, Most, s.Clock.Now()); err != nil {
+		return err
+	}
+	if found.Total, found.ByPhone = len(found.Sessions), len(found.Sessions) > 0; found.ByPhone {
+		return nil
+	}
+	filter.Misspelt = true
+	if slice, err = s.Sessions.Before(ctx, scope, filter, nil, Most); err != nil {
+		return err
+	}
+	found.Sessions, found.Total, found.Misspelt = slice.Sessions, len(slice.Sessions), len(slice.Sessions) > 0
+	return nil
+}
+
+// people finds those of the team by a part of the name or address.
+func (s *Service) people(ctx context.Context, account domain.AccountID, text string, found *domain.Found) error {
+	team, err := s.DB.Team(ctx, account)
+	if err != nil {
+		return err
+	}
+	for _, one := range team {
+		if utf8.RuneCountInString(text) > 1 && contains(one.DisplayName()+" "+one.Email, text) && len(found.People) < Most {
+			found.People = append(found.People, one)
+		}
+	}
+	return nil
+}
+
+func contains(text, part string) bool {
+	return strings.Contains(strings.ToLower(text), strings.ToLower(part))
 }
 
 // byID finds what has the text as its id, or as a reference made of its id.
@@ -127,7 +181,7 @@ func (s *Service) keys(ctx context.Context, scope domain.Scope, text string, fou
 		return err
 	}
 	for _, key := range all {
-		part := utf8.RuneCountInString(text) > 2 && strings.Contains(strings.ToLower(key.Name), strings.ToLower(text))
+		part := utf8.RuneCountInString(text) > 2 && contains(key.Name, text)
 		if key.ID.String() == text || key.Last4 == text || part {
 			found.Keys = append(found.Keys, key)
 		}
