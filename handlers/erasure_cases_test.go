@@ -158,6 +158,9 @@ func staffCases() map[string]useCase {
 			return s.staff().Post(s.place(""), url.Values{"customer_email": {s.mark("mail")}, "customer_name": {s.mark("name")},
 				"reference_id": {s.mark("reference")}})
 		}},
+		"POST /dashboard/:mode/sessions/chosen": {open, false, nil, func(s *subject) *httptest.ResponseRecorder {
+			return s.staff().Post(s.place("/chosen"), url.Values{"session": {s.id.String()}, "days": {"30"}})
+		}},
 		"POST /dashboard/:mode/sessions/:session/erase": {completed, false, nil, func(s *subject) *httptest.ResponseRecorder {
 			return s.staff().Post(s.page("/erase"), url.Values{"confirm": {s.email()}, "sessions": {s.id.String()}})
 		}},

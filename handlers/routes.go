@@ -198,6 +198,7 @@ func (s *server) modeRoutes() []Route {
 		staff(get, "/search", domain.UseDashboard, d.ShowSearch),
 		staff(get, "/sessions", domain.UseSessions, d.ListSessions),
 		staff(post, "/sessions", domain.UseSessions, d.CreateSession),
+		staff(post, "/sessions/chosen", domain.UseSessions, d.ChangeChosen),
 		staff(get, "/sessions/new", domain.UseSessions, d.ShowNewSession),
 		staff(get, "/sessions/export", domain.UseSessions, d.ExportSessions, confirmed("export sessions"), asFile),
 		staff(get, "/sessions/:session", domain.UseSessions, d.ShowSession),

@@ -70,6 +70,13 @@ func TestBrowserLists(t *testing.T) {
 	tab.WaitForText(".chips", "State: In progress")
 	tab.Click(".chips .is-set")
 	tab.WaitForText("#list", "Jo Public")
+	tab.Key('j')
+	tab.Key('x')
+	tab.WaitForText("[data-chosen]", "1 chosen")
+	view(tab, "list-chosen")
+	tab.Select("#chosen-days", "30")
+	tab.Click(".chosen [value=extend]")
+	tab.WaitForText("#announcement", "Links extended: 1.")
 	tab.Click(".chips li:nth-child(2) a") // not opened for three days
 	tab.WaitForText(".chips .is-set", "Not opened for 3 days")
 	tab.WaitForText("#list", "No session matches")

@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -20,7 +21,7 @@ const (
 type Notices struct {
 	Cookies Cookies
 	Path    string
-	Texts   map[string]string // by code; {date} is the date that a notice was left with
+	Texts   map[string]string // by code; {date} or {n} is the date or number that a notice was left with
 }
 
 // Leave leaves a code for the next page.
@@ -31,15 +32,20 @@ func (n Notices) Leave(c echo.Context, code string) {
 // Dated is a code with the date of its text, in the date's zone.
 func Dated(code string, date time.Time) string { return code + "." + date.Format(time.DateOnly) }
 
+// Counted is a code with the number of its text.
+func Counted(code string, n int) string { return code + "." + strconv.Itoa(n) }
+
 // Text returns the text of the notice that was left, "" for none, and deletes
 // the notice.
 func (n Notices) Text(c echo.Context) string {
-	code, day, _ := strings.Cut(n.Take(c), ".")
-	date, err := time.Parse(time.DateOnly, day)
-	if err != nil {
-		return n.Texts[code]
+	code, with, _ := strings.Cut(n.Take(c), ".")
+	text := n.Texts[code]
+	if date, err := time.Parse(time.DateOnly, with); err == nil {
+		text = strings.Replace(text, "{date}", date.Format("2 January 2006"), 1)
+	} else if number, err := strconv.Atoi(with); err == nil {
+		text = strings.Replace(text, "{n}", strconv.Itoa(number), 1)
 	}
-	return strings.Replace(n.Texts[code], "{date}", date.Format("2 January 2006"), 1)
+	return text
 }
 
 // Take returns the code that was left, "" for none, and deletes it.

@@ -30,6 +30,14 @@ if (chosen?.closest("form.filters")) {
   history.replaceState(history.state, "", location.pathname + location.search);
 }
 
+// How many rows are chosen.
+document.addEventListener("change", (event) => {
+  const label = document.querySelector("[data-chosen]");
+  if (label && event.target.matches(".list-pick input")) {
+    label.textContent = `${document.querySelectorAll(".list-pick :checked").length} chosen`;
+  }
+});
+
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("button.ago");
   if (!button || !navigator.clipboard) return;

@@ -32,7 +32,7 @@ function help() {
   const dialog = document.createElement("dialog");
   dialog.className = "shortcuts";
   dialog.setAttribute("aria-labelledby", "shortcuts-title");
-  const keys = [["/", "Search, go to a page or setting"], ["j", "Next row of a list"], ["k", "Row before"], ["Enter", "Open the row"], ["?", "Show these keys"]];
+  const keys = [["/", "Search, go to a page or setting"], ["j", "Next row of a list"], ["k", "Row before"], ["x", "Choose the row"], ["Enter", "Open the row"], ["?", "Show these keys"]];
   for (const link of places()) keys.push([`g ${link.dataset.key}`, link.textContent.trim()]);
   dialog.innerHTML =
     '<h2 id="shortcuts-title">Keys</h2><dl></dl>' +
@@ -72,5 +72,6 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "g") afterG = Date.now();
   else if (event.key === "j") along(1);
   else if (event.key === "k") along(-1);
+  else if (event.key === "x") document.activeElement.closest(".list tr")?.querySelector(".list-pick input")?.click();
   else if (event.key === "?") help();
 });
