@@ -260,16 +260,18 @@ func (q *Queries) EndpointMonths(ctx context.Context, endpoints []domain.Endpoin
 		Attempts  int64             `db:"attempts"`
 		Delivered int64             `db:"delivered"`
 		Times     counts            `db:"times"`
+		Ago       int               `db:"ago"`
 	}
 	err := q.all(ctx, &rows, `
-		SELECT endpoint_id, attempts, delivered, times FROM endpoint_day
-		WHERE endpoint_id = ANY($1::uuid[]) AND day > $2::date`, pq.Array(ids), day(now.AddDate(0, 0, -domain.EndpointDays)))
+		SELECT endpoint_id, attempts, delivered, times, $3::date - day AS ago FROM endpoint_day
+		WHERE endpoint_id = ANY($1::uuid[]) AND day > $2::date`, pq.Array(ids), day(now.AddDate(0, 0, -domain.EndpointDays)),
+		day(now))
 	out := map[domain.EndpointID]*domain.EndpointMonth{}
 	for _, r := range rows {
 		if out[r.Endpoint] == nil {
 			out[r.Endpoint] = &domain.EndpointMonth{}
 		}
-		out[r.Endpoint].Add(r.Attempts, r.Delivered, r.Times)
+		out[r.Endpoint].Add(r.Ago, r.Attempts, r.Delivered, r.Times)
 	}
 	return out, wrap(err, "read attempts of endpoints")
 }

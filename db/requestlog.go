@@ -75,6 +75,33 @@ func (q *Queries) APIRequests(ctx context.Context, scope domain.Scope, f domain.
 	return out, reached, wrap(err, "list API requests")
 }
 
+// RequestOutcomes returns the scope's API requests that match the filter, newest first,
+// among the newest RequestReach, and whether those are all.
+func (q *Queries) RequestOutcomes(ctx context.Context, scope domain.Scope, f domain.RequestFilter) (
+	out []domain.RequestOutcome, all bool, err error) {
+	if f.Codes != nil && len(f.Codes) == 0 {
+		return nil, true, nil
+	}
+	l, rest := newRequestList(scope, &f, nil)
+	clauses := []sqlText{"true"}
+	looked := l.looked(apiRequestColumns)
+	for _, one := range rest {
+		clauses = append(clauses, one.compare+" "+l.arg(one.value))
+	}
+	var rows []struct {
+		domain.RequestOutcome
+		Looked int `db:"looked"`
+	}
+	err = q.all(ctx, &rows, `
+		WITH looked AS MATERIALIZED (`+looked+`)
+		SELECT id, status, duration_us, (SELECT count(*) FROM looked) AS looked FROM looked
+			WHERE `+joined(clauses, " AND ")+` ORDER BY id DESC`, l.args...)
+	for _, r := range rows {
+		out, all = append(out, r.RequestOutcome), r.Looked < domain.RequestReach
+	}
+	return out, all, wrap(err, "sum up API requests")
+}
+
 // looked returns the text that reads the newest lines of all sources, at most
 // RequestReach of them.
 func (l *list) looked(columns sqlText) sqlText {

@@ -56,6 +56,9 @@ func (s *Server) ShowRequests(c echo.Context, v *Visit) error {
 	if errs == nil {
 		page.Requests, page.More, page.Exhausted, err = s.RequestLog.Page(ctx, v.Scope, filter, before, requestsPerPage)
 	}
+	if err == nil && errs == nil && page.First && !web.Enhanced(c) {
+		page.Spans, page.AllSummed, err = s.RequestLog.Spans(ctx, v.Scope, filter)
+	}
 	if err != nil {
 		return err
 	}
@@ -76,7 +79,7 @@ func (s *Server) ShowRequest(c echo.Context, v *Visit) error {
 	if err != nil {
 		return err
 	}
-	page := view.RequestPage{Page: s.page(v, "API request"), Request: one}
+	page := view.RequestPage{Page: s.page(v, "API request"), Request: one, BaseURL: s.BaseURL}
 	page.Of = strings.TrimSpace(one.Method + " " + one.Route)
 	if page.Keys, err = s.Keys.ListAll(ctx, v.Scope); err != nil {
 		return err

@@ -234,7 +234,7 @@ func TestEndpointsHealth(t *testing.T) {
 		}
 		times := make([]int64, domain.AttemptStep(took)+1)
 		times[len(times)-1] = n
-		health.Counted.Add(n, delivered, times)
+		health.Counted.Add(0, n, delivered, times)
 		h.OK(h.DB.RecordAttempts(t.Context(), nil, []db.EndpointHealth{health}))
 	}
 	count(good.EndpointID, now.AddDate(0, 0, -30), 0, 0, time.Second, 500) // too long ago

@@ -180,7 +180,7 @@ func HealthOf(endpoint domain.EndpointID, attempts []domain.DeliveryAttempt) db.
 		}
 		times := make([]int64, domain.AttemptStep(time.Duration(a.DurationMS)*time.Millisecond)+1)
 		times[len(times)-1] = 1
-		h.Counted.Add(1, delivered, times)
+		h.Counted.Add(0, 1, delivered, times)
 	}
 	return h
 }

@@ -20,6 +20,8 @@ type EndpointMonth struct {
 	Attempts  int64
 	Delivered int64
 	Times     []int64 // attempts by AttemptStep
+	// ByDay are attempts and deliveries of each day, the oldest first, today the last.
+	ByDay [EndpointDays]struct{ Attempts, Delivered int64 }
 }
 
 // AttemptStep is the place in EndpointMonth.Times of an attempt that took so
@@ -32,8 +34,11 @@ func AttemptStep(took time.Duration) int {
 	return min(maxDurationStep, int(math.Ceil(math.Log(ms)/math.Log(durationStep))))
 }
 
-// Add adds the attempts of a day.
-func (m *EndpointMonth) Add(attempts, delivered int64, times []int64) {
+// Add adds the attempts of the day that was so many days ago.
+func (m *EndpointMonth) Add(ago int, attempts, delivered int64, times []int64) {
+	if at := EndpointDays - 1 - ago; at >= 0 && at < EndpointDays {
+		m.ByDay[at].Attempts, m.ByDay[at].Delivered = m.ByDay[at].Attempts+attempts, m.ByDay[at].Delivered+delivered
+	}
 	m.Attempts += attempts
 	m.Delivered += delivered
 	for len(m.Times) < len(times) {

@@ -17,7 +17,7 @@ func TestP95OfAttempts(t *testing.T) {
 	for i := range 100 {
 		times := make([]int64, 200)
 		times[domain.AttemptStep(time.Duration(i+1)*10*time.Millisecond)] = 1
-		m.Add(1, 1, times)
+		m.Add(0, 1, 1, times)
 	}
 	if got := m.P95(); got < 950*time.Millisecond || got > 1036*time.Millisecond {
 		t.Errorf("of 10 ms to 1 s, %s; want 950 ms to 9 %% more", got)

@@ -2,6 +2,7 @@ package requestlog
 
 import (
 	"context"
+	"time"
 
 	"candor/db"
 	"candor/internal/domain"
@@ -38,6 +39,25 @@ func (s *Service) Page(ctx context.Context, scope domain.Scope, f domain.Request
 		return page, &page[limit-1].ID, false, nil
 	}
 	return page, reached, reached != nil, nil
+}
+
+// Spans sums up the scope's API requests of the last 7 days that match the filter, of the
+// newest RequestReach. all says that there are no others.
+func (s *Service) Spans(ctx context.Context, scope domain.Scope, f domain.RequestFilter) (spans []domain.RequestSpan, all bool,
+	err error) {
+	until := s.Clock.Now()
+	if oldest := until.Add(-domain.RequestRetention); f.From != nil && f.From.Before(oldest) {
+		f.From = &oldest
+	}
+	requests, all, err := s.DB.RequestOutcomes(ctx, scope, f)
+	var from time.Time
+	if f.From != nil && all {
+		from = *f.From
+	}
+	if f.To != nil && f.To.Before(until) {
+		until = *f.To
+	}
+	return domain.RequestSpans(requests, from, until), all, err
 }
 
 // Get returns one of the scope's API requests of the last 7 days.
