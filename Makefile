@@ -6,6 +6,8 @@ SHELL := /bin/sh
 
 # A release sets it: make build VERSION=1.2.3
 VERSION ?=
+# One kind of build for all targets: without it the standard library is built a second time.
+export GOFLAGS := -trimpath $(GOFLAGS)
 # In another user's checkout Git refuses to run, and go build fails without this.
 BUILDVCS := -buildvcs=$(shell git status >/dev/null 2>&1 && echo auto || echo false)
 # Without symbols for debuggers, a fifth of the program. Traces and profiles don't need them.
@@ -44,7 +46,7 @@ seed: build ## Fill the development database with a demo partner
 build: $(GENERATED) ## Build bin/candor and its bill of materials
 	$(SETUP) go
 	@[ -x bin/candor ] || echo "Building Candor; the first time takes a few minutes" >&2
-	@go build -trimpath $(BUILDVCS) $(LDFLAGS) -o bin/candor ./cmd/candor
+	@go build $(BUILDVCS) $(LDFLAGS) -o bin/candor ./cmd/candor
 	@go run ./tools/sbom -binary bin/candor -version "$(VERSION)" -o bin/candor.cdx.json
 
 # make vet looks by itself, and symbols for debuggers are half of linking's time.
@@ -218,10 +220,9 @@ $(GENERATORS): %/node_modules/.package-lock.json: %/package.json %/package-lock.
 $(FRONT): node_modules/.package-lock.json static/build.mjs $(shell find static/css static/js static/img -type f)
 	@npm run --silent build >/dev/null
 
-# The templates' Go code. What a deleted template left is removed.
-$(TEMPLATES): go.mod $(shell find views -name '*.templ')
+# The templates' Go code.
+$(TEMPLATES): go.mod tools/templates/main.go $(shell find views -name '*.templ')
 	$(SETUP) go
 	@mkdir -p bin
-	@for file in $$(find views -name '*_templ.go'); do [ -f "$${file%_templ.go}.templ" ] || rm "$$file"; done
-	@go tool templ generate -path views -log-level error
+	@go run ./tools/templates
 	@touch $@

@@ -18,7 +18,7 @@ func parseObject(body []byte) (map[string]json.RawMessage, error) {
 	var members map[string]json.RawMessage
 	err := json.Unmarshal(body, &members)
 	if err == nil && members != nil && utf8.Valid(body) {
-		if name, is := memberTwice(json.NewDecoder(bytes.NewReader(body))); is {
+		if name, is := memberTwice(string(body)); is {
 			return nil, domain.Errorf(domain.CodeInvalidRequest,
 				"The request body has the member %.40q twice in one object. Send it once.", name)
 		}
@@ -28,29 +28,52 @@ func parseObject(body []byte) (map[string]json.RawMessage, error) {
 }
 
 // memberTwice returns the first name that an object of a valid JSON value has twice:
-// programs differ in which of the two they read.
-func memberTwice(value *json.Decoder) (name string, is bool) {
-	token, _ := value.Token()
-	opened, _ := token.(json.Delim)
-	if opened == 0 {
-		return "", false
+// programs differ in which of the two they read. A text before a colon is a name, of the
+// innermost object that is open.
+func memberTwice(value string) (name string, is bool) {
+	type member struct {
+		object int
+		name   string
 	}
-	names := map[string]bool{}
-	for value.More() {
-		if opened == '{' {
-			token, _ := value.Token()
-			name, _ := token.(string)
-			if names[name] {
-				return name, true
+	seen := map[member]bool{}
+	var objects int
+	var open []int
+	for i := 0; i < len(value); i++ {
+		switch value[i] {
+		case '{':
+			objects++
+			open = append(open, objects)
+		case '}':
+			open = open[:len(open)-1]
+		case '"':
+			text := quoted(value[i:])
+			i += len(text) - 1
+			if !strings.HasPrefix(strings.TrimLeft(value[i+1:], " \t\r\n"), ":") {
+				continue
 			}
-			names[name] = true
-		}
-		if name, is := memberTwice(value); is {
-			return name, true
+			this := member{object: open[len(open)-1], name: text[1 : len(text)-1]}
+			if strings.Contains(text, `\`) {
+				this.name = unquoted(text)
+			}
+			if seen[this] {
+				return this.name, true
+			}
+			seen[this] = true
 		}
 	}
-	_, _ = value.Token()
 	return "", false
+}
+
+// quoted is the JSON string that valid JSON begins with.
+func quoted(value string) string {
+	end := 1
+	for value[end] != '"' {
+		if value[end] == '\\' {
+			end++
+		}
+		end++
+	}
+	return value[:end+1]
 }
 
 const (
@@ -77,16 +100,16 @@ func whyNoObject(body []byte, err error) string {
 	case errors.As(err, &syntax):
 		line, column, why := explain(body, int(syntax.Offset))
 		return fmt.Sprintf("The request body is not valid JSON at line %d, column %d: %s.", line, column, why)
-	case text[0] == '"' && json.Valid(unquoted(text)):
+	case text[0] == '"' && json.Valid([]byte(unquoted(string(text)))):
 		return "The request body is JSON within a JSON string: it was encoded twice. Send the object itself."
 	}
 	return "The request body must be a JSON object, {…}."
 }
 
-func unquoted(text []byte) []byte {
-	var inner string
-	_ = json.Unmarshal(text, &inner) // "" isn't JSON either
-	return []byte(inner)
+// unquoted is what a JSON string says, "" of anything else.
+func unquoted(text string) (said string) {
+	_ = json.Unmarshal([]byte(text), &said) // "" isn't JSON either
+	return said
 }
 
 // explain says where a body stops being JSON, counted from 1 and in characters,
