@@ -78,7 +78,7 @@ func welcome(ctx context.Context, w io.Writer, c config.Config, a *app) error {
 	}
 	mailPage := ""
 	if a.devMail != nil {
-		mailPage = "  Emails to staff      " + base + "/dev/mail\n"
+		mailPage = "  Emails               " + base + "/dev/mail\n"
 	}
 	fmt.Fprintf(&b, `Candor is ready on %[1]s (Ctrl-C to stop)
 

@@ -18,12 +18,14 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"candor/internal/testkit"
 	"candor/internal/testkit/client"
 	"candor/internal/testkit/process"
+	"candor/internal/testkit/smtptest"
 	"candor/internal/webhook"
 )
 
@@ -33,12 +35,18 @@ import (
 func TestSDKs(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
-	sdks := install(t)
-	env := process.WebEnvironment(t)
+	packed := t.TempDir()
+	sdks := install(t, packed)
+	mails := smtptest.New(t, nil)
+	env := process.WebEnvironment(t).With("CANDOR_SMTP_URL", "smtp://"+mails.Address, "CANDOR_MAIL_FROM", "no-reply@candor.example")
 	account := process.CreateAccount(t, env)
 	web, worker := process.Serve(t, env, "web"), process.Serve(t, env, "worker")
 	guide := samples(t, web.URL)
 	t.Run("all", func(t *testing.T) {
+		t.Run("the whole way", func(t *testing.T) {
+			t.Parallel()
+			wholeWay(t, web.URL, account, filepath.Join(packed, "candor-node-1.2.3.tgz"), mails)
+		})
 		for _, one := range sdks {
 			t.Run(one.name, func(t *testing.T) {
 				t.Parallel()
@@ -61,10 +69,10 @@ type sdk struct {
 	sample  func(name, code string) []string // writes a program, and returns its command
 }
 
-// install packs the SDKs, and installs the files into empty folders.
-func install(t *testing.T) []sdk {
+// install packs the SDKs into a folder, and installs the files into empty ones.
+func install(t *testing.T, packed string) []sdk {
 	t.Helper()
-	packed, node, golang := t.TempDir(), t.TempDir(), t.TempDir()
+	node, golang := t.TempDir(), t.TempDir()
 	command(t, ".", "sh", "../../scripts/pack-sdks.sh", "1.2.3", packed)
 
 	tools := absolute(t, "../openapi/node_modules")
@@ -145,7 +153,8 @@ func start(t *testing.T, words []string, env ...string) (c *exec.Cmd, in io.Writ
 	t.Cleanup(cancel)
 	c = exec.CommandContext(ctx, words[0], words[1:]...)
 	c.Dir, c.Env, failure = t.TempDir(), append(os.Environ(), env...), new(bytes.Buffer)
-	c.Stderr = failure
+	c.Stderr, c.SysProcAttr = failure, &syscall.SysProcAttr{Setpgid: true}
+	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) } // what a shell started, too
 	in, err := c.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -295,7 +304,13 @@ func (s sdk) first(t *testing.T, guide map[string]string, account client.Account
 	if err := c.Wait(); err != nil || !regexp.MustCompile(`^Net worth: \d`).Match(printed) {
 		t.Fatalf("the guide's first sample: %v\n%s%s", err, printed, failure)
 	}
-	kept, _ := filepath.Glob(filepath.Join(c.Dir, "financial_statement_sess_*.pdf"))
+	keepsPDF(t, c.Dir)
+}
+
+// keepsPDF holds a folder to having a statement's whole PDF.
+func keepsPDF(t *testing.T, folder string) {
+	t.Helper()
+	kept, _ := filepath.Glob(filepath.Join(folder, "financial_statement_sess_*.pdf"))
 	if len(kept) != 1 {
 		t.Fatalf("it kept %v", kept)
 	}
@@ -303,6 +318,50 @@ func (s sdk) first(t *testing.T, guide map[string]string, account client.Account
 		!bytes.Contains(text[len(text)-10:], []byte("%%EOF")) {
 		t.Errorf("it kept no whole PDF: %v", err)
 	}
+}
+
+// wholeWay does what the guide says, from an empty folder to an email, a completed form,
+// verified webhooks and the PDF: in at most 6 commands and 20 lines.
+func wholeWay(t *testing.T, address string, account client.Account, packed string, mails *smtptest.Server) {
+	t.Helper()
+	guide := samples(t, address)
+	first, program, second := guide["sdks-code-5"], guide["sdks-code-6"], guide["sdks-code-7"]
+	commands, lines := len(strings.Split(first+"\n"+second, "\n")), len(strings.Split(program, "\n"))
+	t.Logf("%d commands and %d lines", commands, lines)
+	if commands > 6 || lines > 20 {
+		t.Errorf("%d commands and %d lines, want at most 6 and 20", commands, lines)
+	}
+	real := strings.NewReplacer("./candor-node-1.0.0.tgz", packed, "candor_test_…", account.TestKey,
+		"whsec_…", account.TestWebhookSecret, "3000", freePort(t), "you@example.com", account.Email)
+	shell := func(commands string) (*exec.Cmd, *bufio.Reader, *bytes.Buffer) {
+		c, _, out, failure := start(t, []string{"bash", "-euc", real.Replace(commands)}, "npm_config_offline=true",
+			"CANDOR_URL="+address) // listen.mjs has that of the service's own configuration
+		return c, out, failure
+	}
+	listener, out, failure := shell(first)
+	for line := ""; !strings.HasPrefix(line, "Listening"); {
+		var err error
+		if line, err = out.ReadString('\n'); err != nil {
+			t.Fatalf("the first terminal: %v\n%s", err, failure)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(listener.Dir, "journey.mjs"), []byte(real.Replace(program)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, out, failure := shell("cd '" + listener.Dir + "'\n" + second)
+	printed, _ := io.ReadAll(out)
+	if err := c.Wait(); err != nil {
+		t.Fatalf("the second terminal: %v\n%s%s", err, printed, failure)
+	}
+	for _, want := range []string{"Email: sent", "Verified: session.completed", "Verified: session.pdf_ready"} {
+		if !bytes.Contains(printed, []byte(want)) {
+			t.Errorf("it printed no %q:\n%s", want, printed)
+		}
+	}
+	if emails := mails.Emails(); len(emails) != 1 || emails[0].To != account.Email || !strings.Contains(emails[0].Text, "/f/sess_") {
+		t.Errorf("%d emails arrived: %v", len(emails), emails)
+	}
+	keepsPDF(t, listener.Dir)
 }
 
 // receive runs the guide's receiver: it prints what Candor sends, and nothing else.
