@@ -204,6 +204,7 @@ func (s *server) modeRoutes() []Route {
 		staff(post, "/sessions/:session/cancel", domain.UseSessions, d.CancelSession),
 		staff(post, "/sessions/:session/extend", domain.UseSessions, d.ExtendSession),
 		staff(post, "/sessions/:session/renew", domain.UseSessions, d.RenewLink),
+		staff(post, "/sessions/:session/email", domain.UseSessions, d.EmailLink),
 		staff(get, "/sessions/:session/data", domain.DownloadData, d.DownloadData),
 		staff(get, "/sessions/:session/pdf", domain.DownloadData, d.DownloadPDF),
 		staff(get, "/sessions/:session/documents/:document", domain.DownloadData, d.DownloadDocument),

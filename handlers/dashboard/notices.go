@@ -20,6 +20,7 @@ var NoticeTexts = map[string]string{ //nolint:gosec // it takes texts about pass
 	"session_created":   "Session created. Send its link to the customer.",
 	"session_cancelled": "Session cancelled.",
 	"session_extended":  "Link extended to {date}.",
+	"link_emailed":      "The link is emailed to the customer.",
 	"link_renewed":      "Link renewed. The old one no longer works. Send the new one to the customer.",
 	"session_closed":    "Nothing changed. The session had already ended.",
 	"customer_erased":   "Customer data deleted. Keep this receipt.",
