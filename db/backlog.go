@@ -11,7 +11,9 @@ const maxCounted = 100_000
 // DeliveryBacklog is what waits to be delivered.
 type DeliveryBacklog struct {
 	Pending       int64      `db:"pending"`        // deliveries that haven't come to an end; 100,000 stands for that and more
-	OldestPending *time.Time `db:"oldest_pending"` // when the oldest of them was made, redeliveries left out; nil for none
+	// when the oldest of them was made, without redeliveries and what is held (D110); nil for
+	// none among the 10,000 oldest of each scope
+	OldestPending *time.Time `db:"oldest_pending"`
 	// due time of the oldest unclaimed delivery at an endpoint that isn't paused; nil for none
 	OldestDue    *time.Time `db:"oldest_due"`
 	DueEndpoints int64      `db:"due_endpoints"` // endpoints that have such a delivery
@@ -46,8 +48,13 @@ func (q *Queries) DeliveryBacklog(ctx context.Context, now time.Time) (DeliveryB
 				ORDER BY account_id, livemode LIMIT 1) next
 		), oldest AS (
 			SELECT (
-				SELECT d.created_at FROM delivery d
-				WHERE d.account_id = s.account_id AND d.livemode = s.livemode AND d.state = 'pending' AND d.cycle = 1
+				SELECT d.created_at FROM (
+					SELECT created_at, cycle, endpoint_id, sequence FROM delivery
+					WHERE account_id = s.account_id AND livemode = s.livemode AND state = 'pending'
+					ORDER BY sequence
+					LIMIT 10000) d
+				WHERE d.cycle = 1
+					AND (SELECT true FROM webhook_endpoint e WHERE e.id = d.endpoint_id AND `+heldEndpoint+`) IS NULL
 				ORDER BY d.sequence
 				LIMIT 1) AS made_at
 			FROM scope s

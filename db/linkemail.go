@@ -17,6 +17,23 @@ func (tx *Tx) InsertLinkDelivery(ctx context.Context, d *domain.LinkDelivery, lo
 	return wrap(err, "insert link delivery")
 }
 
+// SendLink has the link of a session that the transaction has locked emailed, for the first
+// time or again, as InsertLinkDelivery does.
+func (tx *Tx) SendLink(ctx context.Context, session *domain.Session, lookAt time.Time) error {
+	tx.Announce(session.Scope(), domain.SessionChanged, &session.ID)
+	if session.Delivery.Emails == nil {
+		if _, err := tx.exec(ctx, `UPDATE session SET emailed = true WHERE id = $1`, session.ID); err != nil {
+			return wrap(err, "email session's link")
+		}
+		return tx.InsertLinkDelivery(ctx, session.Delivery, lookAt)
+	}
+	_, err := tx.exec(ctx, `
+		WITH looked AS (UPDATE link_delivery SET look_at = $3 WHERE session_id = $1)
+		UPDATE link_email SET state = 'queued', tries = 0, first_tried_at = NULL, ended_at = NULL, problem = '', again = again + 1
+		WHERE session_id = $1 AND kind = $2`, session.ID, domain.LinkItself, lookAt)
+	return wrap(err, "email session's link again")
+}
+
 // CountEmailedLink counts a link that is to be emailed on a UTC day, and reports whether
 // the scope may have it: most a day.
 func (tx *Tx) CountEmailedLink(ctx context.Context, scope domain.Scope, at time.Time, most int) (counted bool, err error) {
@@ -39,7 +56,7 @@ func (q *Queries) LinkDelivery(ctx context.Context, id domain.SessionID) (*domai
 		return nil, wrap(err, "get link delivery")
 	}
 	err = q.all(ctx, &d.Emails, `
-		SELECT kind, state, tries, first_tried_at, ended_at, problem FROM link_email
+		SELECT kind, state, tries, first_tried_at, ended_at, problem, again FROM link_email
 		WHERE session_id = $1 ORDER BY kind <> 'link', first_tried_at`, id)
 	return &d, wrap(err, "get link's emails")
 }
@@ -78,8 +95,8 @@ func (tx *Tx) SaveLinkEmail(ctx context.Context, session *domain.Session, e *dom
 			$7)
 		ON CONFLICT (session_id, kind) DO UPDATE
 		SET state = $3, tries = $4, first_tried_at = $5, ended_at = $6, problem = $7
-		WHERE e.state IN ('queued', 'sending', 'unknown')`,
-		session.ID, e.Kind, e.State, e.Tries, e.FirstTriedAt, e.EndedAt, e.Problem)
+		WHERE e.state IN ('queued', 'sending', 'unknown') AND e.again = $8`,
+		session.ID, e.Kind, e.State, e.Tries, e.FirstTriedAt, e.EndedAt, e.Problem, e.Again)
 	if err != nil {
 		return wrap(err, "save link email")
 	}
@@ -112,4 +129,10 @@ func (tx *Tx) StopReminders(ctx context.Context, session *domain.Session, now ti
 	_, err := tx.exec(ctx, `UPDATE link_delivery SET stopped_at = $2 WHERE session_id = $1 AND stopped_at IS NULL`, session.ID, now)
 	tx.Announce(session.Scope(), domain.SessionChanged, &session.ID)
 	return wrap(err, "stop reminders")
+}
+
+// ChooseLanguage notes the language that the customer chose, for emails.
+func (q *Queries) ChooseLanguage(ctx context.Context, id domain.SessionID, l domain.Language) error {
+	_, err := q.exec(ctx, `UPDATE session SET chosen_language = $2 WHERE id = $1 AND chosen_language IS DISTINCT FROM $2`, id, l)
+	return wrap(err, "choose language")
 }

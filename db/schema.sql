@@ -647,6 +647,7 @@ CREATE TABLE public.link_email (
     first_tried_at timestamp with time zone,
     ended_at timestamp with time zone,
     problem text DEFAULT ''::text NOT NULL,
+    again smallint DEFAULT 0 NOT NULL,
     CONSTRAINT link_email_kind_check CHECK ((kind = ANY (ARRAY['link'::text, 'unopened_1'::text, 'unopened_2'::text, 'unfinished_1'::text, 'unfinished_2'::text, 'ending'::text]))),
     CONSTRAINT link_email_state_check CHECK ((state = ANY (ARRAY['queued'::text, 'sending'::text, 'sent'::text, 'failed'::text, 'not_sent'::text, 'unknown'::text])))
 );
@@ -795,6 +796,7 @@ CREATE TABLE public.session (
     return_url text,
     emailed boolean DEFAULT false NOT NULL,
     previous_session_id uuid,
+    chosen_language text,
     CONSTRAINT session_pdf_sha256_check CHECK ((octet_length(pdf_sha256) = 32)),
     CONSTRAINT session_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'in_progress'::text, 'completed'::text, 'expired'::text, 'cancelled'::text])))
 )

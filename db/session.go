@@ -15,7 +15,8 @@ import (
 const sessionColumns = `id, account_id, livemode, status, form_type, customer_email, customer_name, reference_id,
 	webhook_url, return_url, metadata, sections_completed, created_at, expires_at, accessed_at, completed_at, cancelled_at,
 	last_activity_at, pdf_ready_at, erased_at, data_erased_at, customer_erased_at, created_by_kind, created_by, language,
-		pdf_sha256, pdf_signer, pdf_signer_issuer, prefilled, link_version, saved_by, emailed, previous_session_id`
+		pdf_sha256, pdf_signer, pdf_signer_issuer, prefilled, link_version, saved_by, emailed, previous_session_id,
+		chosen_language`
 
 // InsertSession stores a new session. If it has no ExpiresAt, that is set by the account's
 // default.

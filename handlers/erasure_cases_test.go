@@ -189,6 +189,7 @@ func staffCases() map[string]useCase {
 	}
 	for path, form := range map[string]url.Values{
 		"/sessions/{id}/cancel": nil, "/sessions/{id}/extend": {"days": {"60"}}, "/sessions/{id}/renew": nil,
+		"/sessions/{id}/email":                  {"sends": {"0"}},
 		"/webhooks/deliveries/{delivery}/retry": nil, "/webhooks/deliveries/{delivery}/cancel": nil,
 	} {
 		all["POST "+routeOf(path)] = useCase{open, false, nil, post(".."+path, form)}

@@ -205,6 +205,7 @@ func (s *server) modeRoutes() []Route {
 		staff(post, "/sessions/:session/cancel", domain.UseSessions, d.CancelSession),
 		staff(post, "/sessions/:session/extend", domain.UseSessions, d.ExtendSession),
 		staff(post, "/sessions/:session/renew", domain.UseSessions, d.RenewLink),
+		staff(post, "/sessions/:session/email", domain.UseSessions, d.EmailLink),
 		staff(get, "/sessions/:session/data", domain.DownloadData, d.DownloadData),
 		staff(get, "/sessions/:session/pdf", domain.DownloadData, d.DownloadPDF),
 		staff(get, "/sessions/:session/documents/:document", domain.DownloadData, d.DownloadDocument),
@@ -331,7 +332,7 @@ func (s *server) apiRoutes() []Route {
 
 // Document returns the API's OpenAPI document as a server at the base URL has it.
 func Document(baseURL string) (*openapi.Document, error) {
-	s := &server{api: &api.Server{Config: api.Config{BaseURL: baseURL}}, mcp: &mcp.Server{}}
+	s := &server{api: &api.Server{Config: api.Config{BaseURL: baseURL, Deprecated: api.Deprecations}}, mcp: &mcp.Server{}}
 	var endpoints []api.Route
 	for _, r := range s.apiRoutes() {
 		if r.endpoint != nil {
@@ -378,7 +379,7 @@ func key(method, path string, endpoint api.Endpoint, needs ...domain.Permission)
 // register adds every route to the router, each behind what protects its class.
 func (s *server) register(e *echo.Echo) error {
 	e.Use(s.identifyRequest, s.traceRequests, web.LimitTime(s.RequestTime), s.boundDatabase, s.logRequests, s.recoverPanics,
-		s.secureHeaders, web.HoldBack(s.RefusalDelay), web.LeaveAtEnd, s.api.Admit, s.checkHost, s.dashboard.Themed)
+		s.secureHeaders, web.HoldBack(s.RefusalDelay), web.LeaveAtEnd, s.api.AnnounceEnd, s.api.Admit, s.checkHost, s.dashboard.Themed)
 	customer := []echo.MiddlewareFunc{form.GuessLanguage, s.form.LimitPosts, s.origins.Customer, web.Compress}
 	signedIn := []echo.MiddlewareFunc{s.origins.Staff, web.ReadForms, web.Compress}
 	guards := map[Class][]echo.MiddlewareFunc{

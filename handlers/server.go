@@ -66,6 +66,7 @@ type Config struct {
 	RequestTime      time.Duration               // for a request's body, and for each part of a response; zero: 30 s
 	DatabaseTime     time.Duration               // that a request waits for the database in all; zero: domain.DatabasePatience
 	AttemptWait      time.Duration               // that an attempt of a delivery is waited for; zero: it isn't (D99)
+	Deprecated       []api.Deprecation           // nil: api.Deprecations (D123)
 	StrangersAtOnce  int                         // posts by anyone that are worked on at a time; zero: 12
 	CookieKeys       [][]byte                    // gorilla/sessions pairs, newest first
 	Ready            func(context.Context) error // nil once the process can serve
@@ -127,6 +128,9 @@ func newServer(c Config) (*server, *echo.Echo, error) {
 	if c.StrangersAtOnce == 0 {
 		c.StrangersAtOnce = 12
 	}
+	if c.Deprecated == nil {
+		c.Deprecated = api.Deprecations
+	}
 	s := &server{Config: c}
 	if err := s.wire(); err != nil {
 		return nil, nil, err
@@ -158,7 +162,7 @@ func (s *server) wire() (err error) {
 		Webhooks: s.Webhooks,
 		Clock:    s.Clock, BaseURL: s.BaseURL, Limiter: s.Limiter, Line: web.NewLine(calls,
 			"Other requests of this account are still being worked on."),
-		AttemptWait: s.AttemptWait,
+		AttemptWait: s.AttemptWait, Deprecated: s.Deprecated,
 	}); err != nil {
 		return err
 	}

@@ -1,10 +1,12 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"strconv"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -224,28 +226,32 @@ func (w *linkEmailWorker) mayGet(ctx context.Context, session *domain.Session) (
 func (w *linkEmailWorker) message(ctx context.Context, session *domain.Session, delivery *domain.LinkDelivery,
 	kind domain.LinkEmailKind, customer *linkCustomer) (*mail.Message, error) {
 	account, language := customer.account, domain.English
-	if chosen := session.Language; chosen != nil {
+	if chosen := cmp.Or(session.ChosenLanguage, session.Language); chosen != nil {
 		language = *chosen
 	}
 	link := domain.Link{Version: session.LinkVersion, OneBrowser: delivery.OneBrowser}
 	stop := w.baseURL + "/f/" + session.ID.String() + "/reminders/" + w.ring.Token(domain.ReminderSubject(session.ID))
-	e := email.Link(i18n.At(i18n.In(ctx, language), customer.zone), email.LinkParts{
+	content := email.Link(i18n.At(i18n.In(ctx, language), customer.zone), email.LinkParts{
 		Partner: account, Session: session, Kind: kind, Section: customer.section, URL: link.URL(w.baseURL, session.ID, w.ring.Token),
 		StopURL: stop,
 	})
-	html, err := e.HTML()
+	html, err := content.HTML()
 	if err != nil {
 		return nil, err
 	}
-	id := sha256.Sum256([]byte(session.ID.String() + " " + string(kind)))
+	name := session.ID.String() + " " + string(kind)
+	if e := delivery.Email(kind); e.Again > 0 { // mail programs show a message with the same id once
+		name += " " + strconv.Itoa(e.Again)
+	}
+	id := sha256.Sum256([]byte(name))
 	message := &mail.Message{
-		To: session.CustomerEmail, Subject: e.Subject, Text: e.Text(), HTML: html, FromName: e.From, Unsubscribe: e.StopURL,
+		To: session.CustomerEmail, Subject: content.Subject, Text: content.Text(), HTML: html, FromName: content.From, Unsubscribe: content.StopURL,
 		ID: hex.EncodeToString(id[:16]),
 	}
 	if account.HelpEmail != nil {
 		message.ReplyTo = *account.HelpEmail
 	}
-	if e.Brand.Logo {
+	if content.Brand.Logo {
 		logo, err := w.db.Logo(ctx, *account.LogoName)
 		if err != nil {
 			return nil, err // replaced just now: the next run has the other one

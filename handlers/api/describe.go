@@ -66,7 +66,7 @@ func (s *Server) Describe(routes []Route) (err error) {
 	for _, r := range routes {
 		s.paths = append(s.paths, r.Path)
 	}
-	if s.Document, err = describe(s.BaseURL, routes); err != nil {
+	if s.Document, err = s.describe(routes); err != nil {
 		return fmt.Errorf("api: describe the API: %w", err)
 	}
 	return nil
@@ -115,7 +115,8 @@ type description struct {
 }
 
 // describe makes the OpenAPI document of the routes.
-func describe(baseURL string, routes []Route) (*openapi.Document, error) {
+func (s *Server) describe(routes []Route) (*openapi.Document, error) {
+	baseURL := s.BaseURL
 	d := description{openapi.NewSchemas(jsonTypes), baseURL, map[string]openapi.Example{}}
 	out := &openapi.Document{
 		OpenAPI: "3.1.0", Info: info(baseURL), Servers: []openapi.Server{{URL: baseURL + "/v1"}}, Tags: tags,
@@ -130,6 +131,10 @@ func describe(baseURL string, routes []Route) (*openapi.Document, error) {
 		object, err := d.operation(r)
 		if err != nil {
 			return nil, err
+		}
+		if end := s.deprecation(r.Method, r.Path); end != nil {
+			object.Deprecated = true
+			object.Description += end.String()
 		}
 		out.Paths[path][strings.ToLower(r.Method)] = object
 	}

@@ -38,6 +38,7 @@ type Config struct {
 	Line    *web.Line         // of requests
 
 	AttemptWait time.Duration // that the answer waits for a delivery's attempt (D99)
+	Deprecated  []Deprecation // what the answers and the document announce (D123)
 }
 
 // Server holds the API's handlers.

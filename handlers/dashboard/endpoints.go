@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
@@ -55,12 +56,13 @@ func endpointID(c echo.Context) domain.EndpointID {
 
 // ShowEndpoint shows a webhook endpoint.
 func (s *Server) ShowEndpoint(c echo.Context, v *Visit) error {
-	return s.endpointPage(c, v, http.StatusOK, nil, nil)
+	return s.endpointPage(c, v, http.StatusOK, endpointID(c), nil, nil)
 }
 
 // endpointPage shows an endpoint. typed is what its form shows instead of what is stored.
-func (s *Server) endpointPage(c echo.Context, v *Visit, status int, typed *view.EndpointForm, errs form.Errors) error {
-	ctx, id := c.Request().Context(), endpointID(c)
+func (s *Server) endpointPage(c echo.Context, v *Visit, status int, id domain.EndpointID, typed *view.EndpointForm,
+	errs form.Errors) error {
+	ctx := c.Request().Context()
 	e, err := s.Webhooks.SetUpEndpoint(ctx, v.Scope, id)
 	if err != nil {
 		return err
@@ -81,6 +83,7 @@ func (s *Server) endpointPage(c echo.Context, v *Visit, status int, typed *view.
 	if err != nil {
 		return err
 	}
+	page.Test = view.TestForm{Endpoint: id.String(), Type: cmp.Or(c.FormValue("type"), string(domain.SessionCompleted))}
 	page.Secret = view.SecretState{Endpoint: id.String(), NextSince: secrets.NextSince, PreviousUntil: secrets.PreviousUntil}
 	return web.Render(c, status, view.Endpoint(page))
 }
@@ -93,7 +96,7 @@ func (s *Server) ChangeEndpoint(c echo.Context, v *Visit) error {
 	}
 	_, err = s.Webhooks.ChangeEndpoint(c.Request().Context(), v.Scope, endpointID(c), v.Actor, params)
 	if errs := web.ValidationErrors(err); errs != nil {
-		return s.endpointPage(c, v, http.StatusUnprocessableEntity, &shown, errs)
+		return s.endpointPage(c, v, http.StatusUnprocessableEntity, endpointID(c), &shown, errs)
 	}
 	return s.backTo(c, v, endpointPath(c), err, "endpoint_saved")
 }

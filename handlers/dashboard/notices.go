@@ -24,6 +24,7 @@ var NoticeTexts = map[string]string{ //nolint:gosec // it takes texts about pass
 	"chosen_extended_part":  "Links extended: {n}. The other sessions had ended, or their links last longer.",
 	"chosen_cancelled":      "Sessions cancelled: {n}.",
 	"chosen_cancelled_part": "Sessions cancelled: {n}. The others had already ended.",
+	"link_emailed":          "The link is emailed to the customer.",
 	"link_renewed":          "Link renewed. The old one no longer works. Send the new one to the customer.",
 	"session_closed":        "Nothing changed. The session had already ended.",
 	"customer_erased":       "Customer data deleted. Keep this receipt.",

@@ -34,7 +34,7 @@ func TestFormsThatAreSentOnce(t *testing.T) {
 		"me": "/me/password", "sessions/new": "/sessions", "sessions": "/chosen", "keys/new": "/keys", "keys/" + keyOf(h).
 			String(): "/change /rotate /delete",
 		"sessions/" + session + "/erase": "/erase", "webhooks/settings": "/secret/switch",
-		"keys/" + keyOf(h).String() + "/leaked": "/delete", "sessions/" + session: "/cancel /renew",
+		"keys/" + keyOf(h).String() + "/leaked": "/delete", "sessions/" + session: "/cancel /email /renew",
 		"settings/retention?answer_days=100": "/retention", "team": "/team /remove /revoke",
 		retry + "?preview=1&since=2026-01-01": "/" + retry, strings.TrimPrefix(retrying, "/dashboard/test/"): "/stop",
 	} {

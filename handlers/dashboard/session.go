@@ -96,6 +96,35 @@ func (s *Server) RenewLink(c echo.Context, v *Visit) error {
 	return s.changedSession(c, v, id, err, "link_renewed")
 }
 
+// EmailLink has a session's link emailed to the customer, for the first time or again.
+func (s *Server) EmailLink(c echo.Context, v *Visit) error {
+	id, err := sessionInPath(c)
+	if err != nil {
+		return err
+	}
+	sends, err := strconv.Atoi(c.FormValue("sends"))
+	if err != nil {
+		sends = -1 // of no page, so nothing is sent
+	}
+	mayRead := v.Staff.May(domain.DownloadData)
+	if sends == 0 && !mayRead { // who can’t see the link can’t have it emailed (D51)
+		session, err := s.Sessions.Get(c.Request().Context(), v.Scope, id)
+		if err != nil {
+			return err
+		}
+		if s.Sessions.LinkNow(session, false) == "" {
+			return domain.Errorf(domain.CodeForbidden,
+				"This link opens the customer’s answers, which your role can’t see. Ask an owner to email it.")
+		}
+	}
+	err = s.Sessions.EmailLink(c.Request().Context(), v.Scope, id, sends, !mayRead, v.Actor)
+	if errors.Is(err, &domain.Error{Code: domain.CodeRateLimitExceeded}) {
+		err = &domain.Error{Code: domain.CodeValidation, Fields: form.Errors{{Field: "email-link",
+			Message: "Your account has had as many links emailed today as it can. Copy the link and send it yourself"}}}
+	}
+	return s.changedSession(c, v, id, err, "link_emailed")
+}
+
 // CancelSession cancels a session.
 func (s *Server) CancelSession(c echo.Context, v *Visit) error {
 	id, err := sessionInPath(c)

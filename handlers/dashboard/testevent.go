@@ -11,19 +11,36 @@ import (
 	view "candor/views/dashboard"
 )
 
-// SendTestEvent sends an example to a URL and leads to its result. Reloading
-// that page sends nothing.
+// SendTestEvent sends an example to an endpoint or a URL and leads to its result. Reloading
+// that page sends nothing. A live endpoint gets it as its URL would, by test mode's secret.
 func (s *Server) SendTestEvent(c echo.Context, v *Visit) error {
-	ctx := c.Request().Context()
-	sent, err := s.Webhooks.SendTestEvent(ctx, v.Scope.AccountID, v.Actor, ofForm(c), c.FormValue("url"),
-		cmp.Or(domain.EventType(c.FormValue("type")), domain.SessionCompleted))
-	if errs := web.ValidationErrors(err); errs != nil {
-		return s.webhookSettingsPage(c, v, http.StatusUnprocessableEntity, c.FormValue("type"), c.FormValue("url"), errs)
+	ctx, endpoint, url := c.Request().Context(), ofForm(c), c.FormValue("url")
+	signs := endpoint
+	if endpoint != nil {
+		e, err := s.Webhooks.SetUpEndpoint(ctx, v.Scope, *endpoint)
+		if err != nil {
+			return err
+		}
+		if url = *e.URL; v.Scope.Livemode {
+			signs = nil
+		}
 	}
-	if err != nil {
+	sent, err := s.Webhooks.SendTestEvent(ctx, v.Scope.AccountID, v.Actor, signs, url,
+		cmp.Or(domain.EventType(c.FormValue("type")), domain.SessionCompleted))
+	errs := web.ValidationErrors(err)
+	switch {
+	case errs != nil && endpoint != nil:
+		return s.endpointPage(c, v, http.StatusUnprocessableEntity, *endpoint, nil, errs)
+	case errs != nil:
+		return s.webhookSettingsPage(c, v, http.StatusUnprocessableEntity, c.FormValue("type"), url, errs)
+	case err != nil:
 		return err
 	}
-	return c.Redirect(http.StatusSeeOther, view.URL(v.Scope.Livemode, "webhooks/tests/"+sent.DeliveryID.String()))
+	result := view.URL(v.Scope.Livemode, "webhooks/tests/"+sent.DeliveryID.String())
+	if endpoint != nil {
+		result += "?endpoint=" + endpoint.String()
+	}
+	return c.Redirect(http.StatusSeeOther, result)
 }
 
 // ShowTestEvent shows a test event's request and response.
@@ -37,8 +54,12 @@ func (s *Server) ShowTestEvent(c echo.Context, v *Visit) error {
 		return err
 	}
 	headers := view.HeaderLines(sent.Result.RequestHeader)
+	var from string
+	if id := ofForm(c); id != nil {
+		from = id.String()
+	}
 	return web.Render(c, http.StatusOK, view.TestEvent(view.TestEventPage{
-		Page: s.page(v, "Test event"), Target: sent.URL, Headers: headers, Body: sent.Body, Status: sent.Result.StatusCode,
+		Page: s.page(v, "Test event"), Endpoint: from, Target: sent.URL, Headers: headers, Body: sent.Body, Status: sent.Result.StatusCode,
 		Delivered: sent.Result.Delivered(),
 		Class:     sent.Result.ErrorClass, Error: sent.Result.Error, Response: string(sent.Result.Response),
 		DurationMS: sent.Result.Duration.Milliseconds(),

@@ -344,6 +344,17 @@ func TestTestEventByHand(t *testing.T) {
 	stranger.WantPage(stranger.Get(result), http.StatusNotFound)
 	developer.WantPage(developer.Post("/dashboard/test/webhooks/test", nil), http.StatusUnprocessableEntity,
 		"no default webhook URL")
+	for mode, scope := range map[string]domain.Scope{"test": h.TestScope(), "live": {AccountID: h.Account.AccountID, Livemode: true}} {
+		endpoint := h.NewEndpoint(scope, receiver.URL+"/"+mode).String()
+		of, page := url.Values{"endpoint": {endpoint}}, "/dashboard/"+mode+"/webhooks/endpoints/"+endpoint
+		developer.WantPage(developer.Get(page), http.StatusOK).Offers("Send test event")
+		sent := developer.Post("/dashboard/"+mode+"/webhooks/test", of)
+		developer.WantPage(developer.Get(sent.Header().Get("Location")), http.StatusOK, "418 I'm a teapot", receiver.URL+"/"+mode).
+			LeadsTo(page)
+		of.Set("type", "session.unheard_of")
+		developer.WantPage(developer.Post("/dashboard/"+mode+"/webhooks/test", of), http.StatusUnprocessableEntity, "Delete endpoint")
+		stranger.WantPage(stranger.Post("/dashboard/"+mode+"/webhooks/test", of), http.StatusNotFound)
+	}
 	h.Clock.Advance(domain.TestEventRetention)
 	developer.WantPage(developer.Get(result), http.StatusNotFound, "kept for one hour")
 }

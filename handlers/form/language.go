@@ -38,7 +38,7 @@ func GuessLanguage(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// speakTo sets the language to the customer's choice, else to the one that the
+// speakTo sets the language to the customer's choice in this browser, else to the one that the
 // partner chose (D57), else to the browser's. A form's account can stop offering
 // either of the first two.
 func (s *Server) speakTo(c echo.Context, v *visit) {
@@ -111,7 +111,9 @@ func (s *Server) chooseLanguage(c echo.Context, v *visit) (bool, error) {
 	if c.Request().Method != http.MethodGet || !v.offers(asked) {
 		return false, nil
 	}
-	s.keepLanguage(c, v, asked)
+	if err := s.keepLanguage(c, v, asked); err != nil {
+		return true, err
+	}
 	query := c.QueryParams()
 	query.Del("lang")
 	plain := url.URL{Path: c.Request().URL.Path, RawQuery: query.Encode()}
@@ -121,14 +123,18 @@ func (s *Server) chooseLanguage(c echo.Context, v *visit) (bool, error) {
 // offers reports whether the account offers its forms in the language.
 func (v *visit) offers(l domain.Language) bool { return slices.Contains(v.Account.Languages(), l) }
 
-func (s *Server) keepLanguage(c echo.Context, v *visit, l domain.Language) {
+// keepLanguage keeps the customer's choice in the browser, and for emails (D125).
+func (s *Server) keepLanguage(c echo.Context, v *visit, l domain.Language) error {
 	c.SetCookie(s.Cookies.New(languageCookie, string(l), formURL(v.Session.ID), int(longestAccess/time.Second)))
+	return s.Forms.ChooseLanguage(c.Request().Context(), v.Session, l)
 }
 
 // switchLanguage shows a saved page in another language. All of it changes, so htmx
 // must load it, too.
 func (s *Server) switchLanguage(c echo.Context, v *visit, url string, l domain.Language) error {
-	s.keepLanguage(c, v, l)
+	if err := s.keepLanguage(c, v, l); err != nil {
+		return err
+	}
 	s.leaveSaved(c, v, "")
 	if web.Enhanced(c) {
 		c.Response().Header().Set("HX-Redirect", url)

@@ -143,7 +143,7 @@ func TestPausedEndpoint(t *testing.T) {
 		t.Errorf("a paused endpoint is due: %v, %v", due, err)
 	}
 	if b, err := h.DB.DeliveryBacklog(h.Ctx, hooktest.Now()); err != nil || b.Pending != 5 || b.OldestDue != nil ||
-		b.DueEndpoints != 0 {
+		b.OldestPending != nil || b.DueEndpoints != 0 {
 		t.Errorf("the backlog with a paused endpoint is %+v, %v", b, err)
 	}
 	if n := len(hook.Requests()); n != 2 {

@@ -165,6 +165,7 @@ const (
 	AuditSessionCancelled AuditAction = "session.cancelled"
 	AuditSessionExtended  AuditAction = "session.extended"
 	AuditLinkRenewed      AuditAction = "session.link_renewed"
+	AuditLinkEmailed      AuditAction = "session.link_emailed" // at creation it is in the session
 	AuditSessionsExported AuditAction = "sessions.exported"
 	AuditDataRead         AuditAction = "session.data_read"
 	AuditPDFRead          AuditAction = "session.pdf_read"
@@ -244,6 +245,7 @@ var AuditTable = []AuditActionInfo{
 	{AuditSessionCancelled, "Session cancelled"},
 	{AuditSessionExtended, "Link extended"},
 	{AuditLinkRenewed, "Link renewed"},
+	{AuditLinkEmailed, "Link emailed"},
 	{AuditSessionsExported, "Sessions exported"},
 	{AuditDataRead, "Data read"},
 	{AuditPDFRead, "PDF downloaded"},

@@ -29,6 +29,7 @@ type LinkEmail struct {
 	FirstTriedAt *time.Time     `db:"first_tried_at"`
 	EndedAt      *time.Time     `db:"ended_at"` // when it was sent, or given up
 	Problem      string         `db:"problem"`  // a code that Reason words; "" for none
+	Again        int            `db:"again"`    // how often staff had it sent again (D124)
 }
 
 // A LinkEmailKind says which of the emails it is. A session has each once at most.
@@ -131,6 +132,20 @@ func (d *LinkDelivery) Sending() *LinkEmail {
 // Wanted reports whether the customer may still get emails about the session (D103, D104).
 func (d *LinkDelivery) Wanted(s *Session, now time.Time) bool {
 	return s.StatusAt(now).Open() && s.LinkVersion == 0
+}
+
+// LinkSends is how often the link was to be emailed, 0 without a delivery.
+func (d *LinkDelivery) LinkSends() int {
+	if d == nil {
+		return 0
+	}
+	return 1 + d.Email(LinkItself).Again
+}
+
+// MaySendLink reports whether staff can have the link emailed, for the first time or again:
+// one that is being sent, or was renewed, can't be (D124).
+func (d *LinkDelivery) MaySendLink(s *Session, now time.Time) bool {
+	return d.Wanted(s, now) && (d == nil || d.Email(LinkItself).EndedAt != nil)
 }
 
 // Reminds reports whether a reminder may follow at some time.

@@ -62,6 +62,7 @@ type Session struct {
 	CreatedByKind    *ActorKind `db:"created_by_kind"`    // nil on sessions from before it was stored
 	CreatedBy        *string    `db:"created_by"`         // the actor's name at that time
 	Language         *Language  `db:"language"`           // in which the form opens; nil: the browser's (D57)
+	ChosenLanguage   *Language  `db:"chosen_language"`    // by the customer, on a page; nil for none
 	// the form shows answers that the partner gave, or a former session (D58, D101)
 	Prefilled         bool       `db:"prefilled"`
 	LinkVersion       int        `db:"link_version"`        // how often the link was renewed

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 
@@ -10,6 +11,8 @@ import (
 )
 
 type shownEndpoint struct {
+	ID                  string          `json:"id"`
+	Description         string          `json:"description"`
 	Endpoint            string          `json:"endpoint"`
 	Health              domain.Health   `json:"health"`
 	Pending             int64           `json:"pending"`
@@ -32,11 +35,11 @@ func (l *endpointList) Text() string {
 	if len(l.Endpoints) == 0 {
 		return l.String() + "\n" + l.notFound("webhook was sent") + "\n"
 	}
-	table := cli.NewTable("ENDPOINT", "HEALTH", "PENDING", "FAILED", "LAST", "FAILURES IN A ROW", "FAILING SINCE", "LAST SUCCESS",
+	table := cli.NewTable("ID", "ENDPOINT", "DESCRIPTION", "HEALTH", "PENDING", "FAILED", "LAST", "FAILURES IN A ROW", "FAILING SINCE", "LAST SUCCESS",
 		"LAST FAILURE")
 	for _, e := range l.Endpoints {
-		table.Row(e.Endpoint, e.Health, e.Pending, e.Failed, lastOutcome(e.LastStatusCode, e.LastErrorClass), e.ConsecutiveFailures,
-			e.FailingSince, e.LastSuccessAt, e.LastFailureAt)
+		table.Row(e.ID, e.Endpoint, cmp.Or(e.Description, "-"), e.Health, e.Pending, e.Failed,
+			lastOutcome(e.LastStatusCode, e.LastErrorClass), e.ConsecutiveFailures, e.FailingSince, e.LastSuccessAt, e.LastFailureAt)
 	}
 	return l.String() + "\n" + table.String()
 }
@@ -56,7 +59,7 @@ func (c commands) webhooksEndpoints(ctx context.Context, args []string) error {
 	list := &endpointList{app.shown, make([]shownEndpoint, len(found))}
 	for i, e := range found {
 		list.Endpoints[i] = shownEndpoint{
-			Endpoint: e.Origin, Health: e.Endpoint.Health(now), Pending: e.Pending, Failed: e.Failed,
+			ID: e.ID.String(), Description: e.Description, Endpoint: e.Origin, Health: e.Endpoint.Health(now), Pending: e.Pending, Failed: e.Failed,
 			ConsecutiveFailures: e.ConsecutiveFailures,
 			FailingSince:        form.AtOptional(e.FailingSince), LastSuccessAt: form.AtOptional(e.LastSuccessAt),
 			LastFailureAt:  form.AtOptional(e.LastFailureAt),

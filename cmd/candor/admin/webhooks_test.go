@@ -1,6 +1,7 @@
 package admin_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -206,6 +207,14 @@ func TestWebhooksListFiltersAndPages(t *testing.T) {
 	process.OpenForm(t, process.LinkOn(web, process.NewPartner(t, web.URL, o.account.TestKey).CreateSession(""))).Submit()
 	live := process.NewPartner(t, web.URL, o.account.LiveKey).CreateSession("")
 	process.OpenForm(t, process.LinkOn(web, live))
+
+	_, _, made := process.NewPartner(t, web.URL, o.account.TestKey).Do(http.MethodPost, "/webhook_endpoints",
+		`{"url": "https://crm.acme.example/hook", "description": "The CRM"}`)
+	var endpoint struct{ ID string }
+	if err := json.Unmarshal(made, &endpoint); err != nil || endpoint.ID == "" {
+		t.Fatalf("%s: %v", made, err)
+	}
+	o.prints(o.of("endpoints"), endpoint.ID, "The CRM")
 
 	all := o.list("--limit", "100").Deliveries
 	if len(all) != 9 || all[0].Type != "session.completed" || all[0].Sequence != 9 {

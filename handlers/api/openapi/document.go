@@ -60,6 +60,7 @@ type (
 		Tags        []string              `json:"tags"`
 		Summary     string                `json:"summary"`
 		Description string                `json:"description"`
+		Deprecated  bool                  `json:"deprecated,omitempty"`
 		Security    []map[string][]string `json:"security,omitempty"`
 		Parameters  []Parameter           `json:"parameters,omitempty"`
 		RequestBody *Body                 `json:"requestBody,omitempty"`

@@ -38,7 +38,7 @@ func newBacklog(source Source) *backlog {
 			"1 if the database answered this scrape, else 0 and the backlog's metrics are absent."),
 		pending: desc("candor_webhook_pending_deliveries", "Pending deliveries, at most 100000."),
 		oldest: desc("candor_webhook_oldest_pending_age_seconds",
-			"Age of the oldest pending delivery, 0 for none, without redeliveries."),
+			"Age of the oldest pending delivery, 0 for none, without redeliveries and what waits at a paused endpoint."),
 		queueAge:  desc("candor_webhook_queue_age_seconds", "How long the oldest due and unclaimed delivery has been due, 0 for none."),
 		endpoints: desc("candor_webhook_due_endpoints", "Endpoints with a due and unclaimed delivery."),
 	}

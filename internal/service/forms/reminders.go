@@ -30,3 +30,11 @@ func (s *Service) RemindersStopped(ctx context.Context, session *domain.Session)
 	}
 	return delivery.StoppedAt != nil, nil
 }
+
+// ChooseLanguage notes the language of emails to the customer of an open session (D125).
+func (s *Service) ChooseLanguage(ctx context.Context, session *domain.Session, l domain.Language) error {
+	if !session.Status.Open() {
+		return nil
+	}
+	return s.DB.ChooseLanguage(ctx, session.ID, l)
+}

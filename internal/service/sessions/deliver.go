@@ -13,11 +13,58 @@ import (
 
 // deliver has the link of a new session emailed, in its transaction (D103).
 func (s *Service) deliver(ctx context.Context, tx *db.Tx, session *domain.Session) error {
-	account, err := tx.Account(ctx, session.AccountID)
-	if err != nil {
+	if err := tx.InsertLinkDelivery(ctx, session.Delivery, session.CreatedAt.Add(domain.LinkEmailLease)); err != nil {
 		return err
 	}
-	if err := tx.InsertLinkDelivery(ctx, session.Delivery, session.CreatedAt.Add(domain.LinkEmailLease)); err != nil {
+	return s.startLinkEmail(ctx, tx, session)
+}
+
+var errLinkRenewed = domain.Errorf(domain.CodeForbidden,
+	"This link was renewed, so Candor doesn’t email it. Copy it and send it to the customer.")
+
+// EmailLink has an open session's link emailed, for the first time or again (D124). sends is
+// LinkSends as the caller knows it: if the link was sent since, or is under way, nothing
+// happens. oneBrowser is of the first time only (D92). Errors: the conflict of a session that
+// isn't open, session_not_found, forbidden for a renewed link, rate_limit_exceeded (D106).
+func (s *Service) EmailLink(ctx context.Context, scope domain.Scope, id domain.SessionID, sends int, oneBrowser bool,
+	by domain.Actor) error {
+	return s.DB.InTx(ctx, func(tx *db.Tx) error {
+		session, err := tx.LockSession(ctx, scope, id)
+		if err != nil {
+			return db.MissingAs(err, domain.ErrSessionNotFound)
+		}
+		now := s.Clock.Now()
+		if conflict := session.Conflict(now); conflict != nil {
+			return conflict
+		}
+		if session.LinkVersion > 0 {
+			return errLinkRenewed
+		}
+		session.Delivery, err = tx.LinkDelivery(ctx, id)
+		if errors.Is(err, db.ErrNotFound) {
+			session.Delivery, err = nil, nil
+		}
+		if err != nil || session.Delivery.LinkSends() != sends || !session.Delivery.MaySendLink(session, now) {
+			return err
+		}
+		if session.Delivery == nil {
+			session.Delivery = &domain.LinkDelivery{SessionID: id, OneBrowser: oneBrowser}
+		}
+		if err := tx.SendLink(ctx, session, now.Add(domain.LinkEmailLease)); err != nil {
+			return err
+		}
+		if err := s.Audit.Record(ctx, tx, scope.AccountID, by, entryOf(domain.AuditLinkEmailed, session)); err != nil {
+			return err
+		}
+		return s.startLinkEmail(ctx, tx, session)
+	})
+}
+
+// startLinkEmail inserts the job of the link's email, if the account may have one more
+// (D106).
+func (s *Service) startLinkEmail(ctx context.Context, tx *db.Tx, session *domain.Session) error {
+	account, err := tx.Account(ctx, session.AccountID)
+	if err != nil {
 		return err
 	}
 	if err := s.Outbox.LinkEmail(ctx, tx, session.ID); err != nil {

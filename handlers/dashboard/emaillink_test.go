@@ -1,0 +1,76 @@
+package dashboard_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"candor/internal/domain"
+	"candor/internal/testkit/harness"
+)
+
+// TestEmailLinkByHand: a link that was not to be emailed is, then again, each once though two
+// ask at once, and as a message of its own. A session that has ended, a renewed link, another
+// account and the day's limit send nothing (D124). Later emails are in the language that the
+// customer chose (D125).
+func TestEmailLinkByHand(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	h.OK(h.Service.Accounts.ChangeFormLanguages(t.Context(), h.Account.AccountID, harness.Operator,
+		[]string{string(domain.Vietnamese)}))
+	m := h.Mailbox()
+	live := domain.Scope{AccountID: h.Account.AccountID, Livemode: true}
+	session := h.NewSession(live, domain.NewSession{CustomerEmail: "jo@customer.example", CustomerName: "Jo Citizen"})
+	path := "/dashboard/live/sessions/" + session.ID.String()
+	support, owner := h.Staff(domain.RoleSupport), h.Owner()
+	support.WantPage(support.Get(path), http.StatusOK).Offers("Send the link by email")
+	twice := func(sends string) {
+		t.Helper()
+		var both sync.WaitGroup
+		for _, staff := range []*harness.StaffBrowser{support, owner} {
+			both.Go(func() { staff.WantRedirect(staff.Post(path+"/email", url.Values{"sends": {sends}}), path) })
+		}
+		both.Wait()
+		h.AwaitLinkEmails()
+		owner.WantRedirect(owner.Post(path+"/email", url.Values{"sends": {sends}}), path) // a page of before
+	}
+	twice("0")
+	const invited = "Lender & Sons asks for your financial statement"
+	first := m.Email(session.CustomerEmail, invited)
+	m.Idle()
+	support.WantPage(support.Get(path), http.StatusOK, "Emails to the customer", "Sent", "Link emailed").Offers("Send again")
+
+	customer := h.CustomerAt(session, h.Link(session.ID))
+	customer.Send(httptest.NewRequestWithContext(t.Context(), http.MethodGet, customer.Path("")+"?lang=vi", nil))
+	twice("1")
+	again := <-m.Sent
+	m.Idle()
+	if again.ID == first.ID || again.Subject == invited || !strings.Contains(again.HTML, `lang="vi"`) {
+		t.Errorf("sent again: %q in %.200s; the same Message-ID: %v", again.Subject, again.HTML, again.ID == first.ID)
+	}
+	owner.WantPage(owner.Get(path), http.StatusOK, "sent a second time").Offers("Send again")
+	audited(h, domain.AuditLinkEmailed, 2)
+	stranger := h.StaffOf(h.NewAccount("other@lender.example", "starter").AccountID, domain.RoleOwner)
+	stranger.WantPage(stranger.Post(path+"/email", url.Values{"sends": {"2"}}), http.StatusNotFound)
+
+	_, err := h.DB.Raw().ExecContext(t.Context(), `UPDATE link_email_count SET links = $1`, domain.LiveLinksADay)
+	h.OK(err)
+	owner.WantPage(owner.Post(path+"/email", url.Values{"sends": {"2"}}), http.StatusUnprocessableEntity,
+		"as many links emailed today as it can").Offers("Send again")
+	_, err = h.DB.Raw().ExecContext(t.Context(), `UPDATE link_email_count SET links = 0`)
+	h.OK(err)
+	other := h.NewSession(live, domain.NewSession{})
+	h.Customer(other).Answer("income")
+	support.WantPage(support.Post("/dashboard/live/sessions/"+other.ID.String()+"/email", url.Values{"sends": {"0"}}),
+		http.StatusForbidden, "which your role can’t see")
+	owner.WantRedirect(owner.Post(path+"/renew", nil), path)
+	owner.WantPage(owner.Get(path), http.StatusOK, "so Candor doesn’t email it").Lacks("Send again")
+	owner.WantPage(owner.Post(path+"/email", url.Values{"sends": {"2"}}), http.StatusForbidden, "was renewed")
+	owner.WantRedirect(owner.Post(path+"/cancel", nil), path)
+	owner.WantRedirect(owner.Post(path+"/email", url.Values{"sends": {"2"}}), path)
+	owner.WantPage(owner.Get(path), http.StatusOK, "had already ended")
+	m.Idle()
+}
