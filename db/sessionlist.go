@@ -72,6 +72,9 @@ func newSessionList(scope domain.Scope, f *domain.SessionFilter) *list {
 	l := &list{columns: sessionColumns, order: "created_at DESC, id DESC"}
 	l.scope(scope)
 	filter(&l.conditions, domain.SessionFilters, f)
+	if f.Sections > 0 { // of those that expire soon, which are few
+		l.and("sections_completed >= " + l.arg(f.Sections))
+	}
 	return l
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"candor/internal/domain"
 	"candor/internal/testkit"
@@ -40,8 +41,9 @@ func randomSessions(s *store, n int) []*domain.Session {
 			at := created.Add(time.Duration(random.IntN(100)) * time.Hour)
 			session.CompletedAt = &at
 		}
-		_, err := s.Raw().ExecContext(s.ctx, `UPDATE session SET status = $2, completed_at = $3 WHERE id = $1`, session.ID,
-			session.Status, session.CompletedAt)
+		session.SectionsCompleted = random.IntN(8)
+		_, err := s.Raw().ExecContext(s.ctx, `UPDATE session SET status = $2, completed_at = $3, sections_completed = $4 WHERE id = $1`,
+			session.ID, session.Status, session.CompletedAt, session.SectionsCompleted)
 		s.ok(err)
 		out = append(out, session)
 		if i%10 == 0 {
@@ -57,7 +59,7 @@ func matching(sessions []*domain.Session, f domain.SessionFilter, now time.Time)
 	for _, x := range sessions {
 		if (f.Status == "" || x.StatusAt(now) == f.Status) &&
 			(f.ReferenceID == "" || x.ReferenceID != nil && *x.ReferenceID == f.ReferenceID) &&
-			hasWords(x, f.Search) &&
+			(f.Misspelt && hasNearWords(x, f.Search) || !f.Misspelt && hasWords(x, f.Search)) && x.SectionsCompleted >= f.Sections &&
 			(f.CustomerEmail == "" || strings.EqualFold(x.CustomerEmail, f.CustomerEmail)) &&
 			(f.CreatedAfter == nil || x.CreatedAt.After(*f.CreatedAfter)) &&
 			(f.CreatedBefore == nil || x.CreatedAt.Before(*f.CreatedBefore)) &&
@@ -72,6 +74,77 @@ func matching(sessions []*domain.Session, f domain.SessionFilter, now time.Time)
 		return bytes.Compare(b.ID.UUID[:], a.ID.UUID[:])
 	})
 	return out
+}
+
+// hasNearWords reports whether the session has each of the words, or one that is a mistake
+// away from it (D131).
+func hasNearWords(x *domain.Session, search string) bool {
+	text := strings.ToLower(searchText(x))
+	words := strings.FieldsFunc(text, func(r rune) bool { return r < 0x80 && (r < 'a' || r > 'z') })
+	for _, word := range strings.Fields(strings.ToLower(search)) {
+		letters := !strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsLetter(r) })
+		if n := len([]rune(word)); letters && n >= 4 && n <= 20 {
+			if !slices.ContainsFunc(words, func(other string) bool { return mistakes([]rune(word), []rune(other)) <= 1 }) {
+				return false
+			}
+		} else if !hasWords(x, word) {
+			return false
+		}
+	}
+	return true
+}
+
+// mistakes is the optimal string alignment distance, by its recursive definition, up to 2.
+func mistakes(a, b []rune) int {
+	switch {
+	case len(a) == 0 || len(b) == 0:
+		return len(a) + len(b)
+	case len(a)-len(b) > 1 || len(b)-len(a) > 1:
+		return 2
+	case a[0] == b[0]:
+		return mistakes(a[1:], b[1:])
+	}
+	least := 1 + min(exactly(a[1:], b), exactly(a, b[1:]), exactly(a[1:], b[1:]))
+	if len(a) > 1 && len(b) > 1 && a[0] == b[1] && a[1] == b[0] {
+		least = min(least, 1+exactly(a[2:], b[2:]))
+	}
+	return least
+}
+
+func exactly(a, b []rune) int {
+	if slices.Equal(a, b) {
+		return 0
+	}
+	return 2
+}
+
+// TestMisspeltWords holds the pattern of a word's mistakes to their distance.
+func TestMisspeltWords(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	random := rand.New(rand.NewPCG(1, 2))
+	word := func() string {
+		letters := make([]rune, 3+random.IntN(4))
+		for i := range letters {
+			letters[i] = []rune("abcñ")[random.IntN(4)]
+		}
+		return string(letters)
+	}
+	other := domain.Scope{AccountID: s.scope.AccountID, Livemode: true}
+	for range 150 {
+		name := word()
+		x := s.session(other, start, func(x *domain.Session) { x.CustomerName = &name })
+		x.CustomerName = &name
+		for range 3 {
+			typed := word()
+			found, err := s.SearchSessions(s.ctx, other, domain.SessionFilter{Search: typed, Misspelt: true}, nil, 500, listNow)
+			s.ok(err)
+			got := slices.ContainsFunc(found.Sessions, func(y domain.Session) bool { return y.ID == x.ID })
+			if want := hasNearWords(x, typed); got != want {
+				t.Errorf("%q finds %q: %t, want %t", typed, name, got, want)
+			}
+		}
+	}
 }
 
 func TestSessionsMatchANaiveFilter(t *testing.T) {
@@ -110,9 +183,8 @@ func TestSessionsMatchANaiveFilter(t *testing.T) {
 	}
 }
 
-// hasWords reports whether the session has each of the words, a short one at the
-// beginning of a part.
-func hasWords(x *domain.Session, words string) bool {
+// searchText is what a session is searched in, with a space before each part.
+func searchText(x *domain.Session) string {
 	text := " "
 	if x.CustomerName != nil {
 		text += *x.CustomerName
@@ -121,6 +193,13 @@ func hasWords(x *domain.Session, words string) bool {
 	if x.ReferenceID != nil {
 		text += *x.ReferenceID
 	}
+	return text
+}
+
+// hasWords reports whether the session has each of the words, a short one at the
+// beginning of a part.
+func hasWords(x *domain.Session, words string) bool {
+	text := searchText(x)
 	for _, word := range strings.Fields(strings.ToLower(words)) {
 		if len(word) < 3 {
 			word = " " + word
@@ -197,6 +276,8 @@ var filterExamples = map[string]struct {
 	"ReferenceID":   {domain.SessionFilter{ReferenceID: "REF 1"}, false},
 	"CustomerEmail": {domain.SessionFilter{CustomerEmail: "ann@customer.example"}, false},
 	"Search":        {domain.SessionFilter{Search: "REF 2"}, false},
+	"Misspelt":      {domain.SessionFilter{Search: "custmoer ref", Misspelt: true}, false},
+	"Sections":      {domain.SessionFilter{Sections: 4}, false},
 	"CreatedAfter":  {domain.SessionFilter{CreatedAfter: new(start.Add(30 * time.Hour))}, true},
 	"ExpiresBefore": {domain.SessionFilter{ExpiresBefore: new(listNow.AddDate(0, 0, 9))}, false},
 	"CreatedBefore": {domain.SessionFilter{CreatedBefore: new(start.Add(70 * time.Hour))}, true},

@@ -39,9 +39,6 @@ type FoundSessions struct {
 // which has a Search, newest first: those after last in that order, nil for the newest.
 func (q *Queries) SearchSessions(ctx context.Context, scope domain.Scope, f domain.SessionFilter, last *domain.Session, limit int,
 	now time.Time) (*FoundSessions, error) {
-	if f.Misspelt && !slices.ContainsFunc(searchWords(f.Search), func(word string) bool { return misspelt(word) != "" }) {
-		return &FoundSessions{}, nil
-	}
 	look, patience := min(max(limit*searchLook, domain.ExpiringMost+1), searchMost), searchPatience // all whose links expire soon
 	if f.Misspelt {
 		look, patience = searchMost, misspeltPatience
@@ -230,13 +227,15 @@ func misspelt(word string) string {
 	if len(letters) < 4 || len(letters) > 20 || slices.ContainsFunc(letters, func(r rune) bool { return !unicode.IsLetter(r) }) {
 		return ""
 	}
+	const letterClass = `[a-z\u0080-\U0010ffff]` // whatever the database's locale takes for a letter
 	near := []string{string(letters)}
 	for i, letter := range letters {
 		before, after := string(letters[:i]), string(letters[i+1:])
-		near = append(near, before+after, before+"."+after, before+"."+string(letter)+after)
+		near = append(near, before+after, before+letterClass+after, before+letterClass+string(letter)+after)
 		if i > 0 {
 			near = append(near, string(letters[:i-1])+string(letter)+string(letters[i-1])+after)
 		}
 	}
-	return `\m(` + strings.Join(near, "|") + `)\M`
+	near = append(near, string(letters)+letterClass)
+	return `(^|[^a-z\u0080-\U0010ffff])(` + strings.Join(near, "|") + `)([^a-z\u0080-\U0010ffff]|$)`
 }

@@ -44,7 +44,7 @@ func (s *Server) ChangeChosen(c echo.Context, v *Visit) error {
 		}
 	}
 	s.Notices.Leave(c, web.Counted(chosenNotice(cancel, changed == len(chosen)), changed))
-	return c.Redirect(http.StatusSeeOther, auth.LocalPath(values.Get("from")))
+	return c.Redirect(http.StatusSeeOther, auth.LocalPath(values.Get("back")))
 }
 
 func chosenNotice(cancel, all bool) string {

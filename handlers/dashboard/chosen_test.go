@@ -31,7 +31,7 @@ func TestChosenSessions(t *testing.T) {
 	chosen := func(do, days string, ids ...string) {
 		t.Helper()
 		answer := support.Post("/dashboard/test/sessions/chosen", url.Values{"do": {do}, "days": {days}, "session": ids,
-			"from": {list}})
+			"back": {list}})
 		support.WantRedirect(answer, list)
 	}
 

@@ -38,6 +38,7 @@ func (s *Server) ShowHome(c echo.Context, v *Visit) error {
 	}
 	if page.Sessions {
 		page.Expiring, page.ExpiringOrMore = figures.Expiring, figures.Expiring == domain.ExpiringMost
+		page.FarAlong = figures.FarAlong
 	}
 	if v.Scope.Livemode && v.Staff.May(domain.UseBilling) {
 		page.Unpaid, page.Invoice, page.NoSubscription = figures.Unpaid, figures.Invoice, figures.Subscription == nil &&

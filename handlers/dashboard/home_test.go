@@ -125,6 +125,14 @@ func TestWhatNeedsYou(t *testing.T) {
 		Offers("Show deliveries").Hides("Nothing needs")
 	page := support.WantPage(support.Get("/dashboard/test"), http.StatusOK, "1 link expires within 3 days.").Hides("has failed")
 	support.WantPage(support.Get(page.Link("Show sessions")), http.StatusOK, "Expiring soon", "1 session")
+	far := h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Far Along", ExpiresInDays: &days})
+	h.Open(far.ID)
+	for _, name := range []string{"personal_details", "income", "assets", "liabilities"} {
+		h.Fill(far.ID, name)
+	}
+	page = support.WantPage(support.Get("/dashboard/test"), http.StatusOK,
+		"2 links expire within 3 days. 1 with at least 4 sections")
+	support.WantPage(support.Get(page.Link("1 with at least 4 sections")), http.StatusOK, "Far Along", "1 session")
 	h.Clock.Advance(49 * time.Hour)
 	_, err := h.DB.Raw().ExecContext(t.Context(),
 		`UPDATE staff_session SET seen_at = $1, expires_at = $1::timestamptz + interval '1 day'`, h.Clock.Now())

@@ -35,7 +35,10 @@ func sessionControls(cal calendar, now time.Time) []control[domain.SessionFilter
 			}},
 		{Control: view.Control{Name: "status", Label: "State", All: "All", Options: view.StatusOptions()},
 			read: func(f *filter, text string) string {
-				if text == view.Expiring {
+				if text == view.Expiring || text == view.ExpiringFar {
+					if text == view.ExpiringFar {
+						f.Sections = domain.FarAlong
+					}
 					until := now.AddDate(0, 0, view.ExpiringDays)
 					f.ExpiresBefore = &until
 					return ""

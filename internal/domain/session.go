@@ -161,6 +161,7 @@ type SessionFilter struct {
 	CreatedAfter  *time.Time `query:"created_after" doc:"Only sessions created after this moment, itself excluded."`
 	CreatedBefore *time.Time `query:"created_before" doc:"Only sessions created before this moment, itself excluded. One before created_after is refused."`
 	Search        string     // words, each a part of the name, the address or the reference; of the dashboard alone
+	Sections      int        // only with at least so many completed sections; of the dashboard alone
 	Misspelt      bool       // Search: each word has one mistake (D131)
 	ExpiresBefore *time.Time // only open sessions whose link expires before this, the first ExpiringMost; of the dashboard alone
 }
@@ -177,6 +178,7 @@ var SessionFilters = []Filter[SessionFilter]{
 		}},
 	{Name: "q", Index: "session_search_idx", Value: func(f *SessionFilter) any { return set(f.Search) }},
 	{Name: "expiring", Index: "session_overdue_idx", Value: func(f *SessionFilter) any { return given(f.ExpiresBefore) }},
+	{Name: "sections", Column: "sections_completed", Compare: AtLeast, Value: func(f *SessionFilter) any { return set(f.Sections) }},
 	{Name: "created_after", Column: "created_at", Compare: Above, Index: "session_list_idx", Counted: true,
 		Value: func(f *SessionFilter) any {
 			return given(f.CreatedAfter)
@@ -193,6 +195,9 @@ func (f SessionFilter) Counted() bool { return counted(SessionFilters, &f) }
 
 // ByCustomer reports whether the filter names a customer or a reference.
 func (f SessionFilter) ByCustomer() bool { return f.ReferenceID != "" || f.CustomerEmail != "" }
+
+// FarAlong is how many completed sections make it worth the while to extend a link.
+const FarAlong = 4
 
 // ExpiringMost is how many of the links that expire first are listed and counted.
 // Reading 300 takes less than 2 ms.

@@ -40,6 +40,7 @@ type Figures struct {
 	Opened       bool                         // a customer has opened a session, whatever became of it
 	// open sessions whose link expires before the until of Figures, domain.ExpiringMost at most
 	Expiring int
+	FarAlong int             // of those, with domain.FarAlong sections or more
 	Unpaid   *domain.Invoice // the oldest that someone has to pay; nil for none, and in test mode
 	Invoice  *domain.Invoice // the latest; nil for none, and in test mode
 }
@@ -87,6 +88,12 @@ func (s *Service) Figures(ctx context.Context, scope domain.Scope, zone *time.Lo
 	}
 	if h.Expiring, err = s.DB.CountSessions(ctx, scope, domain.SessionFilter{ExpiresBefore: &until}, now, 0); err != nil {
 		return nil, err
+	}
+	if h.Expiring > 0 {
+		far := domain.SessionFilter{ExpiresBefore: &until, Sections: domain.FarAlong}
+		if h.FarAlong, err = s.DB.CountSessions(ctx, scope, far, now, 0); err != nil {
+			return nil, err
+		}
 	}
 	for _, status := range domain.Statuses {
 		if h.ByStatus[status], err = s.DB.CountSessions(ctx, scope, domain.SessionFilter{Status: status}, now, 0); err != nil {
