@@ -10,7 +10,7 @@ const maxCounted = 100_000
 
 // DeliveryBacklog is what waits to be delivered.
 type DeliveryBacklog struct {
-	Pending       int64      `db:"pending"`        // deliveries that haven't come to an end; 100,000 stands for that and more
+	Pending int64 `db:"pending"` // deliveries that haven't come to an end; 100,000 stands for that and more
 	// when the oldest of them was made, without redeliveries and what is held (D110); nil for
 	// none among the 10,000 oldest of each scope
 	OldestPending *time.Time `db:"oldest_pending"`
