@@ -42,7 +42,7 @@ func (s *Server) sessionPage(c echo.Context, v *Visit, id domain.SessionID, stat
 		Page: s.page(v, "Session"), Session: found.Session, Deliveries: found.Deliveries, Documents: len(found.Documents),
 		Events: make(map[domain.EventID]string), LinkUses: found.LinkUses, Refused: found.Refused, Delivery: found.Delivery,
 		Next: found.Next, Names: found.Names, MayDownload: v.Staff.May(domain.DownloadData), Retained: found.Retained,
-		DataUntil: found.DataUntil, DataGone: found.DataGone, Days: c.FormValue("days"),
+		Asks: found.Asks, DataUntil: found.DataUntil, DataGone: found.DataGone, Days: c.FormValue("days"),
 	}
 	page.Errors, page.Of = view.ErrorItems(errs), found.Session.Reference()
 	page.Live = view.Live{Topics: domain.SessionChanged | domain.DeliveryChanged, Session: &id}

@@ -88,13 +88,15 @@ func TestFormerAnswersAreConfirmedByATapEach(t *testing.T) {
 	}
 	for _, former := range formers {
 		c := again(h, former, "")
-		c.WantPage(c.Get(""), http.StatusOK).Shows("Your answers from last time are filled in").Hides("Completed", "In progress")
+		c.WantPage(c.Get(""), http.StatusOK).Shows("Your answers from last time are filled in", "It takes about 9 minutes").
+			Hides("Completed", "In progress")
 		c.WantPage(c.Get("declaration"), http.StatusOK).Shows("Some sections aren’t finished").Lacks("Sign and send")
 		for _, section := range statement.BeforeDeclaration[:5] {
-			c.WantPage(c.Get(section), http.StatusOK).Shows(fromLastTime).Hides("Who pays has changed")
+			c.WantPage(c.Get(section), http.StatusOK).Shows(fromLastTime, "about a minute").Hides("Who pays has changed")
 			oneTap(c, section)
-			c.WantPage(c.Get(section), http.StatusOK).Hides(fromLastTime)
+			c.WantPage(c.Get(section), http.StatusOK).Hides(fromLastTime, "about a minute")
 		}
+		c.WantPage(c.Get(""), http.StatusOK).Shows("About 4 minutes are left")
 		oneTap(c, statement.DocumentsSection)
 		c.WantRedirect(c.Sign())
 		before, now := dataOf(h, former), dataOf(h, c.ID)

@@ -246,6 +246,14 @@ func (v *visit) offersMore() bool {
 	return false
 }
 
+// known reports whether a section that the customer hasn't looked at has valid answers of
+// last time, and nothing is asked for there.
+func known(v *visit, name string) bool {
+	_, begun := v.Sections[name]
+	offer := v.Statement.Offers[name]
+	return !begun && offer.Answers != nil && offer.Draft == nil && v.Asks[name] == ""
+}
+
 func tasks(v *visit) []view.Task {
 	out := make([]view.Task, 0, statement.SectionsTotal)
 	for _, name := range statement.SectionNames {
@@ -257,8 +265,8 @@ func tasks(v *visit) []view.Task {
 func task(v *visit, name string) view.Task {
 	t := view.Task{
 		Number: statement.SectionNumber(name), Title: statement.Title(name), Hint: view.TaskHint(name), Gaps: v.Gaps(name),
-		Asked: v.Asks[name],
-		URL:   sectionURL(v.Session.ID, name), Status: view.NotStarted,
+		Asked: v.Asks[name], Known: known(v, name),
+		URL: sectionURL(v.Session.ID, name), Status: view.NotStarted,
 	}
 	own, begun := v.Sections[name]
 	switch {

@@ -33,7 +33,8 @@ func (s *Server) ShowSection(c echo.Context, v *visit) error {
 
 func (s *Server) sectionPage(c echo.Context, v *visit, section *form.Section) view.SectionPage {
 	return view.SectionPage{
-		Page: s.page(v), Section: section, Asked: v.Asks[section.Name], Action: actionURL(c, v, sectionOf(c)), Returning: returning(c),
+		Page: s.page(v), Section: section, Asked: v.Asks[section.Name], Known: known(v, section.Name),
+		Action: actionURL(c, v, sectionOf(c)), Returning: returning(c),
 	}
 }
 

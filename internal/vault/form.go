@@ -55,6 +55,30 @@ func (v *Vault) Form(ctx context.Context, q Store, session domain.SessionID) (*F
 	return &Form{sections, documents, key}, key.openNames(documents)
 }
 
+// Asks returns what the partner asks for, by section (D102). keyring.ErrSealed if it can't be
+// opened.
+func (v *Vault) Asks(ctx context.Context, q Store, session domain.SessionID) (map[string]string, error) {
+	sections, err := q.Sections(ctx, session)
+	if err != nil || !slices.ContainsFunc(sections, func(s db.Section) bool { return s.Ask != nil }) {
+		return nil, err
+	}
+	key, err := v.existing(ctx, q, session)
+	if err != nil {
+		return nil, err
+	}
+	asks := map[string]string{}
+	for _, s := range sections {
+		note, err := key.open(ask, s.Name, s.Ask)
+		if err != nil {
+			return nil, err
+		}
+		if note != nil {
+			asks[s.Name] = string(note)
+		}
+	}
+	return asks, nil
+}
+
 // Statement returns the valid answers and documents of a form. Sections
 // without answers are empty.
 func (f *Form) Statement() (*statement.Statement, error) {

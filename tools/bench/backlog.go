@@ -56,7 +56,7 @@ func (b *bench) measureBacklog(ctx context.Context, e *environment, f *webhookFi
 		if err != nil {
 			return err
 		}
-		speed, err := e.deliverBacklog(ctx, backlogSize)
+		speed, err := e.deliverBacklog(ctx, backlogSize, 1)
 		if err != nil {
 			return err
 		}
@@ -82,7 +82,7 @@ func (b *bench) measureBacklog(ctx context.Context, e *environment, f *webhookFi
 // does within its minute. Without it the plans of empty tables would be measured,
 // and the first writes to pages after a checkpoint.
 func (e *environment) warmUp(ctx context.Context) error {
-	if _, err := e.deliverBacklog(ctx, backlogSize); err != nil {
+	if _, err := e.deliverBacklog(ctx, backlogSize, 1); err != nil {
 		return err
 	}
 	if _, err := e.runRiver(ctx, backlogSize); err != nil {
@@ -131,15 +131,43 @@ func median(values []float64) float64 {
 	return values[len(values)/2]
 }
 
-// deliverBacklog makes n deliveries due at the same time and returns how many a
-// second were delivered and recorded, counted from the first arrival.
-func (e *environment) deliverBacklog(ctx context.Context, n int) (float64, error) {
+// manyEndpoints compares a backlog of events that go to many endpoints with one of as many
+// deliveries at one, in turn.
+func (b *bench) manyEndpoints(ctx context.Context, e *environment) error {
+	if err := e.warmUp(ctx); err != nil {
+		return err
+	}
+	var one, many []float64
+	for range backlogTurns {
+		for _, turn := range []struct {
+			endpoints int
+			rates     *[]float64
+		}{{1, &one}, {b.endpoints, &many}} {
+			speed, err := e.deliverBacklog(ctx, backlogSize, turn.endpoints)
+			if err != nil {
+				return err
+			}
+			*turn.rates = append(*turn.rates, speed)
+		}
+	}
+	ratio := median(many) / median(one)
+	b.add(row{
+		what:   fmt.Sprintf("Backlog of %d deliveries of %d events to %d endpoints", backlogSize, backlogSize/b.endpoints, b.endpoints),
+		figure: fmt.Sprintf("%.0f deliveries/s", median(many)), yardstick: fmt.Sprintf("at one endpoint: %.0f/s", median(one)),
+		ratio: percent(ratio), target: "≥ 90 %", met: ratio >= 0.9,
+	})
+	return nil
+}
+
+// deliverBacklog makes n deliveries due at the same time, an event's at that many endpoints,
+// and returns how many a second were delivered and recorded, counted from the first arrival.
+func (e *environment) deliverBacklog(ctx context.Context, n, endpoints int) (float64, error) {
 	r, err := newReceiver(0)
 	if err != nil {
 		return 0, err
 	}
 	defer r.close()
-	if err := e.makeDue(ctx, r.url, n); err != nil {
+	if err := e.makeDue(ctx, r.url, n, endpoints); err != nil {
 		return 0, err
 	}
 	arrived, err := r.await(n, 2*time.Minute)
@@ -163,9 +191,11 @@ func (e *environment) deliverBacklog(ctx context.Context, n int) (float64, error
 	return float64(n) / time.Since(first).Seconds(), nil
 }
 
-// makeDue commits n deliveries to url at once, with real bodies.
-func (e *environment) makeDue(ctx context.Context, url string, n int) error {
-	sessions, err := e.newSessions(ctx, url, n/eventsPerSession)
+// makeDue commits n deliveries to url at once, with real bodies, an event's at that many
+// endpoints.
+func (e *environment) makeDue(ctx context.Context, url string, n, endpoints int) error {
+	many := n / endpoints
+	sessions, err := e.newSessions(ctx, url, many/eventsPerSession)
 	if err != nil {
 		return err
 	}
@@ -174,11 +204,17 @@ func (e *environment) makeDue(ctx context.Context, url string, n int) error {
 		return err
 	}
 	now := domain.SystemClock.Now()
-	var endpoint domain.EndpointID
+	at := make([]domain.EndpointID, endpoints)
 	var last int64
 	err = e.DB.InTx(ctx, func(tx *db.Tx) error {
-		if endpoint, err = tx.EndpointFor(ctx, scope, domain.Origin(url), now); err != nil {
-			return err
+		for i := range at {
+			origin := domain.Origin(url)
+			if i > 0 {
+				origin = fmt.Sprintf("https://bench-%d.example", i) // a queue of its own
+			}
+			if at[i], err = tx.EndpointFor(ctx, scope, origin, now); err != nil {
+				return err
+			}
 		}
 		last, err = tx.NextSequence(ctx, scope)
 		return err
@@ -187,19 +223,21 @@ func (e *environment) makeDue(ctx context.Context, url string, n int) error {
 		return err
 	}
 	var events, deliveries [][]any
-	for i := range n {
+	for i := range many {
 		s := sessions[i%len(sessions)]
 		event, err := domain.NewEvent(scope, &s.ID, last+int64(i)+1, sectionEvent(s, i), now)
 		if err != nil {
 			return err
 		}
 		events = append(events, []any{event.ID.UUID, scope.AccountID.UUID, scope.Livemode, s.ID.UUID, event.Sequence,
-			string(event.Type), event.Body, url, endpoint.UUID, now})
-		d := domain.NewDelivery(event, endpoint, url, now)
-		deliveries = append(deliveries, []any{d.ID.UUID, scope.AccountID.UUID, scope.Livemode, string(event.Type), event.ID.UUID,
-			endpoint.UUID, s.ID.UUID, d.Sequence, url, string(d.State), now, now})
+			string(event.Type), event.Body, url, at[0].UUID, now})
+		for j, endpoint := range at {
+			d := domain.NewDelivery(event, endpoint, url, now)
+			deliveries = append(deliveries, []any{d.ID.UUID, scope.AccountID.UUID, scope.Livemode, string(event.Type), event.ID.UUID,
+				endpoint.UUID, s.ID.UUID, d.Sequence, url, string(d.State), now, now, j > 0})
+		}
 	}
-	return e.copyRows(ctx, scope, last+int64(n), events, deliveries)
+	return e.copyRows(ctx, scope, last+int64(many), events, deliveries)
 }
 
 // copyRows stores events and deliveries in one transaction, so that they are due
@@ -217,7 +255,7 @@ func (e *environment) copyRows(ctx context.Context, scope domain.Scope, last int
 			return err
 		}
 		columns = []string{"id", "account_id", "livemode", "type", "event_id", "endpoint_id", "session_id", "sequence", "url", "state",
-			"next_attempt_at", "created_at"}
+			"next_attempt_at", "created_at", "further"}
 		if _, err := tx.CopyFrom(ctx, pgx.Identifier{"delivery"}, columns, pgx.CopyFromRows(deliveries)); err != nil {
 			return err
 		}

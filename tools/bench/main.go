@@ -23,7 +23,8 @@ func main() {
 	history := flag.Int("sessions", 1_000_000, "number of sessions in the long history")
 	deliveries := flag.Int("deliveries", 1_000_000, "number of old deliveries")
 	only := flag.String("only", "",
-		"run only these parts, separated by commas: throughput, memory, pages, autosave, latency, webhooks, fairness, history, streams, dashboard; or backlog, a part of webhooks; or rivals, PocketBase in the same run; or growth or month, alone")
+		"run only these parts, separated by commas: throughput, memory, pages, autosave, latency, webhooks, fairness, history, streams, dashboard; or backlog, a part of webhooks; or endpoints, a backlog at many; or rivals, PocketBase in the same run; or growth or month, alone")
+	endpoints := flag.Int("endpoints", 20, "of the part endpoints, how many get each event")
 	keep := flag.String("keep", "", "of growth and month, a folder that keeps the databases for the next run")
 	burnt := flag.Duration("burn", 0, "only use that much processor time a second, for another bench to measure beside it")
 	pages := flag.String("pages", "", "of the dashboard, only the pages whose names have this")
@@ -36,7 +37,7 @@ func main() {
 		return
 	}
 	b := &bench{binary: *binary, span: time.Duration(*seconds) * time.Second, history: *history, deliveries: *deliveries,
-		onlyPages: *pages, keep: *keep}
+		endpoints: *endpoints, onlyPages: *pages, keep: *keep}
 	if err := b.run(ctx, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
@@ -52,6 +53,7 @@ type bench struct {
 	span       time.Duration
 	history    int
 	deliveries int
+	endpoints  int    // that get each event in the part endpoints
 	onlyPages  string // of the dashboard and of growth; "" for all
 	keep       string // the folder of growth's databases; "" for a temporary one
 	rows       []row
@@ -84,7 +86,7 @@ func (b *bench) parts(only string) ([]part, error) {
 	if only == "" {
 		return all, nil
 	}
-	all = append(all, part{"backlog", b.backlog}, part{"rivals", b.rivals})
+	all = append(all, part{"backlog", b.backlog}, part{"endpoints", b.manyEndpoints}, part{"rivals", b.rivals})
 	var out []part
 	for name := range strings.SplitSeq(only, ",") {
 		i := slices.IndexFunc(all, func(p part) bool { return p.name == name })

@@ -98,6 +98,7 @@ type Task struct {
 	URL    string
 	Status TaskStatus
 	Asked  string     // what the partner asks for there, in its words; "" for nothing
+	Known  bool       // its answers are those of last time: a look and a tap
 	Gaps   []form.Gap // what is left to answer of a section that was begun
 }
 
@@ -123,12 +124,22 @@ var minutes = map[string]int{
 	statement.ExpensesSection: 3, statement.DocumentsSection: 2, statement.DeclarationSection: 2,
 }
 
-func allMinutes() int {
-	var all int
-	for _, n := range minutes {
-		all += n
+// minutesOf is about how long a section takes: a minute if all its answers are known.
+func minutesOf(section string, known bool) int {
+	if known {
+		return 1
 	}
-	return all
+	return minutes[section]
+}
+
+// minutesLeft is about how long the sections take that aren't completed.
+func (h HubPage) minutesLeft() (left int) {
+	for _, t := range h.Tasks {
+		if t.Status != Completed {
+			left += minutesOf(statement.SectionNames[t.Number-1], t.Known)
+		}
+	}
+	return left
 }
 
 // TaskHint says in a few words what the named section asks for, if its title is a

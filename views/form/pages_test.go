@@ -180,6 +180,7 @@ func pages(t *testing.T) map[string]templ.Component {
 	left := sectionPage(new(statement.Statement).Section(statement.AssetsSection, now))
 	left.Section.Read(url.Values{"has": {"vehicles"}, "vehicles.0.description.later": {"true"}, "vehicles.0.value.later": {"true"}})
 	prefilled := sectionPage(section(statement.LiabilitiesSection))
+	prefilled.Known = true
 	prefilled.Notice = view.SuggestedNotice(t.Context())
 	prefilled.Returning = true
 

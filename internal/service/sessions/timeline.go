@@ -21,6 +21,7 @@ type Timeline struct {
 	Documents  []domain.Document
 	Delivery   *domain.LinkDelivery // nil if Candor doesn't email the link
 	Names      *statement.Names     // nil until it is signed, and if it can't be read
+	Asks       map[string]string    // what the customer was asked for, by section (D102); nil if it can't be read
 	Changed    []string             // the sections that differ from the former session's; nil as Names
 	Next       []domain.SessionID   // the sessions that continue this one, the newest first
 	Retained   bool                 // PDF and documents are still to be had
@@ -72,6 +73,12 @@ func (s *Service) Timeline(ctx context.Context, scope domain.Scope, id domain.Se
 		return timeline, nil
 	}
 	if timeline.Refused, err = s.DB.RefusedRules(ctx, id); err != nil {
+		return nil, err
+	}
+	timeline.Asks, err = s.Vault.Asks(ctx, s.DB, id)
+	if errors.Is(err, keyring.ErrSealed) { // the rest of the page is still of use
+		s.Logger.ErrorContext(ctx, "what was asked for can't be opened", "session_id", id, "error", err)
+	} else if err != nil {
 		return nil, err
 	}
 	if err = s.readSigned(ctx, timeline); err != nil {
