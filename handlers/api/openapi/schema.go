@@ -103,7 +103,7 @@ func (s *Schemas) Object(t reflect.Type) *form.Schema {
 	return out
 }
 
-// orNone is the schema of an optional text, which "" leaves out.
+// orNone is the schema of an optional text, which "" leaves out, and spaces alone, too (D121).
 func orNone(s *form.Schema) *form.Schema {
 	if s.Type != "string" {
 		return s

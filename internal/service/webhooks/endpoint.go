@@ -181,7 +181,7 @@ func (s *Service) apply(e *domain.Endpoint, params EndpointParams) error {
 	}
 	if params.EventTypes != nil {
 		e.EventTypes = nil
-		if len(*params.EventTypes) > maxEventTypes {
+		if len(*params.EventTypes) > maxEventTypes { // D121
 			broken = append(broken, form.Error{Field: "event_types", Rule: form.Rule{Code: "event_types", Max: maxEventTypes}})
 		}
 		for i, t := range *params.EventTypes {
