@@ -41,7 +41,7 @@ func TestMismatch(t *testing.T) {
 		"null for an array":    {"/sessions", `{"data":null,"pagination":{"page":1,"per_page":20,"total":0,"total_pages":0}}`, "", 200},
 		"no limit header": {"/sessions", `{"data":[],"pagination":{"page":1,"per_page":20,"total":0,"total_pages":0}}`,
 			"X-RateLimit-Limit", 200},
-		"no fault": {"/sessions", `{"data":[],"pagination":{"page":1,"per_page":20,"total":0,"total_pages":0}}`, "", 200},
+		"no fault":             {"/sessions", `{"data":[],"pagination":{"page":1,"per_page":20,"total":0,"total_pages":0}}`, "", 200},
 		"another event's data": {"/events", strings.Replace(feed, `"section"`, `"sektion"`, 1), "", 200},
 		"no fault, an event":   {"/events", feed, "", 200},
 	} {
