@@ -187,7 +187,7 @@ screenshots: $(GENERATED) ## Take pictures of every page into artifacts/, and th
 
 .PHONY: clean
 clean: ## Remove build results; .data, the development data, stays
-	rm -rf bin dist artifacts node_modules tools/openapi/node_modules tools/openapi/generated tools/openapi/goclient/generated sdk/go/generated.go sdk/node/src/generated.ts
+	rm -rf bin dist artifacts node_modules tools/openapi/node_modules tools/openapi/generated tools/openapi/goclient/generated tools/openapi/goclient/ogen/generated sdk/go/generated.go sdk/node/src/generated.ts
 	find static/dist views/pdf/fonts -type f ! -name .gitkeep -exec rm -f {} +
 	find views -name '*_templ.go' -delete
 

@@ -161,6 +161,7 @@ var jsonTypes = map[reflect.Type]openapi.JSONType{
 	reflect.TypeFor[domain.Code]():       errorCode,
 	reflect.TypeFor[domain.EventType]():  eventType,
 	reflect.TypeFor[eventData]():         anyEventData,
+	reflect.TypeFor[feedEvent]():         anyFeedEvent,
 	reflect.TypeFor[form.Timestamp](): func(*openapi.Schemas) *form.Schema {
 		return &form.Schema{Type: "string", Format: "date-time"}
 	},
@@ -190,7 +191,7 @@ func metadata(s *openapi.Schemas) *form.Schema {
 		Type: "object", MaxProps: domain.MaxMetadataKeys,
 		PropNames: &form.Schema{Type: "string", MinLength: 1, MaxLength: domain.MaxMetadataKey},
 		Additional: s.Component("MetadataValue", func() *form.Schema {
-			return &form.Schema{AnyOf: []*form.Schema{{Type: "string", MaxLength: domain.MaxMetadataValue},
+			return &form.Schema{OneOf: []*form.Schema{{Type: "string", MaxLength: domain.MaxMetadataValue},
 				{Type: "number", Format: "double"}, {Type: "boolean"}}}
 		}),
 	}
@@ -217,10 +218,49 @@ func eventType(s *openapi.Schemas) *form.Schema {
 func anyEventData(s *openapi.Schemas) *form.Schema {
 	either := &form.Schema{}
 	for _, event := range domain.EventTable {
-		either.AnyOf = append(either.AnyOf, s.Of(reflect.TypeOf(event.Example.Data)))
+		either.OneOf = append(either.OneOf, s.Of(reflect.TypeOf(event.Example.Data)))
 	}
-	either.AnyOf = append(either.AnyOf, s.Of(reflect.TypeFor[domain.ErasedPayload]()))
+	either.OneOf = append(either.OneOf, s.Of(reflect.TypeFor[domain.ErasedPayload]()))
 	return either
+}
+
+// anyFeedEvent has an object for each type of event, so that the name says which data there
+// are (D120).
+func anyFeedEvent(s *openapi.Schemas) *form.Schema {
+	return s.Component("FeedEvent", func() *form.Schema {
+		t := reflect.TypeFor[feedEvent]()
+		out := &form.Schema{Description: "An event, by its name.", Common: s.Object(t),
+			By: &form.Discriminator{Field: "event", Refs: map[string]string{}}}
+		for _, event := range domain.EventTable {
+			one := s.Component(openapi.GoName(string(event.Type))+"Event", func() *form.Schema {
+				data := s.Of(reflect.TypeOf(event.Example.Data))
+				if event.AboutSession() {
+					data = &form.Schema{OneOf: []*form.Schema{data, s.Of(reflect.TypeFor[domain.ErasedPayload]())}}
+				}
+				return narrowed(s.Object(t), event, data)
+			})
+			out.OneOf, out.By.Refs[string(event.Type)] = append(out.OneOf, one), one.Ref
+		}
+		return out
+	})
+}
+
+// narrowed is the schema of an event of any type as that of one type.
+func narrowed(object *form.Schema, event domain.EventInfo, data *form.Schema) *form.Schema {
+	members := object.Properties
+	members["event"] = &form.Schema{Type: "string", Const: string(event.Type), Description: members["event"].Description}
+	data.Description = members["data"].Description
+	members["data"] = data
+	if event.Type != domain.SessionPDFReady {
+		delete(members, "pdf_sha256")
+	}
+	if !event.AboutSession() {
+		delete(members, "session_id")
+		return object
+	}
+	object.Required = append(object.Required, "session_id")
+	slices.Sort(object.Required)
+	return object
 }
 
 var parameterInPath = regexp.MustCompile(`:([a-z_]+)`)
@@ -324,7 +364,9 @@ func (d description) addErrors(out *openapi.Operation, r Route) {
 	for status, infos := range byStatus {
 		var lines []string
 		examples := map[string]openapi.Example{}
-		always, some := true, false
+		// ogen has one type for all responses of a status with the same headers, so 409 is the
+		// same everywhere.
+		always, some := status != http.StatusConflict, false
 		for _, info := range infos {
 			d.errors[string(info.Code)] = d.errorExample(info)
 			examples[string(info.Code)] = openapi.Example{Ref: "#/components/examples/" + string(info.Code)}

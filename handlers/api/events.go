@@ -15,7 +15,7 @@ import (
 
 // listEventsRequest is the query of GET /v1/events.
 type listEventsRequest struct {
-	After     int              `query:"after" default:"0" min:"0" max:"9007199254740991" format:"int64" doc:"Only events numbered above this: next_after of the answer before, or the sequence of the last event you have."`
+	After     int              `query:"after" default:"0" min:"0" max:"9007199254740991" doc:"Only events numbered above this: next_after of the answer before, or the sequence of the last event you have."`
 	Limit     int              `query:"limit" sample:"100" default:"20" min:"1" max:"100" doc:"At most so many events."`
 	Type      domain.EventType `query:"type" doc:"Only events of this type."`
 	Wait      int              `query:"wait" default:"0" min:"0" max:"25" doc:"If there is no such event yet, wait for one at most so many seconds. The answer is empty if none comes. It counts as one request."`

@@ -13,7 +13,7 @@ import (
 type createWebhookEndpointRequest struct {
 	URL         string              `json:"url" required:"true" format:"uri" maxLength:"2048" doc:"Where the webhooks go. HTTPS in production."`
 	Description *string             `json:"description" sample:"yes" maxLength:"200" doc:"What it is for, in your own words."`
-	EventTypes  *[]domain.EventType `json:"event_types" doc:"The events that it gets. Empty or absent: all."`
+	EventTypes  *[]domain.EventType `json:"event_types" maxItems:"50" doc:"The events that it gets. Empty or absent: all."`
 	Paused      *bool               `json:"paused" doc:"Whether its webhooks wait until it is resumed. Without it, false."`
 }
 
@@ -22,7 +22,7 @@ type updateWebhookEndpointRequest struct {
 	webhookEndpointID
 	URL         *string             `json:"url" format:"uri" maxLength:"2048" doc:"Where the webhooks go from now on. What was recorded before goes where it was to go."`
 	Description *string             `json:"description" maxLength:"200" doc:"What it is for. An empty text removes it."`
-	EventTypes  *[]domain.EventType `json:"event_types" doc:"The events that it gets from now on. Empty: all."`
+	EventTypes  *[]domain.EventType `json:"event_types" maxItems:"50" doc:"The events that it gets from now on. Empty: all."`
 	Paused      *bool               `json:"paused" sample:"yes" doc:"true: its webhooks are recorded and wait. false: they are sent, oldest first."`
 }
 

@@ -3,6 +3,7 @@ package api_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"testing"
 
 	"candor/internal/domain"
@@ -124,6 +125,7 @@ func TestWebhookEndpointMistakes(t *testing.T) {
 		{"description", "two\nlines", 422},
 		{"event_types.1", []string{"session.expired", "session.unknown"}, 422},
 		{"event_types", "session.expired", 400},
+		{"event_types", slices.Repeat([]string{"session.expired"}, 51), 422},
 		{"paused", "true", 400},
 	} {
 		name := test.field

@@ -3,7 +3,6 @@ package api
 import (
 	"fmt"
 	"reflect"
-	"slices"
 
 	"github.com/labstack/echo/v4"
 
@@ -40,19 +39,7 @@ func (d description) webhooks() (map[string]map[string]openapi.Operation, error)
 
 // envelope describes the body of one type of event.
 func (d description) envelope(event domain.EventInfo) *form.Schema {
-	out := d.Object(reflect.TypeFor[domain.Envelope]())
-	out.Properties["event"] = &form.Schema{Type: "string", Const: string(event.Type),
-		Description: out.Properties["event"].Description}
-	data := d.Of(reflect.TypeOf(event.Example.Data))
-	data.Description = out.Properties["data"].Description
-	out.Properties["data"] = data
-	if !event.AboutSession() {
-		delete(out.Properties, "session_id")
-		return out
-	}
-	out.Required = append(out.Required, "session_id")
-	slices.Sort(out.Required)
-	return out
+	return narrowed(d.Object(reflect.TypeFor[domain.Envelope]()), event, d.Of(reflect.TypeOf(event.Example.Data)))
 }
 
 func webhookHeaders() []openapi.Parameter {

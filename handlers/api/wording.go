@@ -41,6 +41,7 @@ var Words = form.Words{Rules: map[form.RuleCode]string{
 	"no_reminder":   "{subject} can’t be reminder: no reminder follows for this session. It needs deliver with remind, its first email sent, and time left.",
 	"billing_event": "{subject} must be one of {value}. Events of a session come from POST /v1/test/sessions/{id}/advance.",
 
+	"event_types":    "{subject} must have at most {max} names.",
 	"event_type":     "{subject} must be the name of an event, such as session.completed.",
 	"endpoint_count": "There are {max} webhook endpoints in this account and mode, which is the most. Delete one first.",
 

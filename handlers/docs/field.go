@@ -71,8 +71,8 @@ func (s *Server) words(schema *form.Schema) []view.Word {
 	}
 	var out []view.Word
 	switch {
-	case schema.AnyOf != nil:
-		for i, one := range schema.AnyOf {
+	case schema.OneOf != nil:
+		for i, one := range schema.OneOf {
 			if i > 0 {
 				out = append(out, view.Word{Text: " or "})
 			}

@@ -257,8 +257,7 @@ func (s *Server) errorCodes(groups []view.Group) ([]view.ErrorCode, error) {
 // objects are the named schemas but for bodies of requests, which their
 // endpoints describe.
 func (s *Server) objects() (out []view.Object) {
-	for _, name := range slices.Sorted(maps.Keys(s.document.Components.Schemas)) {
-		schema := s.document.Components.Schemas[name]
+	for name, schema := range s.document.Objects() {
 		if strings.HasSuffix(name, "Request") {
 			continue
 		}

@@ -69,7 +69,7 @@ func EntriesSchema() *Schema {
 		"share": {Type: "integer", Minimum: "0", Maximum: "100",
 			Description: "The customer’s percentage of it; absent if all of it is the customer’s."},
 	}, Required: []string{"amount", "period"}}
-	return &Schema{AnyOf: []*Schema{one, {Type: "array", Items: one, MaxItems: maxAmounts}}}
+	return &Schema{OneOf: []*Schema{one, {Type: "array", Items: one, MaxItems: maxAmounts}}}
 }
 
 // Entries returns the amounts that the answer was given as. They are nil if it

@@ -82,11 +82,12 @@ func TestSchema(t *testing.T) {
 	const share = `"share":{"type":"integer","description":"Share.","minimum":0,"maximum":100}`
 	want := `{"type":"object","title":"Pets","properties":{` +
 		`"agreed":{"type":"boolean","description":"I agree."},` +
-		`"born":{"description":"Born.","anyOf":[{"type":"string","format":"date"},{"const":""}]},` +
+		`"born":{"description":"Born.","oneOf":[{"type":"string","format":"date","minLength":1},{"const":""}]},` +
 		`"cost":{` + amount +
 		`,"description":"Cost, dollars a year with at most two decimals.","format":"double","minimum":0,"maximum":999999999999.99},` +
 		`"detail":{"type":"object","properties":{"breed":{"type":"string","description":"Breed.","maxLength":200},` +
-		`"chip":{"description":"Chip.","anyOf":[{"type":"string","format":"email","maxLength":254},{"const":""}]}},"required":["breed","chip"]},` +
+		`"chip":{"description":"Chip.","oneOf":[{"type":"string","format":"email","maxLength":254,"minLength":1},{"const":""}]}},` +
+		`"required":["breed","chip"]},` +
 		`"friends":{"type":"array","title":"Friends","maxItems":50,"items":{"type":"object","properties":{` + cost + `,` +
 		`"name":{"type":"string","description":"Name.","maxLength":200},` + share +
 		`,"species":{"type":"string","description":"Species.","maxLength":200}},` +

@@ -29,12 +29,21 @@ type Schema struct {
 	Required    []string           `json:"required,omitempty"`
 	Additional  *Schema            `json:"additionalProperties,omitempty"`
 	PropNames   *Schema            `json:"propertyNames,omitempty"`
-	AnyOf       []*Schema          `json:"anyOf,omitempty"`
+	OneOf       []*Schema          `json:"oneOf,omitempty"` // each value fits exactly one
+	By          *Discriminator     `json:"discriminator,omitempty"`
 	Default     any                `json:"default,omitempty"`
 	Example     any                `json:"example,omitempty"`
 	Order       []string           `json:"-"` // of Properties, as they were described; nil: as Required
 	Sample      bool               `json:"-"` // samples have the field even if it is optional
 	Money       bool               `json:"-"` // a number of dollars with whole cents
+	Common      *Schema            `json:"-"` // of OneOf: one object with the fields of all
+}
+
+// A Discriminator says by which field the objects of OneOf are told apart, and which has
+// which value.
+type Discriminator struct {
+	Field string            `json:"propertyName"`
+	Refs  map[string]string `json:"mapping"`
 }
 
 // DollarSchema describes an amount of money in JSON. Without a format some
@@ -66,7 +75,8 @@ func (s *Schema) addFields(fields []Field) {
 			if leaf.Enum != nil {
 				leaf.Enum = append(leaf.Enum, "")
 			} else {
-				leaf = &Schema{AnyOf: []*Schema{leaf, {Const: ""}}}
+				leaf.MinLength = 1
+				leaf = &Schema{OneOf: []*Schema{leaf, {Const: ""}}}
 			}
 		}
 		leaf.Description = strings.TrimSpace(describe(f) + " " + about)

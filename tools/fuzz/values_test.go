@@ -39,8 +39,8 @@ func (f *fuzzer) value(s *openapi3.Schema, name string) any {
 	switch {
 	case len(s.Enum) > 0:
 		return pick(f.rng, s.Enum)
-	case len(s.AnyOf) > 0:
-		return f.value(pick(f.rng, s.AnyOf).Value, name)
+	case len(s.OneOf) > 0:
+		return f.value(pick(f.rng, s.OneOf).Value, name)
 	case s.Type.Includes("null") && chance(f.rng, 15):
 		return nil
 	case s.Type.Includes("string"):

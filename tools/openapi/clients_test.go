@@ -23,8 +23,8 @@ import (
 	"candor/internal/testkit/process"
 )
 
-// TestClients lints the description, generates a Go and a TypeScript client, and
-// takes both from a new session to the customer's answers.
+// TestClients lints the description, generates clients with five generators, and takes
+// each client from a new session to the customer's answers. doc/openapi.md has the results.
 func TestClients(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
@@ -33,19 +33,56 @@ func TestClients(t *testing.T) {
 	web, worker := process.Serve(t, env, "web"), process.Serve(t, env, "worker")
 	description := save(t, web.URL+"/v1/openapi.json")
 
-	// the tested service is on localhost
-	node(t, "redocly", "lint", "--format=github-actions", "--extends=recommended", "--skip-rule=no-server-example.com", description)
-	node(t, "spectral", "lint", "--fail-severity=hint", description)
-
 	proxied := proxy(t, description, web.URL+"/v1")
-	node(t, "openapi-typescript", description, "--output", "generated/api.ts")
-	node(t, "tsc", "--project", ".")
-	converse(t, web, exec.CommandContext(t.Context(), "node", "generated/client.js", proxied, account.TestKey))
-
-	goTool(t, "tool", "oapi-codegen", "-config", "oapi-codegen.yaml", description)
-	program := filepath.Join(t.TempDir(), "goclient")
-	goTool(t, "build", "-o", program, ".")
-	converse(t, web, exec.CommandContext(t.Context(), program, proxied, account.TestKey))
+	partner := func(t *testing.T, words ...string) {
+		t.Helper()
+		converse(t, web, exec.CommandContext(t.Context(), words[0], append(words[1:], proxied, account.TestKey)...))
+	}
+	partnerInGo := func(t *testing.T, folder string) {
+		t.Helper()
+		program := filepath.Join(t.TempDir(), "partner")
+		goTool(t, "vet", folder)
+		goTool(t, "build", "-o", program, folder)
+		partner(t, program)
+	}
+	checks := map[string]func(*testing.T){
+		"redocly": func(t *testing.T) { // the tested service is on localhost
+			node(t, "redocly", "lint", "--format=github-actions", "--extends=recommended-strict",
+				"--skip-rule=no-server-example.com", description)
+		},
+		"spectral": func(t *testing.T) { node(t, "spectral", "lint", "--fail-severity=hint", description) },
+		"openapi-typescript": func(t *testing.T) {
+			node(t, "openapi-typescript", description, "--output", "generated/api.ts")
+			node(t, "tsc", "--project", ".")
+			partner(t, "node", "generated/client.js")
+		},
+		"hey-api and orval": func(t *testing.T) {
+			node(t, "openapi-ts", "--input", description, "--output", "generated/hey", "--plugins", "@hey-api/client-fetch",
+				"@hey-api/sdk", "@hey-api/typescript", "zod")
+			node(t, "orval", "--input", description, "--output", "generated/orval/api.ts", "--client", "fetch")
+			node(t, "orval", "--input", description, "--output", "generated/orval/zod.ts", "--client", "zod")
+			node(t, "tsc", "--project", "tsconfig.zod.json")
+			partner(t, "node", "generated/zod.js", "hey")
+			partner(t, "node", "generated/zod.js", "orval")
+		},
+		"oapi-codegen": func(t *testing.T) {
+			goTool(t, "tool", "oapi-codegen", "-config", "oapi-codegen.yaml", description)
+			partnerInGo(t, ".")
+		},
+		"ogen": func(t *testing.T) {
+			goTool(t, "tool", "ogen", "-config", "ogen/ogen.yaml", "-target", "ogen/generated", "-package", "generated", "-clean",
+				description)
+			partnerInGo(t, "./ogen")
+		},
+	}
+	t.Run("all", func(t *testing.T) {
+		for name, check := range checks {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				check(t)
+			})
+		}
+	})
 	worker.Stop()
 }
 

@@ -80,8 +80,8 @@ type event struct{ name, payload string }
 // newAPI reads the document.
 func newAPI(document *openapi.Document) (*api, error) {
 	a := &api{document: document}
-	for _, name := range slices.Sorted(maps.Keys(document.Components.Schemas)) {
-		if schema := document.Components.Schemas[name]; schema.Properties != nil {
+	for name, schema := range document.Objects() {
+		if schema.Properties != nil {
 			a.object(name, schema)
 		}
 	}
@@ -127,8 +127,8 @@ func (a *api) shape(name string, s *form.Schema) shape {
 	switch {
 	case s.Ref != "":
 		return a.reference(strings.TrimPrefix(s.Ref, "#/components/schemas/"))
-	case s.AnyOf != nil:
-		return a.anyOf(name, s.AnyOf)
+	case s.OneOf != nil:
+		return a.oneOf(name, s.OneOf)
 	case s.Const != nil:
 		return shape{kind: text, values: []string{fmt.Sprint(s.Const)}}
 	}
@@ -144,7 +144,7 @@ func (a *api) shape(name string, s *form.Schema) shape {
 		out.kind, out.values = text, s.Enum
 	case kindName == "boolean":
 		out.kind = truth
-	case kindName == "integer" && s.Format == "int64":
+	case kindName == "integer" && s.Maximum == openapi.MaxExact:
 		out.kind = long
 	case kindName == "integer":
 		out.kind = whole
@@ -166,15 +166,15 @@ func (a *api) shape(name string, s *form.Schema) shape {
 }
 
 func (a *api) reference(name string) shape {
-	s := a.document.Components.Schemas[name]
+	s := a.document.Object(name)
 	if s.Properties != nil || s.Enum != nil {
 		return shape{kind: named, name: name}
 	}
 	return a.shape(name, s)
 }
 
-// anyOf describes one of several schemas. null and "" make no shape of their own.
-func (a *api) anyOf(name string, schemas []*form.Schema) shape {
+// oneOf describes one of several schemas. null and "" make no shape of their own.
+func (a *api) oneOf(name string, schemas []*form.Schema) shape {
 	var out []shape
 	null, empty := false, false
 	for _, s := range schemas {

@@ -123,6 +123,7 @@ var sentences = map[form.RuleCode]string{ //nolint:gosec // it takes texts about
 	"test_url":        "This account has no default webhook URL in test mode. Give a URL.",
 	"delivery_state":  "state must be pending, delivered, failed or cancelled.",
 	"event_type":      "type must be an event’s name such as session.completed.",
+	"event_types":     "Choose at most {max} events.",
 	"delivery_status": "status must be one of {value}.",
 	"until":           "until must be later than since.",
 	"endpoint":        "There is no such endpoint in this account and mode.",

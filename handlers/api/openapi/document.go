@@ -3,7 +3,9 @@
 package openapi
 
 import (
+	"cmp"
 	"encoding/json"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -47,7 +49,8 @@ type (
 	}
 	// A Server is where the API is.
 	Server struct {
-		URL string `json:"url"`
+		URL      string `json:"url"`
+		Internal bool   `json:"x-internal"` // OWASP's rules: whether only its owner reaches it
 	}
 	// A Tag groups operations.
 	Tag struct {
@@ -134,6 +137,31 @@ func (d *Document) Resolve(schema *form.Schema) *form.Schema {
 		return d.Components.Schemas[name]
 	}
 	return schema
+}
+
+// Objects are the named schemas by their names. One object stands for those of which a value
+// is one.
+func (d *Document) Objects() iter.Seq2[string, *form.Schema] {
+	parts := map[string]bool{}
+	for _, schema := range d.Components.Schemas {
+		for _, one := range schema.OneOf {
+			name, _ := Named(one)
+			parts[name] = true
+		}
+	}
+	return func(yield func(string, *form.Schema) bool) {
+		for _, name := range slices.Sorted(maps.Keys(d.Components.Schemas)) {
+			if !parts[name] && !yield(name, d.Object(name)) {
+				return
+			}
+		}
+	}
+}
+
+// Object is a named schema, or one object for those of which a value is one.
+func (d *Document) Object(name string) *form.Schema {
+	schema := d.Components.Schemas[name]
+	return cmp.Or(schema.Common, schema)
 }
 
 // Success is the response without an error, and its status.

@@ -14,6 +14,10 @@ import (
 	"candor/internal/form"
 )
 
+// MaxExact is the largest whole number that every program reads exactly, 2^53 - 1. A
+// format instead of it, int64, makes some generators use other types than for numbers.
+const MaxExact = "9007199254740991"
+
 // A JSONType makes the schema of a Go type.
 type JSONType = func(*Schemas) *form.Schema
 
@@ -46,7 +50,7 @@ func (s *Schemas) Of(t reflect.Type) *form.Schema {
 	case reflect.Int:
 		return &form.Schema{Type: "integer"}
 	case reflect.Int64:
-		return &form.Schema{Type: "integer", Format: "int64"}
+		return &form.Schema{Type: "integer", Maximum: MaxExact}
 	case reflect.Float64:
 		return &form.Schema{Type: "number", Format: "double"}
 	case reflect.Pointer:
@@ -99,7 +103,7 @@ func (s *Schemas) Object(t reflect.Type) *form.Schema {
 	return out
 }
 
-// orNone is the schema of an optional text, which "" leaves out.
+// orNone is the schema of an optional text, which "" leaves out, and spaces alone, too (D121).
 func orNone(s *form.Schema) *form.Schema {
 	if s.Type != "string" {
 		return s
@@ -128,7 +132,7 @@ func tagged(s *form.Schema, f reflect.StructField) *form.Schema {
 	tag := f.Tag
 	s.Description = tag.Get("doc")
 	s.Format, s.Pattern = cmp.Or(tag.Get("format"), s.Format), cmp.Or(tag.Get("pattern"), s.Pattern)
-	s.Minimum, s.Maximum = json.Number(tag.Get("min")), json.Number(tag.Get("max"))
+	s.Minimum, s.Maximum = json.Number(tag.Get("min")), cmp.Or(json.Number(tag.Get("max")), s.Maximum)
 	if n, err := strconv.Atoi(tag.Get("maxLength")); err == nil {
 		s.MaxLength = n
 	}
@@ -151,7 +155,7 @@ func tagged(s *form.Schema, f reflect.StructField) *form.Schema {
 func nullable(s *form.Schema) *form.Schema {
 	name, ok := s.Type.(string)
 	if !ok || s.Enum != nil {
-		return &form.Schema{Description: s.Description, AnyOf: []*form.Schema{s, {Type: "null"}}}
+		return &form.Schema{Description: s.Description, OneOf: []*form.Schema{s, {Type: "null"}}}
 	}
 	s.Type = []string{name, "null"}
 	return s

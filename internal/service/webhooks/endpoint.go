@@ -18,6 +18,7 @@ import (
 
 const (
 	maxDescription = 200 // characters
+	maxEventTypes  = 50  // of a filter, as a request names them
 	// cancelBatch is how many deliveries one statement cancels.
 	cancelBatch = 5000
 )
@@ -180,6 +181,9 @@ func (s *Service) apply(e *domain.Endpoint, params EndpointParams) error {
 	}
 	if params.EventTypes != nil {
 		e.EventTypes = nil
+		if len(*params.EventTypes) > maxEventTypes { // D121
+			broken = append(broken, form.Error{Field: "event_types", Rule: form.Rule{Code: "event_types", Max: maxEventTypes}})
+		}
 		for i, t := range *params.EventTypes {
 			if !slices.Contains(domain.EventTypes, t) {
 				broken = append(broken, form.Error{Field: "event_types." + strconv.Itoa(i), Rule: form.Rule{Code: "event_type"}})

@@ -85,7 +85,7 @@ func read(ctx context.Context, client *generated.ClientWithResponses, id string)
 		if err != nil {
 			return err
 		}
-		if err := wanted("document's size", int64(len(file.Body)), document.SizeBytes); err != nil {
+		if err := wanted("document's size", len(file.Body), document.SizeBytes); err != nil {
 			return err
 		}
 	}
@@ -93,8 +93,17 @@ func read(ctx context.Context, client *generated.ClientWithResponses, id string)
 	if err != nil {
 		return err
 	}
-	last := feed.JSON200.Data[len(feed.JSON200.Data)-1]
-	if err := wanted("last event's session", *last.SessionId, id); err != nil {
+	completed := 0
+	for _, event := range feed.JSON200.Data {
+		named, err := event.ValueByDiscriminator()
+		if err != nil {
+			return err
+		}
+		if _, ok := named.(generated.SessionCompletedEvent); ok {
+			completed++
+		}
+	}
+	if err := wanted("events of the completion", completed, 1); err != nil {
 		return err
 	}
 	again, err := client.CancelSessionWithResponse(ctx, id)
