@@ -6,7 +6,7 @@ SHELL := /bin/sh
 
 # A release sets it: make build VERSION=1.2.3
 VERSION ?=
-# One kind of build for all targets: without it each of them builds the standard library anew.
+# One kind of build for all targets: without it the standard library is built a second time.
 export GOFLAGS := -trimpath $(GOFLAGS)
 # In another user's checkout Git refuses to run, and go build fails without this.
 BUILDVCS := -buildvcs=$(shell git status >/dev/null 2>&1 && echo auto || echo false)
