@@ -5,7 +5,6 @@ package openapi
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"io"
 	"net"
@@ -13,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -32,7 +32,7 @@ func TestClients(t *testing.T) {
 	env := process.WebEnvironment(t)
 	account := process.CreateAccount(t, env)
 	web, worker := process.Serve(t, env, "web"), process.Serve(t, env, "worker")
-	description := save(t, web.URL+"/v1/openapi.json", web.URL)
+	description := save(t, web.URL+"/v1/openapi.json", "$0")
 	published := save(t, web.URL+"/v1/openapi.json", "https://candor.example") // linters refuse http
 
 	proxied := proxy(t, description, web.URL+"/v1")
@@ -87,14 +87,14 @@ func TestClients(t *testing.T) {
 	worker.Stop()
 }
 
-// save keeps the description in a file, as a service at the address has it.
+// save keeps the description in a file, as a service at the address has it; $0 is its own.
 func save(t *testing.T, url, address string) string {
 	t.Helper()
 	status, _, body := process.NewPartner(t, strings.TrimSuffix(url, "/v1/openapi.json"), "").Do(http.MethodGet, "/openapi.json", "")
 	if status != http.StatusOK {
 		t.Fatalf("GET %s: %d", url, status)
 	}
-	body = bytes.ReplaceAll(body, []byte(strings.TrimSuffix(url, "/v1/openapi.json")), []byte(address))
+	body = regexp.MustCompile(`http://localhost:\d+`).ReplaceAll(body, []byte(address))
 	name := filepath.Join(t.TempDir(), "openapi.json")
 	if err := os.WriteFile(name, body, 0o600); err != nil {
 		t.Fatal(err)
