@@ -72,9 +72,12 @@ func refused(answer *httptest.ResponseRecorder) bool {
 // betweenFields finds rules between fields and about what is stored, which a document
 // can't say: what is given for the simulator is of the sections that it completes, and is
 // complete; the feed isn't read from after its last event; a section is asked for once; the
-// session in prefill_from is of that customer, and over; endpoints are limited in number.
+// session in prefill_from is of that customer, and over, and excludes prefill; endpoints are
+// limited in number; times are in their order; no reminder may follow; and each character of an
+// answer is one that the PDF's typefaces have (D80).
 var betweenFields = regexp.MustCompile(`is a section after|\d+: (enter|select) |above the number of the last event|` +
-	`asked for before|"field":"prefill_from"|which is the most`)
+	`asked for before|"field":"prefill_from"|with prefill_from|which is the most|are the two swapped|can’t be reminder|` +
+	`a character we can’t print`)
 
 // stateCodes are errors of 400 and 422 about what is stored, not about the request.
 var stateCodes = map[domain.Code]bool{domain.CodeSessionNotCompleted: true, domain.CodeIdempotencyKeyReused: true,
