@@ -245,8 +245,9 @@ func (w *linkEmailWorker) message(ctx context.Context, session *domain.Session, 
 	}
 	id := sha256.Sum256([]byte(name))
 	message := &mail.Message{
-		To: session.CustomerEmail, Subject: content.Subject, Text: content.Text(), HTML: html, FromName: content.From, Unsubscribe: content.StopURL,
-		ID: hex.EncodeToString(id[:16]),
+		To: session.CustomerEmail, Subject: content.Subject, Text: content.Text(), HTML: html, FromName: content.From,
+		Unsubscribe: content.StopURL,
+		ID:          hex.EncodeToString(id[:16]),
 	}
 	if account.HelpEmail != nil {
 		message.ReplyTo = *account.HelpEmail

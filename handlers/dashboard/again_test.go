@@ -63,7 +63,8 @@ func TestAskAgain(t *testing.T) {
 	customer.WantPage(customer.Get(""), http.StatusOK).
 		Shows("asks: The June payslip is missing a page.", "Your answers from last time").Hides("not ticked")
 	owner.WantPage(owner.Get(path+former.ID.String()), http.StatusOK, "Continued by").LeadsTo(path + id.String())
-	owner.WantPage(owner.Get(made), http.StatusOK, "Continues", "Asked for", "The June payslip is missing a page.").LeadsTo(path+former.ID.String()).
+	owner.WantPage(owner.Get(made), http.StatusOK, "Continues", "Asked for", "The June payslip is missing a page.").
+		LeadsTo(path+former.ID.String()).
 		Hides("Changed since", "Nothing changed")
 	h.Complete(id)
 	owner.WantPage(owner.Get(made), http.StatusOK, "Continues", "changed since")

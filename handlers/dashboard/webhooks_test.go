@@ -344,7 +344,8 @@ func TestTestEventByHand(t *testing.T) {
 	stranger.WantPage(stranger.Get(result), http.StatusNotFound)
 	developer.WantPage(developer.Post("/dashboard/test/webhooks/test", nil), http.StatusUnprocessableEntity,
 		"no default webhook URL")
-	for mode, scope := range map[string]domain.Scope{"test": h.TestScope(), "live": {AccountID: h.Account.AccountID, Livemode: true}} {
+	for mode, scope := range map[string]domain.Scope{"test": h.TestScope(), "live": {AccountID: h.Account.AccountID,
+		Livemode: true}} {
 		endpoint := h.NewEndpoint(scope, receiver.URL+"/"+mode).String()
 		of, page := url.Values{"endpoint": {endpoint}}, "/dashboard/"+mode+"/webhooks/endpoints/"+endpoint
 		developer.WantPage(developer.Get(page), http.StatusOK).Offers("Send test event")

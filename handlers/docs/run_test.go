@@ -134,7 +134,8 @@ func packed(t *testing.T) string {
 		t.Skip("NOT RUN: the compiler of the SDK for Node isn't installed")
 	}
 	folder := t.TempDir()
-	if out, err := exec.CommandContext(t.Context(), "sh", "../../scripts/pack-sdks.sh", "0.0.0", folder).CombinedOutput(); err != nil {
+	pack := exec.CommandContext(t.Context(), "sh", "../../scripts/pack-sdks.sh", "0.0.0", folder)
+	if out, err := pack.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return folder

@@ -35,7 +35,8 @@ func (l *endpointList) Text() string {
 	if len(l.Endpoints) == 0 {
 		return l.String() + "\n" + l.notFound("webhook was sent") + "\n"
 	}
-	table := cli.NewTable("ID", "ENDPOINT", "DESCRIPTION", "HEALTH", "PENDING", "FAILED", "LAST", "FAILURES IN A ROW", "FAILING SINCE", "LAST SUCCESS",
+	table := cli.NewTable("ID", "ENDPOINT", "DESCRIPTION", "HEALTH", "PENDING", "FAILED", "LAST", "FAILURES IN A ROW",
+		"FAILING SINCE", "LAST SUCCESS",
 		"LAST FAILURE")
 	for _, e := range l.Endpoints {
 		table.Row(e.ID, e.Endpoint, cmp.Or(e.Description, "-"), e.Health, e.Pending, e.Failed,
@@ -59,7 +60,8 @@ func (c commands) webhooksEndpoints(ctx context.Context, args []string) error {
 	list := &endpointList{app.shown, make([]shownEndpoint, len(found))}
 	for i, e := range found {
 		list.Endpoints[i] = shownEndpoint{
-			ID: e.ID.String(), Description: e.Description, Endpoint: e.Origin, Health: e.Endpoint.Health(now), Pending: e.Pending, Failed: e.Failed,
+			ID: e.ID.String(), Description: e.Description, Endpoint: e.Origin, Health: e.Endpoint.Health(now), Pending: e.Pending,
+			Failed:              e.Failed,
 			ConsecutiveFailures: e.ConsecutiveFailures,
 			FailingSince:        form.AtOptional(e.FailingSince), LastSuccessAt: form.AtOptional(e.LastSuccessAt),
 			LastFailureAt:  form.AtOptional(e.LastFailureAt),
