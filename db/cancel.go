@@ -8,9 +8,9 @@ import (
 	"candor/internal/domain"
 )
 
-// WishCancel notes that an open session of the scope is to be cancelled at due; a wish that
+// RequestCancel notes that an open session of the scope is to be cancelled at due; a request that
 // is there already stays. Returns ErrState if the session isn't open.
-func (tx *Tx) WishCancel(ctx context.Context, scope domain.Scope, id domain.SessionID, by domain.Actor, due, now time.Time) error {
+func (tx *Tx) RequestCancel(ctx context.Context, scope domain.Scope, id domain.SessionID, by domain.Actor, due, now time.Time) error {
 	result, err := tx.exec(ctx, `
 		INSERT INTO session_cancel AS c (session_id, due_at, actor_kind, actor_id, actor_name, address)
 		SELECT id, $4, $6, $7, $8, $9 FROM session
@@ -18,18 +18,18 @@ func (tx *Tx) WishCancel(ctx context.Context, scope domain.Scope, id domain.Sess
 		ON CONFLICT (session_id) DO UPDATE SET due_at = c.due_at`,
 		id, scope.AccountID, scope.Livemode, due, now, by.Kind, by.ID, by.Name, by.Address)
 	tx.Announce(scope, domain.SessionChanged, &id)
-	return changedState(result, err, "wish cancel")
+	return changedState(result, err, "request cancel")
 }
 
-// CancelWished returns when an open session is to be cancelled, nil for never.
-func (q *Queries) CancelWished(ctx context.Context, id domain.SessionID) (due *time.Time, err error) {
+// CancelsAt returns when an open session is to be cancelled, nil for never.
+func (q *Queries) CancelsAt(ctx context.Context, id domain.SessionID) (due *time.Time, err error) {
 	err = q.get(ctx, &due, `
 		SELECT (SELECT due_at FROM session_cancel c JOIN session s ON s.id = c.session_id
 			WHERE c.session_id = $1 AND s.status IN ('pending', 'in_progress'))`, id)
-	return due, wrap(err, "get wish to cancel")
+	return due, wrap(err, "get request to cancel")
 }
 
-// DropCancel drops the wish to cancel a session of the scope. Returns ErrState if there is
+// DropCancel drops the request to cancel a session of the scope. Returns ErrState if there is
 // none, or it was carried out.
 func (tx *Tx) DropCancel(ctx context.Context, scope domain.Scope, id domain.SessionID) error {
 	result, err := tx.exec(ctx, `
@@ -41,7 +41,7 @@ func (tx *Tx) DropCancel(ctx context.Context, scope domain.Scope, id domain.Sess
 }
 
 // CarryOutCancels cancels the sessions whose time has come, with their audit entries, and
-// returns how many wishes it took, at most limit. Those that have ended since stay as they
+// returns how many requests it took, at most limit. Those that have ended since stay as they
 // are.
 func (tx *Tx) CarryOutCancels(ctx context.Context, now time.Time, limit int) (taken int, err error) {
 	var due []struct {

@@ -105,7 +105,7 @@ func (s *Server) CancelSession(c echo.Context, v *Visit) error {
 	if err != nil {
 		return err
 	}
-	err = s.Sessions.WishCancel(c.Request().Context(), v.Scope, id, v.Actor)
+	err = s.Sessions.RequestCancel(c.Request().Context(), v.Scope, id, v.Actor)
 	return s.changedSession(c, v, id, err, "")
 }
 

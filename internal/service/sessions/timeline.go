@@ -69,7 +69,7 @@ func (s *Service) Timeline(ctx context.Context, scope domain.Scope, id domain.Se
 	if timeline.Delivery, err = s.Delivery(ctx, session); err != nil {
 		return nil, err
 	}
-	if timeline.CancelsAt, err = s.DB.CancelWished(ctx, id); err != nil {
+	if timeline.CancelsAt, err = s.DB.CancelsAt(ctx, id); err != nil {
 		return nil, err
 	}
 	if timeline.Next, err = s.DB.SessionsContinuing(ctx, scope, id, maxNext); err != nil {

@@ -12,11 +12,11 @@ import (
 // UndoFor is how long a cancellation by staff can be undone before a worker carries it out.
 const UndoFor = 10 * time.Second
 
-// WishCancel has an open session cancelled in UndoFor, if that isn't undone (D126). If the
+// RequestCancel has an open session cancelled in UndoFor, if that isn't undone (D126). If the
 // session isn't open, it returns the conflict of D12.
-func (s *Service) WishCancel(ctx context.Context, scope domain.Scope, id domain.SessionID, by domain.Actor) error {
+func (s *Service) RequestCancel(ctx context.Context, scope domain.Scope, id domain.SessionID, by domain.Actor) error {
 	now := s.Clock.Now()
-	err := s.DB.InTx(ctx, func(tx *db.Tx) error { return tx.WishCancel(ctx, scope, id, by, now.Add(UndoFor), now) })
+	err := s.DB.InTx(ctx, func(tx *db.Tx) error { return tx.RequestCancel(ctx, scope, id, by, now.Add(UndoFor), now) })
 	if !errors.Is(err, db.ErrState) {
 		return err
 	}
