@@ -10,7 +10,8 @@ import (
 
 // RequestCancel notes that an open session of the scope is to be cancelled at due; a request that
 // is there already stays. Returns ErrState if the session isn't open.
-func (tx *Tx) RequestCancel(ctx context.Context, scope domain.Scope, id domain.SessionID, by domain.Actor, due, now time.Time) error {
+func (tx *Tx) RequestCancel(ctx context.Context, scope domain.Scope, id domain.SessionID, by domain.Actor, due,
+	now time.Time) error {
 	result, err := tx.exec(ctx, `
 		INSERT INTO session_cancel AS c (session_id, due_at, actor_kind, actor_id, actor_name, address)
 		SELECT id, $4, $6, $7, $8, $9 FROM session

@@ -38,7 +38,8 @@ func TestWhatASessionMisses(t *testing.T) {
 		}
 	}
 	customer.Post(statement.AssetsSection, values)
-	support.WantPage(support.Get(path), http.StatusOK, "2 of 7 sections completed. Next: Assets. Refused there: “").Hides("secret-house")
+	support.WantPage(support.Get(path), http.StatusOK, "2 of 7 sections completed. Next: Assets. Refused there: “").
+		Hides("secret-house")
 	h.Fill(session.ID, statement.AssetsSection)
 	support.WantPage(support.Get(path), http.StatusOK, "3 of 7 sections completed. Next: Liabilities.").Hides("Refused there")
 	done := h.NewSession(h.TestScope(), domain.NewSession{})
@@ -57,7 +58,8 @@ func TestDocumentsOfASession(t *testing.T) {
 	h.Open(session.ID)
 	h.Upload(session.ID, "licence.pdf")
 	h.Clock.Advance(time.Minute)
-	h.OK(h.Service.Forms.AddDocument(t.Context(), &domain.Session{ID: session.ID}, forms.Upload{Category: "income_evidence", FileName: "slip.png",
+	h.OK(h.Service.Forms.AddDocument(t.Context(), &domain.Session{ID: session.ID}, forms.Upload{
+		Category: "income_evidence", FileName: "slip.png",
 		Content: bytes.NewReader([]byte(harness.Drawing(t, 40, 40, color.Black)))}))
 	owner.WantPage(owner.Get(path), http.StatusOK, "slip.png Payslip or proof of income", "licence.pdf").Lacks("Show picture")
 	h.Complete(session.ID)
@@ -216,7 +218,8 @@ func TestAnswersAreReadOnAPage(t *testing.T) {
 	audited(h, domain.AuditDataRead, 1)
 	owner.Get(path + "/answers")
 	audited(h, domain.AuditDataRead, 2)
-	if got := h.StaffOf(h.NewAccount("other@lender.example", "starter").AccountID, domain.RoleOwner).Get(path + "/answers").Code; got != http.StatusNotFound {
+	stranger := h.StaffOf(h.NewAccount("other@lender.example", "starter").AccountID, domain.RoleOwner)
+	if got := stranger.Get(path + "/answers").Code; got != http.StatusNotFound {
 		t.Errorf("another account's answers: %d", got)
 	}
 }

@@ -41,7 +41,8 @@ func (s *Server) sessionPage(c echo.Context, v *Visit, id domain.SessionID, stat
 	}
 	page := view.SessionPage{
 		Page: s.page(v, "Session"), Session: found.Session, Deliveries: found.Deliveries, Documents: len(found.Documents),
-		Events: make(map[domain.EventID]string), Kinds: make(map[domain.EventID]domain.EventType), LinkUses: found.LinkUses, Refused: found.Refused, Delivery: found.Delivery,
+		Events: make(map[domain.EventID]string), Kinds: make(map[domain.EventID]domain.EventType),
+		LinkUses: found.LinkUses, Refused: found.Refused, Delivery: found.Delivery,
 		Next: found.Next, Names: found.Names, MayDownload: v.Staff.May(domain.DownloadData), Retained: found.Retained,
 		DataUntil: found.DataUntil, DataGone: found.DataGone, Days: c.FormValue("days"), Missing: found.Missing,
 		CancelsAt: found.CancelsAt,
