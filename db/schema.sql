@@ -802,6 +802,15 @@ CREATE TABLE public.session (
 )
 WITH (autovacuum_vacuum_scale_factor='0.02');
 
+CREATE TABLE public.session_cancel (
+    session_id uuid NOT NULL,
+    due_at timestamp with time zone NOT NULL,
+    actor_kind text NOT NULL,
+    actor_id text NOT NULL,
+    actor_name text NOT NULL,
+    address text NOT NULL
+);
+
 CREATE TABLE public.session_count (
     account_id uuid NOT NULL,
     livemode boolean NOT NULL,
@@ -1130,6 +1139,9 @@ ALTER TABLE ONLY public.redelivery
 ALTER TABLE ONLY public.section
     ADD CONSTRAINT section_pkey PRIMARY KEY (session_id, name);
 
+ALTER TABLE ONLY public.session_cancel
+    ADD CONSTRAINT session_cancel_pkey PRIMARY KEY (session_id);
+
 ALTER TABLE ONLY public.session_count
     ADD CONSTRAINT session_count_pkey PRIMARY KEY (account_id, livemode, day, shard);
 
@@ -1305,6 +1317,8 @@ CREATE INDEX section_phone_idx ON public.section USING btree (phone_hash) WHERE 
 
 CREATE INDEX session_answers_idx ON public.session USING btree (account_id, completed_at) WHERE ((status = 'completed'::text) AND (data_erased_at IS NULL));
 
+CREATE INDEX session_cancel_due_idx ON public.session_cancel USING btree (due_at);
+
 CREATE INDEX session_count_unfolded_idx ON public.session_count USING btree (day) WHERE (shard <> 0);
 
 CREATE INDEX session_count_writers_idx ON public.session_count USING btree (day) WHERE (shard > 0);
@@ -1416,6 +1430,8 @@ CREATE TRIGGER section_counted_insert AFTER INSERT ON public.section FOR EACH RO
 CREATE TRIGGER section_counted_update AFTER UPDATE ON public.section FOR EACH ROW WHEN ((((old.reached_at IS NULL) AND (new.reached_at IS NOT NULL)) OR ((old.completed_at IS NULL) AND (new.completed_at IS NOT NULL)) OR (old.problems <> new.problems))) EXECUTE FUNCTION public.count_section();
 
 CREATE TRIGGER section_leaves_erased BEFORE INSERT ON public.section FOR EACH ROW EXECUTE FUNCTION public.leave_erased();
+
+CREATE TRIGGER session_cancel_leaves_erased BEFORE INSERT ON public.session_cancel FOR EACH ROW EXECUTE FUNCTION public.leave_erased();
 
 CREATE TRIGGER session_counted_insert AFTER INSERT ON public.session REFERENCING NEW TABLE AS after_rows FOR EACH STATEMENT EXECUTE FUNCTION public.count_sessions();
 
@@ -1539,6 +1555,9 @@ ALTER TABLE ONLY public.section
 
 ALTER TABLE ONLY public.session
     ADD CONSTRAINT session_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.session_cancel
+    ADD CONSTRAINT session_cancel_session_id_fkey FOREIGN KEY (session_id) REFERENCES public.session(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.session_key
     ADD CONSTRAINT session_key_session_id_fkey FOREIGN KEY (session_id) REFERENCES public.session(id) ON DELETE CASCADE;

@@ -179,7 +179,7 @@ func staffCases() map[string]useCase {
 	}
 	for path, from := range map[string]progress{
 		"": open, "/sessions": open, "/search?q={name}": open, "/sessions/new": open, "/sessions/export?q={name}&search={name}": open,
-		"/sessions/{id}": completed, "/sessions/{id}/data": completed,
+		"/sessions/{id}": completed, "/sessions/{id}/data": completed, "/sessions/{id}/answers": completed,
 		"/sessions/{id}/pdf": completed, "/sessions/{id}/documents/{document}": completed, "/sessions/{id}/erase": completed,
 		"/sessions/{id}/receipt": completed,
 		"/webhooks/redeliveries": completed, "/webhooks/deliveries/{delivery}": completed, "/events": completed,
@@ -188,7 +188,7 @@ func staffCases() map[string]useCase {
 		all["GET "+routeOf(path)] = useCase{from, false, nil, get(".." + path)}
 	}
 	for path, form := range map[string]url.Values{
-		"/sessions/{id}/cancel": nil, "/sessions/{id}/extend": {"days": {"60"}}, "/sessions/{id}/renew": nil,
+		"/sessions/{id}/cancel": nil, "/sessions/{id}/undo": nil, "/sessions/{id}/extend": {"days": {"60"}}, "/sessions/{id}/renew": nil,
 		"/sessions/{id}/email":                  {"sends": {"0"}},
 		"/webhooks/deliveries/{delivery}/retry": nil, "/webhooks/deliveries/{delivery}/cancel": nil,
 	} {

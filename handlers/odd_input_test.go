@@ -35,7 +35,7 @@ type oddCase struct {
 
 // oddCases are the routes that read fields.
 var oddCases = map[string]oddCase{
-	"GET /dashboard/:mode/sessions/new": {fields: "like={session}"},
+	"GET /dashboard/:mode/sessions/new": {fields: "like={session}&days=7"},
 	"GET /dashboard/:mode/sessions": {
 		fields: "q=jo@customer.example&status=pending&from=2026-11-01&to=2026-11-20&before={session}&newest={session}"},
 	"POST /dashboard/:mode/sessions/chosen": {fields: "session={session}&do=extend&days=30&back=/dashboard/test/sessions"},
@@ -44,7 +44,7 @@ var oddCases = map[string]oddCase{
 	"POST /dashboard/:mode/sessions": {
 		fields: "customer_email=jo@customer.example&customer_name=Jo&reference_id=LOAN-1&return_url=https://lender.example/&expires_in_days=30&language=en-AU&like={session}&prefill_from=on&ask=income&note-income=Again&deliver=email&remind=on"},
 	"GET /dashboard/:mode/sessions/:session":         {fields: "days=60"},
-	"POST /dashboard/:mode/sessions/:session/extend": {fields: "days=60"},
+	"POST /dashboard/:mode/sessions/:session/extend": {fields: "days=60&more=7"},
 	"POST /dashboard/:mode/sessions/:session/email":  {fields: "sends=0"},
 	"POST /dashboard/:mode/sessions/:session/erase":  {fields: "sessions={session}&confirm=jo@customer.example"},
 	"GET /dashboard/:mode/webhooks": {

@@ -10,7 +10,8 @@ import (
 	"candor/internal/outbox"
 )
 
-// expireArgs expires the sessions past their expiry (D11).
+// expireArgs expires the sessions past their expiry (D11), and cancels those that staff
+// cancelled and didn't keep (D126).
 type expireArgs struct{ upkeepArgs }
 
 // Kind names the job.
@@ -23,8 +24,19 @@ type expireWorker struct {
 	clock  domain.Clock
 }
 
-// Work expires sessions in batches. Each batch commits with its events.
+// Work cancels and expires sessions in batches. Each batch commits with its audit entries or
+// events.
 func (w *expireWorker) Work(ctx context.Context, _ *river.Job[expireArgs]) error {
+	err := inBatches(ctx, func() (n int, err error) {
+		err = w.db.InTx(ctx, func(tx *db.Tx) error {
+			n, err = tx.CarryOutCancels(ctx, w.clock.Now(), sweepBatch)
+			return err
+		})
+		return n, err
+	})
+	if err != nil {
+		return err
+	}
 	return inBatches(ctx, func() (n int, err error) {
 		now := w.clock.Now()
 		err = w.db.InTx(ctx, func(tx *db.Tx) error {

@@ -71,3 +71,39 @@ func TestExpirySweep(t *testing.T) {
 	check(hooktest.Data[domain.ExpiredPayload](t, h.Events(&never, domain.SessionExpired)[0].Body),
 		domain.ExpiredPayload{SessionID: never.ID, ExpiredAt: form.At(never.ExpiresAt)})
 }
+
+// A worker cancels what staff cancelled and didn't keep, once, also if several sweep; a
+// session that ended before stays as it is (D126).
+func TestCancelsAreCarriedOut(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	due, later, ended := h.Session("", hooktest.Now()), h.Session("", hooktest.Now()), h.Session("", hooktest.Now())
+	by := domain.Actor{Kind: domain.ActorStaff, ID: "staff_1", Name: "sam@lender.example", Address: "192.0.2.1"}
+	h.Tx(func(tx *db.Tx) error {
+		now := hooktest.Now()
+		for _, one := range []*domain.Session{due, later, ended} {
+			at := now.Add(-time.Second)
+			if one == later {
+				at = now.Add(time.Hour)
+			}
+			if err := tx.RequestCancel(h.Ctx, one.Scope(), one.ID, by, at, now); err != nil {
+				return err
+			}
+		}
+		return tx.ExpireSession(h.Ctx, ended.ID)
+	})
+	for range 2 {
+		h.start(sweeping)
+	}
+	h.Eventually("the requests are carried out", func() bool { return h.Count("SELECT count(*) FROM session_cancel") == 1 })
+	for id, want := range map[domain.SessionID]domain.Status{
+		due.ID: domain.Cancelled, later.ID: domain.Pending, ended.ID: domain.Expired,
+	} {
+		if got, err := h.DB.SessionByID(h.Ctx, id); err != nil || got.Status != want {
+			t.Errorf("a session is %v (%v), want %s", got.Status, err, want)
+		}
+	}
+	if n := h.Count("SELECT count(*) FROM audit_log WHERE action = 'session.cancelled' AND actor_name = 'sam@lender.example'"); n != 1 {
+		t.Errorf("%d lines in the audit log, want 1", n)
+	}
+}

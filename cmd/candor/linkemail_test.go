@@ -97,8 +97,8 @@ func createEmailed(t *testing.T, api process.Partner, to string, n int) (ids []s
 func remind(t *testing.T, api process.Partner, ids []string) {
 	t.Helper()
 	for _, id := range ids {
-		if status, _, answer := api.Do(http.MethodPost, "/test/sessions/"+id+"/advance",
-			`{"to": "reminder"}`); status != http.StatusOK {
+		status, _, answer := api.Do(http.MethodPost, "/test/sessions/"+id+"/advance", `{"to": "reminder"}`)
+		if status != http.StatusOK {
 			t.Fatalf("a reminder of %s: %d %s", id, status, answer)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"candor/internal/domain"
+	"candor/internal/service/forms"
 	"candor/internal/service/staff/team"
 	"candor/internal/testkit/browsertest"
 	"candor/internal/testkit/harness"
@@ -23,6 +24,8 @@ func TestBrowserDashboard(t *testing.T) {
 		WebhookURL: "https://lender.example/hook"})
 	h.Open(done.ID)
 	h.Upload(done.ID, "payslip.pdf")
+	h.OK(h.Service.Forms.AddDocument(t.Context(), done, forms.Upload{Category: "identification", FileName: "licence.png",
+		Content: strings.NewReader(harness.Drawing(t, 300, 190, color.NRGBA{13, 87, 72, 255}))}))
 	h.Complete(done.ID)
 	h.StorePDF(done.ID, []byte("%PDF-1.7"))
 	tab := browsertest.New(t, browsertest.Options{Device: browsertest.Desktop})
@@ -71,7 +74,12 @@ func TestBrowserDashboard(t *testing.T) {
 	tab.WaitForText(".pager", "1 session")
 	tab.Click(".row-link")
 	tab.WaitForText("h1", "Jo Public")
+	tab.Click(".picture-fold > summary")
+	tab.Click(".delivery-fold > summary")
 	view(tab, "session-completed")
+	tab.Click("[href$='/answers']")
+	tab.WaitForText("h1", "Answers")
+	view(tab, "session-answers")
 	at("sessions/new")
 	view(tab, "session-new")
 	tab.Type("#customer_email", "sam@customer.example")
@@ -84,7 +92,10 @@ func TestBrowserDashboard(t *testing.T) {
 	tab.WaitForText("#announcement", "Link extended to ")
 	tab.Click(".danger-zone > summary")
 	tab.Click(".danger-zone .button-danger")
-	tab.WaitForText("#announcement", "Session cancelled")
+	tab.WaitForText(".banner-warn", "cancelled in a few seconds")
+	view(tab, "session-cancelling")
+	tab.Click("form[action$='/undo'] button")
+	tab.WaitForText("#announcement", "The session isn’t cancelled")
 
 	_, err := h.Service.Team.Invite(t.Context(), h.Account.AccountID, harness.Operator,
 		team.InvitationParams{Email: "old@lender.example", Role: domain.RoleSupport})

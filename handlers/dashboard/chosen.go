@@ -13,7 +13,8 @@ import (
 )
 
 // ChangeChosen extends or cancels the sessions that were chosen in the list, each in a
-// transaction of its own: one that has ended, or whose link lasts longer, stays as it is.
+// transaction of its own: one that has ended, or whose link would last too long, stays as
+// it is.
 func (s *Server) ChangeChosen(c echo.Context, v *Visit) error {
 	values, err := c.FormParams()
 	if err != nil {
@@ -32,9 +33,9 @@ func (s *Server) ChangeChosen(c echo.Context, v *Visit) error {
 			return echo.ErrNotFound
 		}
 		if cancel {
-			_, err = s.Sessions.Cancel(c.Request().Context(), v.Scope, id, v.Actor)
+			err = s.Sessions.RequestCancel(c.Request().Context(), v.Scope, id, v.Actor)
 		} else {
-			_, err = s.Sessions.Extend(c.Request().Context(), v.Scope, id, days, v.Actor)
+			_, err = s.Sessions.Extend(c.Request().Context(), v.Scope, id, days, true, v.Actor)
 		}
 		switch {
 		case err == nil:

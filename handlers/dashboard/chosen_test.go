@@ -4,7 +4,9 @@ import (
 	"net/http"
 	"net/url"
 	"testing"
+	"time"
 
+	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/testkit/harness"
 )
@@ -40,10 +42,16 @@ func TestChosenSessions(t *testing.T) {
 	if n := count("expires_at > created_at + interval '29 days' AND status = 'pending'"); n != 3 {
 		t.Errorf("%d links are extended, want 3", n)
 	}
-	chosen("extend", "7", first...)
+	chosen("extend", "30", first...)
+	chosen("extend", "30", first...) // 100 days from now
 	support.WantPage(support.Get(list), http.StatusOK, "Links extended: 0. The other")
 	chosen("cancel", "", first[:2]...)
-	support.WantPage(support.Get(list), http.StatusOK, "Sessions cancelled: 2.")
+	support.WantPage(support.Get(list), http.StatusOK, "Sessions that end in a few seconds: 2.")
+	h.Clock.Advance(11 * time.Second)
+	h.OK(h.DB.InTx(t.Context(), func(tx *db.Tx) error {
+		_, err := tx.CarryOutCancels(t.Context(), h.Clock.Now(), 10)
+		return err
+	}))
 	if n := count("status = 'cancelled'"); n != 2 {
 		t.Errorf("%d sessions are cancelled, want 2", n)
 	}
@@ -60,6 +68,9 @@ func TestChosenSessions(t *testing.T) {
 	}
 	if n := count("status = 'cancelled'"); n != 2 {
 		t.Errorf("%d sessions are cancelled, want 2", n)
+	}
+	if n := harness.QueryOne[int](h, "SELECT count(*) FROM session_cancel"); n != 0 {
+		t.Errorf("%d others are to be cancelled", n)
 	}
 	chosen("cancel", "")
 }

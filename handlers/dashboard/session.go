@@ -12,6 +12,7 @@ import (
 	"candor/handlers/web"
 	"candor/internal/domain"
 	"candor/internal/form"
+	"candor/internal/statement"
 	view "candor/views/dashboard"
 )
 
@@ -40,9 +41,11 @@ func (s *Server) sessionPage(c echo.Context, v *Visit, id domain.SessionID, stat
 	}
 	page := view.SessionPage{
 		Page: s.page(v, "Session"), Session: found.Session, Deliveries: found.Deliveries, Documents: len(found.Documents),
-		Events: make(map[domain.EventID]string), LinkUses: found.LinkUses, Refused: found.Refused, Delivery: found.Delivery,
+		Events: make(map[domain.EventID]string), Kinds: make(map[domain.EventID]domain.EventType),
+		LinkUses: found.LinkUses, Refused: found.Refused, Delivery: found.Delivery,
 		Next: found.Next, Names: found.Names, MayDownload: v.Staff.May(domain.DownloadData), Retained: found.Retained,
-		Asks: found.Asks, DataUntil: found.DataUntil, DataGone: found.DataGone, Days: c.FormValue("days"),
+		Asks: found.Asks, DataUntil: found.DataUntil, DataGone: found.DataGone, Days: c.FormValue("days"), Missing: found.Missing,
+		CancelsAt: found.CancelsAt,
 	}
 	page.Errors, page.Of = view.ErrorItems(errs), found.Session.Reference()
 	page.Live = view.Live{Topics: domain.SessionChanged | domain.DeliveryChanged, Session: &id}
@@ -56,7 +59,7 @@ func (s *Server) sessionPage(c echo.Context, v *Visit, id domain.SessionID, stat
 	}
 	for _, e := range found.Events {
 		entry := view.EntryOfEvent(&e)
-		page.Events[e.ID] = entry.Title
+		page.Events[e.ID], page.Kinds[e.ID] = entry.Title, e.Type
 		if e.URL == nil {
 			page.Unsent++
 		}
@@ -68,7 +71,8 @@ func (s *Server) sessionPage(c echo.Context, v *Visit, id domain.SessionID, stat
 	if page.MayDownload {
 		page.Changed = found.Changed
 		for _, d := range found.Documents {
-			page.Files = append(page.Files, view.SessionFile{ID: d.ID, Name: d.FileName, SizeBytes: d.SizeBytes})
+			page.Files = append(page.Files, view.SessionFile{ID: d.ID, Name: d.FileName, Category: statement.DocumentCategory(d.Category),
+				ContentType: d.ContentType, SizeBytes: d.SizeBytes, UploadedAt: d.UploadedAt})
 		}
 	}
 	if !page.MayDownload && page.Names != nil {
@@ -125,14 +129,28 @@ func (s *Server) EmailLink(c echo.Context, v *Visit) error {
 	return s.changedSession(c, v, id, err, "link_emailed")
 }
 
-// CancelSession cancels a session.
+// CancelSession has a session cancelled in a moment, until when that can be undone (D126).
 func (s *Server) CancelSession(c echo.Context, v *Visit) error {
 	id, err := sessionInPath(c)
 	if err != nil {
 		return err
 	}
-	_, err = s.Sessions.Cancel(c.Request().Context(), v.Scope, id, v.Actor)
-	return s.changedSession(c, v, id, err, "session_cancelled")
+	err = s.Sessions.RequestCancel(c.Request().Context(), v.Scope, id, v.Actor)
+	return s.changedSession(c, v, id, err, "")
+}
+
+// UndoCancel keeps a session that was to be cancelled.
+func (s *Server) UndoCancel(c echo.Context, v *Visit) error {
+	id, err := sessionInPath(c)
+	if err != nil {
+		return err
+	}
+	kept, err := s.Sessions.UndoCancel(c.Request().Context(), v.Scope, id)
+	notice := "cancel_undone"
+	if !kept {
+		notice = "cancel_kept"
+	}
+	return s.changedSession(c, v, id, err, notice)
 }
 
 // ExtendSession moves the date on which a session's link expires.
@@ -141,11 +159,15 @@ func (s *Server) ExtendSession(c echo.Context, v *Visit) error {
 	if err != nil {
 		return err
 	}
-	days, err := strconv.Atoi(strings.TrimSpace(c.FormValue("days")))
+	typed, more := c.FormValue("days"), c.FormValue("more") != ""
+	if more {
+		typed = c.FormValue("more")
+	}
+	days, err := strconv.Atoi(strings.TrimSpace(typed))
 	if err != nil {
 		days = -1 // an invalid number, which the use case rejects
 	}
-	session, err := s.Sessions.Extend(c.Request().Context(), v.Scope, id, days, v.Actor)
+	session, err := s.Sessions.Extend(c.Request().Context(), v.Scope, id, days, more, v.Actor)
 	if err != nil {
 		return s.changedSession(c, v, id, err, "")
 	}

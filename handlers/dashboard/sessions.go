@@ -113,6 +113,9 @@ func (s *Server) newSessionPage(c echo.Context, v *Visit) (view.NewSessionPage, 
 	if page.Like, err = s.likeIn(c, v); err != nil || page.Like == nil {
 		return page, err
 	}
+	if days := c.QueryParam("days"); days != "" { // of "Renew"
+		page.Days = days
+	}
 	page.Email, page.Name, page.Reference = page.Like.CustomerEmail, web.Text(page.Like.CustomerName),
 		web.Text(page.Like.ReferenceID)
 	page.Return = web.Text(page.Like.ReturnURL)

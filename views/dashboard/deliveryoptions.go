@@ -10,7 +10,7 @@ import (
 type result struct{ value, word string }
 
 var (
-	answers = []result{
+	answered = []result{
 		{"2xx", "2xx, arrived"}, {"3xx", "3xx, a redirect"}, {"4xx", "4xx"}, {"5xx", "5xx"}, {"status", "Any but 2xx"},
 	}
 	noAnswers = []result{
@@ -21,7 +21,7 @@ var (
 
 // resultWord is a result as people read it.
 func resultWord(value string) string {
-	for _, list := range [][]result{answers, noAnswers} {
+	for _, list := range [][]result{answered, noAnswers} {
 		for _, r := range list {
 			if r.value == value {
 				return r.word
@@ -34,7 +34,7 @@ func resultWord(value string) string {
 // ResultOptions are what the last attempt can have come to; arrived among them
 // if they are asked for.
 func ResultOptions(arrived bool) (out []Option) {
-	for _, r := range answers {
+	for _, r := range answered {
 		if arrived || r.value != "2xx" {
 			out = append(out, Option{r.value, r.word, "Answered with"})
 		}

@@ -82,11 +82,6 @@ func converted(ctx context.Context, unit form.Period, amount string) string {
 	return i18n.T(ctx, "= {amount} {per}", amount, i18n.T(ctx, unit.Per()))
 }
 
-// said are the amounts in the page's language.
-func said(ctx context.Context, entries form.Entries) string {
-	return entries.Say(func(p form.Period) string { return i18n.T(ctx, p.Adverb()) })
-}
-
 // questions places a section's or item's fields that are asked or shown.
 // They are in the page's language; so are errs already.
 func questions(ctx context.Context, fields []form.Field, prefix string, errs form.Errors, focus string) []question {

@@ -223,21 +223,25 @@ func (s *Service) Cancel(ctx context.Context, scope domain.Scope, id domain.Sess
 	return nil, session.Conflict(now)
 }
 
-// Extend moves the end of an open session's link to that many times 24 hours from
-// now, 1 to 90. Errors: validation_error on days, the conflict of a
-// session that isn't open, session_not_found.
-func (s *Service) Extend(ctx context.Context, scope domain.Scope, id domain.SessionID, days int,
+// Extend moves the end of an open session's link: to that many times 24 hours from now, or
+// with more by that many from the present end; at most 90 days from now. Errors:
+// validation_error on days, the conflict of a session that isn't open, session_not_found.
+func (s *Service) Extend(ctx context.Context, scope domain.Scope, id domain.SessionID, days int, more bool,
 	by domain.Actor) (*domain.Session, error) {
 	session, err := s.Get(ctx, scope, id)
 	if err != nil {
 		return nil, err
 	}
-	now := s.Clock.Now()
-	to := now.Add(time.Duration(days) * 24 * time.Hour)
+	now, day := s.Clock.Now(), 24*time.Hour
+	from := now
+	if more {
+		from = session.ExpiresAt
+	}
+	to := from.Add(time.Duration(days) * day)
 	switch {
 	case session.Conflict(now) != nil:
 		return nil, session.Conflict(now)
-	case days < 1 || days > domain.MaxExpiresInDays:
+	case days < 1 || days > domain.MaxExpiresInDays || to.After(now.Add(domain.MaxExpiresInDays*day)):
 		return nil, domain.Breaks(domain.CodeValidation, "days", form.Rule{Code: form.RuleRange, Min: 1, Max: domain.MaxExpiresInDays})
 	case !to.After(session.ExpiresAt):
 		return nil, domain.Breaks(domain.CodeValidation, "days", form.Rule{Code: "longer_link"})

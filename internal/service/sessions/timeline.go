@@ -3,8 +3,10 @@ package sessions
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
+	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/platform/keyring"
 	"candor/internal/statement"
@@ -25,6 +27,8 @@ type Timeline struct {
 	Changed    []string             // the sections that differ from the former session's; nil as Names
 	Next       []domain.SessionID   // the sessions that continue this one, the newest first
 	Retained   bool                 // PDF and documents are still to be had
+	Missing    []string             // the sections that the customer hasn't finished, in order; nil of a completed session
+	CancelsAt  *time.Time           // when it is cancelled, if that isn't undone (D126); nil: never
 	DataUntil  *time.Time           // when retention erases what was entered; nil: never, or not known yet
 	DataGone   bool                 // what was entered is erased, or as good as that
 }
@@ -66,6 +70,9 @@ func (s *Service) Timeline(ctx context.Context, scope domain.Scope, id domain.Se
 	if timeline.Delivery, err = s.Delivery(ctx, session); err != nil {
 		return nil, err
 	}
+	if timeline.CancelsAt, err = s.DB.CancelsAt(ctx, id); err != nil {
+		return nil, err
+	}
 	if timeline.Next, err = s.DB.SessionsContinuing(ctx, scope, id, maxNext); err != nil {
 		return nil, err
 	}
@@ -81,6 +88,9 @@ func (s *Service) Timeline(ctx context.Context, scope domain.Scope, id domain.Se
 	} else if err != nil {
 		return nil, err
 	}
+	if timeline.Missing, err = s.missing(ctx, session); err != nil {
+		return nil, err
+	}
 	if err = s.readSigned(ctx, timeline); err != nil {
 		return nil, err
 	}
@@ -93,6 +103,21 @@ func (s *Service) Timeline(ctx context.Context, scope domain.Scope, id domain.Se
 		}
 	}
 	return timeline, err
+}
+
+// missing are the sections of a session without a signature that aren't completed, or have a
+// draft that isn't valid. It opens no answers.
+func (s *Service) missing(ctx context.Context, session *domain.Session) (names []string, err error) {
+	if session.Status == domain.Completed {
+		return nil, nil
+	}
+	stored, err := s.DB.Sections(ctx, session.ID)
+	for _, name := range statement.SectionNames {
+		if !slices.ContainsFunc(stored, func(d db.Section) bool { return d.Name == name && d.CompletedAt != nil && d.Draft == nil }) {
+			names = append(names, name)
+		}
+	}
+	return names, err
 }
 
 // readSigned fills in what a completed session's statement tells. Names are compared at

@@ -1,0 +1,58 @@
+package dashboard
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"candor/handlers/web"
+	"candor/internal/form"
+	"candor/internal/statement"
+	view "candor/views/dashboard"
+)
+
+// ShowAnswers shows a completed session's answers, and notes in the audit log that they were
+// looked at (D127).
+func (s *Server) ShowAnswers(c echo.Context, v *Visit) error {
+	id, err := sessionInPath(c)
+	if err != nil {
+		return err
+	}
+	data, err := s.Sessions.Data(c.Request().Context(), v.Scope, id, web.Reader(c.Request().Context(), v.Actor))
+	if err != nil {
+		return err
+	}
+	page := view.AnswersPage{
+		Page: s.page(v, "Answers"), Session: data.Session, Sections: data.Statement.Sections(*data.Session.CompletedAt),
+		Summary: data.Statement.Summary(), Documents: data.Statement.Documents, Former: data.Statement.PreviousSession(),
+		Corrected: corrected(data.Statement), Confirmed: data.Statement.Confirmed(),
+	}
+	page.Of = data.Session.Reference()
+	if page.Former != "" {
+		page.Changed = data.Statement.ChangedSections()
+	}
+	return web.Render(c, http.StatusOK, view.Answers(page))
+}
+
+// corrected names the answers that the partner gave and the customer changed, by section
+// (D58). What the customer removed has no name.
+func corrected(answers *statement.Statement) map[string][]string {
+	out, results := map[string][]string{}, answers.Prefilled()
+	for name := range answers.Prefill {
+		answers.Section(name, answers.Declaration.SignedAt).Walk(func(path string, f form.Field) {
+			if results[name+"."+path] == statement.Changed && !slices.Contains(out[name], f.Label) {
+				out[name] = append(out[name], f.Label)
+			}
+			delete(results, name+"."+path)
+		})
+	}
+	for path, result := range results {
+		name, _, _ := strings.Cut(path, ".")
+		if removed := "what was removed"; result == statement.Changed && !slices.Contains(out[name], removed) {
+			out[name] = append(out[name], removed)
+		}
+	}
+	return out
+}
