@@ -87,9 +87,10 @@ func (q *Queries) ClaimLinkEmail(ctx context.Context, id domain.SessionID, kind 
 	return changedState(result, err, "claim link email")
 }
 
-// SaveLinkEmail stores what became of an email, and when a worker looks again; nil: never.
-// Of a session that was erased nothing is stored.
-func (tx *Tx) SaveLinkEmail(ctx context.Context, session *domain.Session, e *domain.LinkEmail, lookAt *time.Time) error {
+// SaveLinkEmail stores what became of an email of a delivery, and when a worker looks again;
+// nil: never. Of a session that was erased nothing is stored.
+func (tx *Tx) SaveLinkEmail(ctx context.Context, session *domain.Session, d *domain.LinkDelivery, e *domain.LinkEmail,
+	lookAt *time.Time) error {
 	_, err := tx.exec(ctx, `
 		INSERT INTO link_email AS e (session_id, kind, state, tries, first_tried_at, ended_at, problem) VALUES ($1, $2, $3, $4, $5, $6,
 			$7)
@@ -101,13 +102,17 @@ func (tx *Tx) SaveLinkEmail(ctx context.Context, session *domain.Session, e *dom
 		return wrap(err, "save link email")
 	}
 	tx.Announce(session.Scope(), domain.SessionChanged, &session.ID)
-	return tx.LookAtLinkDelivery(ctx, session.ID, lookAt)
+	return tx.LookAtLinkDelivery(ctx, d, lookAt)
 }
 
 // LookAtLinkDelivery stores when a worker looks what is due of a session's emails; nil:
-// never again.
-func (q *Queries) LookAtLinkDelivery(ctx context.Context, id domain.SessionID, at *time.Time) error {
-	_, err := q.exec(ctx, `UPDATE link_delivery SET look_at = $2 WHERE session_id = $1`, id, at)
+// never again. If staff had the link sent again since the delivery was read, the time that
+// belongs to that stays (D124).
+func (q *Queries) LookAtLinkDelivery(ctx context.Context, d *domain.LinkDelivery, at *time.Time) error {
+	_, err := q.exec(ctx, `
+		UPDATE link_delivery SET look_at = $2 WHERE session_id = $1 AND NOT EXISTS (
+			SELECT FROM link_email WHERE session_id = $1 AND kind = $3 AND again >= $4)`,
+		d.SessionID, at, domain.LinkItself, max(1, d.LinkSends()))
 	return wrap(err, "look at link delivery")
 }
 

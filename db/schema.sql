@@ -1313,7 +1313,7 @@ CREATE INDEX redelivery_created_idx ON public.redelivery USING btree (created_at
 
 CREATE INDEX redelivery_running_idx ON public.redelivery USING btree (paced_until) WHERE (state = 'running'::text);
 
-CREATE INDEX section_phone_idx ON public.section USING btree (phone_hash) WHERE (phone_hash IS NOT NULL);
+CREATE INDEX section_phone_idx ON public.section USING btree (phone_hash, session_id) WHERE (phone_hash IS NOT NULL);
 
 CREATE INDEX session_answers_idx ON public.session USING btree (account_id, completed_at) WHERE ((status = 'completed'::text) AND (data_erased_at IS NULL));
 

@@ -59,8 +59,9 @@ func (q *Queries) SessionsOfPhone(ctx context.Context, scope domain.Scope, hashe
 	[]domain.Session, error) {
 	var out []domain.Session
 	err := q.all(ctx, &out, `
-		SELECT `+sessionColumns+` FROM session JOIN (SELECT session_id FROM section WHERE phone_hash = ANY ($1)) found ON session_id = id
-		WHERE account_id = $2 AND livemode = $3 ORDER BY created_at DESC, id DESC LIMIT $4`,
+		SELECT `+sessionColumns+` FROM session JOIN (
+			SELECT session_id FROM section WHERE phone_hash = ANY ($1) ORDER BY session_id DESC LIMIT $4) found ON session_id = id
+		WHERE account_id = $2 AND livemode = $3 ORDER BY id DESC`,
 		pq.StringArray(hashes), scope.AccountID, scope.Livemode, limit)
 	for i := range out {
 		out[i].Status = out[i].StatusAt(now)

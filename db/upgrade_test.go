@@ -57,6 +57,7 @@ var (
 // upgrade creates are the new release's alone.
 func breaks(migration string, created []string) (wrong []string) {
 	up, _, _ := strings.Cut(migration, "-- +goose Down")
+	alone := strings.Contains(up, "-- +goose NO TRANSACTION")
 	for _, repeated := range newIndex.FindAllStringSubmatch(up, -1) {
 		if repeated[1] == repeated[2] { // what an interrupted migration left
 			up = strings.Replace(up, "DROP INDEX CONCURRENTLY IF EXISTS "+repeated[1]+";", "", 1)
@@ -69,6 +70,10 @@ func breaks(migration string, created []string) (wrong []string) {
 		sql := strings.Join(strings.Fields(lineComment.ReplaceAllString(part, "")), " ")
 		if sql == "" {
 			continue
+		}
+		if alone && !strings.Contains(sql, "CONCURRENTLY") {
+			wrong = append(wrong,
+				sql+": this waits for its lock without an end, and all others wait behind it: put it in a migration of its own")
 		}
 		table := ""
 		if found := tableName.FindStringSubmatch(sql); found != nil {
@@ -158,6 +163,7 @@ func TestBreakingMigrationsAreFound(t *testing.T) {
 		"ALTER TABLE session ADD CHECK (a > 0);",
 		"CREATE INDEX session_a_idx ON session (a);", "CREATE UNIQUE INDEX account_a_idx ON account (a);", "LOCK TABLE account;",
 		"UPDATE session SET a = 1;", "DELETE FROM event;",
+		"-- +goose NO TRANSACTION\nALTER TABLE session ADD COLUMN a text;\nCREATE INDEX CONCURRENTLY i ON session (a);",
 		"CREATE TABLE other (id uuid);\nCREATE INDEX CONCURRENTLY i ON other (id);\nALTER TABLE session DROP COLUMN a;",
 	} {
 		if len(breaks("-- +goose Up\n"+sql+"\n-- +goose Down\n", nil)) == 0 {

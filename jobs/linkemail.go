@@ -86,7 +86,7 @@ func (w *linkEmailWorker) Work(ctx context.Context, job *river.Job[linkEmailArgs
 	}
 	kind, at := delivery.Next(session, now)
 	if kind == "" || at.After(now) {
-		return w.db.LookAtLinkDelivery(ctx, id, delivery.LookAt(session, now))
+		return w.db.LookAtLinkDelivery(ctx, delivery, delivery.LookAt(session, now))
 	}
 	customer, err := w.customer(ctx, session)
 	if err != nil {
@@ -94,7 +94,7 @@ func (w *linkEmailWorker) Work(ctx context.Context, job *river.Job[linkEmailArgs
 	}
 	morning := domain.InDaytime(now, customer.zone)
 	if kind != domain.LinkItself && session.Livemode && morning.After(now) {
-		return w.db.LookAtLinkDelivery(ctx, id, &morning)
+		return w.db.LookAtLinkDelivery(ctx, delivery, &morning)
 	}
 	e := delivery.Email(kind)
 	if e == nil {
@@ -111,7 +111,7 @@ func (w *linkEmailWorker) save(ctx context.Context, session *domain.Session, del
 	if retry == nil {
 		retry = delivery.LookAt(session, w.clock.Now())
 	}
-	err := w.db.InTx(ctx, func(tx *db.Tx) error { return tx.SaveLinkEmail(ctx, session, e, retry) })
+	err := w.db.InTx(ctx, func(tx *db.Tx) error { return tx.SaveLinkEmail(ctx, session, delivery, e, retry) })
 	if err == nil {
 		w.observer.LinkEmailed(e.Kind, e.State)
 	}
@@ -178,7 +178,7 @@ func (w *linkEmailWorker) send(ctx context.Context, session *domain.Session, del
 	ctx = context.WithoutCancel(ctx) // what became of it is to be stored
 	switch {
 	case errors.Is(unclaimed, db.ErrState): // not wanted any more, since now
-		return w.db.LookAtLinkDelivery(ctx, session.ID, &now)
+		return w.db.LookAtLinkDelivery(ctx, delivery, &now)
 	case unclaimed != nil:
 		return unclaimed
 	}

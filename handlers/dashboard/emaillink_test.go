@@ -69,8 +69,36 @@ func TestEmailLinkByHand(t *testing.T) {
 	owner.WantRedirect(owner.Post(path+"/renew", nil), path)
 	owner.WantPage(owner.Get(path), http.StatusOK, "so Candor doesn’t email it").Lacks("Send again")
 	owner.WantPage(owner.Post(path+"/email", url.Values{"sends": {"2"}}), http.StatusForbidden, "was renewed")
-	owner.WantRedirect(owner.Post(path+"/cancel", nil), path)
+	_, err = h.Service.Sessions.Cancel(t.Context(), live, session.ID, harness.Operator)
+	h.OK(err)
 	owner.WantRedirect(owner.Post(path+"/email", url.Values{"sends": {"2"}}), path)
 	owner.WantPage(owner.Get(path), http.StatusOK, "had already ended")
 	m.Idle()
+}
+
+// TestEmailLinkWhileAReminderIsSent: a worker that is busy with another email of the session
+// must not put off, or for ever forget, the link that is sent again meanwhile (D124).
+func TestEmailLinkWhileAReminderIsSent(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	h.Mailbox()
+	live := domain.Scope{AccountID: h.Account.AccountID, Livemode: true}
+	session := h.NewSession(live, domain.NewSession{CustomerEmail: "jo@customer.example"})
+	path := "/dashboard/live/sessions/" + session.ID.String()
+	owner := h.Owner()
+	owner.WantRedirect(owner.Post(path+"/email", url.Values{"sends": {"0"}}), path)
+	h.AwaitLinkEmails()
+	busy, err := h.DB.LinkDelivery(t.Context(), session.ID)
+	h.OK(err)
+	owner.WantRedirect(owner.Post(path+"/email", url.Values{"sends": {"1"}}), path)
+	h.OK(h.DB.LookAtLinkDelivery(t.Context(), busy, nil))
+	if n := harness.QueryOne[int](h, `SELECT count(*) FROM link_delivery WHERE look_at IS NOT NULL`); n != 1 {
+		t.Error("no worker looks at the link that is to be sent again")
+	}
+	now, err := h.DB.LinkDelivery(t.Context(), session.ID)
+	h.OK(err)
+	h.OK(h.DB.LookAtLinkDelivery(t.Context(), now, nil))
+	if n := harness.QueryOne[int](h, `SELECT count(*) FROM link_delivery WHERE look_at IS NOT NULL`); n != 0 {
+		t.Error("who knows of it can't end it")
+	}
 }

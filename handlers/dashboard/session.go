@@ -121,12 +121,16 @@ func (s *Server) EmailLink(c echo.Context, v *Visit) error {
 				"This link opens the customer’s answers, which your role can’t see. Ask an owner to email it.")
 		}
 	}
-	err = s.Sessions.EmailLink(c.Request().Context(), v.Scope, id, sends, !mayRead, v.Actor)
+	queued, err := s.Sessions.EmailLink(c.Request().Context(), v.Scope, id, sends, !mayRead, v.Actor)
 	if errors.Is(err, &domain.Error{Code: domain.CodeRateLimitExceeded}) {
 		err = &domain.Error{Code: domain.CodeValidation, Fields: form.Errors{{Field: "email-link",
 			Message: "Your account has had as many links emailed today as it can. Copy the link and send it yourself"}}}
 	}
-	return s.changedSession(c, v, id, err, "link_emailed")
+	notice := "link_emailed"
+	if !queued {
+		notice = "link_not_emailed"
+	}
+	return s.changedSession(c, v, id, err, notice)
 }
 
 // CancelSession has a session cancelled in a moment, until when that can be undone (D126).

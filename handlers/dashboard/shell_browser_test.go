@@ -90,6 +90,7 @@ func TestBrowserSearch(t *testing.T) {
 	tab.Press("\r")
 	tab.WaitForText("h1", "Search")
 	view(tab, "search-page")
+	tab.WaitForTrue(`document.readyState === "complete"`)
 	tab.Key('g')
 	tab.Key('s')
 	tab.WaitForText("h1", "Sessions")

@@ -228,7 +228,7 @@ func TestExtendedLinkStaysOpen(t *testing.T) {
 	t.Parallel()
 	c := harness.New(t).NewCustomer()
 	tab := load(c, "personal_details")
-	_, err := c.Service.Sessions.Extend(t.Context(), c.TestScope(), c.ID, domain.MaxExpiresInDays, harness.Operator)
+	_, err := c.Service.Sessions.Extend(t.Context(), c.TestScope(), c.ID, domain.MaxExpiresInDays, false, harness.Operator)
 	c.OK(err)
 	c.Clock.Advance(domain.MaxExpiresInDays*24*time.Hour - time.Second)
 	tab.press("autosave", http.StatusOK, "phone", "0400 000 001")

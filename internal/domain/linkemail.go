@@ -32,7 +32,8 @@ type LinkEmail struct {
 	Again        int            `db:"again"`    // how often staff had it sent again (D124)
 }
 
-// A LinkEmailKind says which of the emails it is. A session has each once at most.
+// A LinkEmailKind says which of the emails it is. A session has each reminder once at
+// most.
 type LinkEmailKind string
 
 // The emails: the link itself, and the reminders (D104).

@@ -30,13 +30,13 @@ if (chosen?.closest("form.filters")) {
   history.replaceState(history.state, "", location.pathname + location.search);
 }
 
-// How many rows are chosen.
-document.addEventListener("change", (event) => {
+// How many rows are chosen, also after the page has followed a change.
+function countChosen() {
   const label = document.querySelector("[data-chosen]");
-  if (label && event.target.matches(".list-pick input")) {
-    label.textContent = `${document.querySelectorAll(".list-pick :checked").length} chosen`;
-  }
-});
+  if (label) label.textContent = `${document.querySelectorAll(".list-pick :checked").length} chosen`;
+}
+document.addEventListener("change", (event) => event.target.matches(".list-pick input") && countChosen());
+document.addEventListener("htmx:after:swap", countChosen);
 
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("button.ago");

@@ -16,8 +16,8 @@ function off() {
 
 // isKey reports whether a key was pressed for itself: not with others, nor in a field.
 export function isKey(event) {
-  const typing = event.target.closest("input, textarea, select, [contenteditable], dialog");
-  return !typing && !event.metaKey && !event.ctrlKey && !event.altKey && !event.defaultPrevented && !off();
+  const typing = event.target.closest("input:not([type=checkbox]), textarea, select, [contenteditable]");
+  return !typing && !document.querySelector("dialog[open]") && !event.metaKey && !event.ctrlKey && !event.altKey && !event.defaultPrevented && !off();
 }
 
 function along(step) {

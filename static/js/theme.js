@@ -1,7 +1,7 @@
 // The theme changes at once, without a new page. What was chosen last is saved last.
 let saved = Promise.resolve();
 document.addEventListener("submit", (event) => {
-  const form = event.target.closest("form.theme");
+  const form = event.target.closest("form.theme, [data-theme-form]");
   const chosen = event.submitter;
   if (!form || !chosen) return;
   event.preventDefault();

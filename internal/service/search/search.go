@@ -78,8 +78,18 @@ func (s *Service) Find(ctx context.Context, staff *domain.Staff, scope domain.Sc
 	return found, s.customers(ctx, scope, text, found)
 }
 
-// customers finds sessions by words, else by telephone number, else by words with mistakes.
+// customers finds sessions by telephone number, else by words, else by words with mistakes.
 func (s *Service) customers(ctx context.Context, scope domain.Scope, text string, found *domain.Found) error {
+	called, err := s.Vault.SessionsOfPhone(ctx, s.DB, scope, text, Most+1, s.Clock.Now())
+	if err != nil {
+		return err
+	}
+	if len(called) > 0 {
+		found.ByPhone, found.OrMore = true, len(called) > Most
+		found.Sessions = called[:min(len(called), Most)]
+		found.Total = len(found.Sessions)
+		return nil
+	}
 	filter := domain.SessionFilter{Search: text}
 	slice, err := s.Sessions.Before(ctx, scope, filter, nil, Most)
 	if err != nil {
@@ -87,12 +97,6 @@ func (s *Service) customers(ctx context.Context, scope domain.Scope, text string
 	}
 	found.Sessions, found.Total, found.OrMore = slice.Sessions, slice.Total, slice.OrMore
 	if found.Any() || found.OrMore {
-		return nil
-	}
-	if found.Sessions, err = s.Vault.SessionsOfPhone(ctx, s.DB, scope, text, Most, s.Clock.Now()); err != nil {
-		return err
-	}
-	if found.Total, found.ByPhone = len(found.Sessions), len(found.Sessions) > 0; found.ByPhone {
 		return nil
 	}
 	filter.Misspelt = true

@@ -24,11 +24,11 @@ var errLinkRenewed = domain.Errorf(domain.CodeForbidden,
 
 // EmailLink has an open session's link emailed, for the first time or again (D124). sends is
 // LinkSends as the caller knows it: if the link was sent since, or is under way, nothing
-// happens. oneBrowser is of the first time only (D92). Errors: the conflict of a session that
+// happens and queued is false. oneBrowser is of the first time only (D92). Errors: the conflict of a session that
 // isn't open, session_not_found, forbidden for a renewed link, rate_limit_exceeded (D106).
 func (s *Service) EmailLink(ctx context.Context, scope domain.Scope, id domain.SessionID, sends int, oneBrowser bool,
-	by domain.Actor) error {
-	return s.DB.InTx(ctx, func(tx *db.Tx) error {
+	by domain.Actor) (queued bool, err error) {
+	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
 		session, err := tx.LockSession(ctx, scope, id)
 		if err != nil {
 			return db.MissingAs(err, domain.ErrSessionNotFound)
@@ -56,8 +56,10 @@ func (s *Service) EmailLink(ctx context.Context, scope domain.Scope, id domain.S
 		if err := s.Audit.Record(ctx, tx, scope.AccountID, by, entryOf(domain.AuditLinkEmailed, session)); err != nil {
 			return err
 		}
+		queued = true
 		return s.startLinkEmail(ctx, tx, session)
 	})
+	return queued && err == nil, err
 }
 
 // startLinkEmail inserts the job of the link's email, if the account may have one more
