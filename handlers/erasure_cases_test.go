@@ -188,7 +188,8 @@ func staffCases() map[string]useCase {
 		all["GET "+routeOf(path)] = useCase{from, false, nil, get(".." + path)}
 	}
 	for path, form := range map[string]url.Values{
-		"/sessions/{id}/cancel": nil, "/sessions/{id}/undo": nil, "/sessions/{id}/extend": {"days": {"60"}}, "/sessions/{id}/renew": nil,
+		"/sessions/{id}/cancel": nil, "/sessions/{id}/undo": nil, "/sessions/{id}/extend": {"days": {"60"}},
+		"/sessions/{id}/renew":                  nil,
 		"/sessions/{id}/email":                  {"sends": {"0"}},
 		"/webhooks/deliveries/{delivery}/retry": nil, "/webhooks/deliveries/{delivery}/cancel": nil,
 	} {

@@ -77,7 +77,7 @@ func TestEmailLinkByHand(t *testing.T) {
 }
 
 // TestEmailLinkWhileAReminderIsSent: a worker that is busy with another email of the session
-// must not put off, or for ever forget, the link that is sent again meanwhile (D124).
+// must not put off, or for ever forget, the link that is sent again (D124).
 func TestEmailLinkWhileAReminderIsSent(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)

@@ -15,7 +15,7 @@ func TestRequestSpans(t *testing.T) {
 	t.Parallel()
 	until := time.Date(2026, 11, 20, 13, 37, 0, 0, time.UTC)
 	for seed := range uint64(200) {
-		random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a test's
+		random := rand.New(rand.NewPCG(seed, 1))
 		reach := time.Duration(1+random.Int64N(int64(7*24*time.Hour/time.Second))) * time.Second
 		var requests []domain.RequestOutcome
 		status := map[int]int{}
