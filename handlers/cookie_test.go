@@ -34,6 +34,7 @@ func TestCookieNames(t *testing.T) {
 			staff.Post("/dashboard/sign-in", harness.SignInForm(h.Account.Email, h.Account.Password)),
 			staff.Post("/dashboard/test/me/name", url.Values{"name": {"Sam"}}),
 			staff.Post("/dashboard/test/me/theme", url.Values{"theme": {"dark"}}),
+			staff.Post("/dashboard/test/me/shortcuts", url.Values{"keys": {"off"}}),
 		} {
 			for _, cookie := range answer.Result().Cookies() {
 				prefix, base, found := strings.Cut(cookie.Name, "candor_")
@@ -47,7 +48,7 @@ func TestCookieNames(t *testing.T) {
 				seen[base] = true
 			}
 		}
-		for _, base := range []string{"form", "language", "letter", "staff", "notice", "theme"} {
+		for _, base := range []string{"form", "language", "letter", "staff", "notice", "theme", "keys"} {
 			if !seen[base] {
 				t.Errorf("development %v: no cookie %s was set", development, base)
 			}

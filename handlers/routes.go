@@ -171,6 +171,7 @@ func (s *server) accountRoutes() []Route {
 			settles(domain.DutyByPasskey)),
 		staff(post, "/me/name", domain.UseDashboard, d.ChangeName, shared),
 		staff(post, "/me/theme", domain.UseDashboard, d.ChangeTheme, shared),
+		staff(post, "/me/shortcuts", domain.UseDashboard, d.ChangeKeys, shared),
 		staff(post, "/me/emails", domain.AlertReaders, d.ChooseAlertEmails, shared),
 		staff(post, "/me/password", domain.UseDashboard, d.ChangePassword, shared, settles(domain.DutyPassword)),
 		staff(post, "/me/two-step", domain.UseDashboard, d.BeginTwoStep, shared, settles(domain.DutyFactor),

@@ -302,14 +302,7 @@ func TestRequestsAreFound(t *testing.T) {
 		}
 		return developer.Get("/dashboard/test/requests?" + values.Encode())
 	}
-	shown := func(answer *httptest.ResponseRecorder) (n int) {
-		for _, row := range page.Read(t, answer.Body.String()).Rows() {
-			if len(row) == 6 { // the chart's table has 5 columns
-				n++
-			}
-		}
-		return n
-	}
+	shown := func(answer *httptest.ResponseRecorder) int { return listedRequests(page.Read(t, answer.Body.String())) }
 	next := func(answer *httptest.ResponseRecorder) string {
 		for _, address := range page.Read(t, answer.Body.String()).Leads("/dashboard/test/requests?") {
 			if to, err := url.Parse(address); err == nil && to.Query().Has("before") {
@@ -358,6 +351,16 @@ func TestRequestsAreFound(t *testing.T) {
 		t.Errorf("further back: %d lines, want 1", shown(found))
 	}
 	developer.WantPage(at("before", "x"), http.StatusNotFound)
+}
+
+// listedRequests is how many requests a page lists, without the rows of its chart.
+func listedRequests(p *page.Page) (n int) {
+	for _, row := range p.Rows() {
+		if len(row) == 6 {
+			n++
+		}
+	}
+	return n
 }
 
 // logCalls puts some calls of all sorts into the log of API requests.

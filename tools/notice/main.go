@@ -109,7 +109,12 @@ func goParts(root string) ([]part, error) {
 			}
 		}
 	}
-	parts := []part{{name: "Go", version: runtime.Version(), source: "https://go.dev/dl/", files: []string{filepath.Join(runtime.GOROOT(), "LICENSE")}}} //nolint:staticcheck // the tool runs by go run, so it has a GOROOT
+	goroot, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		return nil, err
+	}
+	parts := []part{{name: "Go", version: runtime.Version(), source: "https://go.dev/dl/",
+		files: []string{filepath.Join(strings.TrimSpace(string(goroot)), "LICENSE")}}}
 	for _, p := range found {
 		parts = append(parts, *p)
 	}

@@ -40,6 +40,13 @@ func WithTheme(ctx context.Context, t Theme) context.Context {
 	return context.WithValue(ctx, themeKey{}, t)
 }
 
+type keysKey struct{}
+
+// WithoutKeys returns a context in which pages don't act on single keys.
+func WithoutKeys(ctx context.Context) context.Context { return context.WithValue(ctx, keysKey{}, true) }
+
+func keysOff(ctx context.Context) bool { return ctx.Value(keysKey{}) != nil }
+
 func themeIn(ctx context.Context) Theme {
 	t, _ := ctx.Value(themeKey{}).(Theme)
 	return t
