@@ -86,7 +86,7 @@ func (b *bench) statements(ctx context.Context, e *environment) error {
 	}
 	const many, single = 2000, 100
 	backlog, err := e.countStatements(ctx, func() error {
-		_, err := e.deliverBacklog(ctx, many, 1)
+		_, err := e.deliverBacklog(ctx, many, targets{1, 1})
 		return err
 	})
 	if err != nil {

@@ -31,7 +31,7 @@ func (b *bench) fairness(ctx context.Context, e *environment) error {
 			return err
 		}
 		defer r.close()
-		if err := e.makeDue(ctx, r.url, fairBacklog, 1); err != nil {
+		if err := e.makeDue(ctx, r.url, fairBacklog, targets{1, 1}); err != nil {
 			return err
 		}
 		if _, err := r.await(1, 10*time.Second); err != nil {

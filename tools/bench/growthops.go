@@ -259,7 +259,7 @@ func (b *bench) growthDrain(ctx context.Context, g *grown) error {
 	for turn := range jobTurns + 1 {
 		for _, e := range g.both(turn) {
 			err := drained.note(e, turn == 0, func() ([]time.Duration, error) {
-				rate, err := e.deliverBacklog(ctx, dueWebhooks, 1)
+				rate, err := e.deliverBacklog(ctx, dueWebhooks, targets{1, 1})
 				return []time.Duration{time.Duration(dueWebhooks / rate * float64(time.Second))}, err
 			})
 			if err != nil {
