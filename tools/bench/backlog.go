@@ -158,7 +158,8 @@ func (b *bench) manyEndpoints(ctx context.Context, e *environment) error {
 	}
 	ratio := median(many) / median(each)
 	b.add(row{
-		what:      fmt.Sprintf("Backlog of %d deliveries of %d events to %d endpoints", manyDeliveries, manyDeliveries/b.endpoints, b.endpoints),
+		what: fmt.Sprintf("Backlog of %d deliveries of %d events to %d endpoints", manyDeliveries, manyDeliveries/b.endpoints,
+			b.endpoints),
 		figure:    fmt.Sprintf("%.0f deliveries/s", median(many)),
 		yardstick: fmt.Sprintf("an event each: %.0f/s; at one endpoint: %.0f/s", median(each), median(one)),
 		ratio:     percent(ratio), target: "≥ 90 %", met: ratio >= 0.9,
@@ -169,7 +170,8 @@ func (b *bench) manyEndpoints(ctx context.Context, e *environment) error {
 // targets are how many endpoints there are, and how many of them get an event.
 type targets struct{ endpoints, ofEvent int }
 
-// deliverBacklog makes n deliveries due at the same time, and returns how many a second were delivered and recorded, counted from the first arrival.
+// deliverBacklog makes n deliveries due at the same time, and returns how many a second were
+// delivered and recorded, counted from the first arrival.
 func (e *environment) deliverBacklog(ctx context.Context, n int, to targets) (float64, error) {
 	r, err := newReceiver(0)
 	if err != nil {
