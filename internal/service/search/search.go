@@ -96,7 +96,7 @@ func (s *Service) customers(ctx context.Context, scope domain.Scope, text string
 		return err
 	}
 	found.Sessions, found.Total, found.OrMore = slice.Sessions, slice.Total, slice.OrMore
-	if found.Any() || found.OrMore {
+	if found.Total > 0 || found.OrMore {
 		return nil
 	}
 	filter.Misspelt = true
