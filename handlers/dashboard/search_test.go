@@ -207,7 +207,7 @@ func TestSearchForgivesMistakes(t *testing.T) {
 	support.WantPage(support.Get("/dashboard/test/search?q=wnag"), http.StatusOK, "Sessions with a similar spelling")
 	owner := h.Owner()
 	owner.Post("/dashboard/test/keys", url.Values{"name": {"Wnag"}, "access": {"full"}})
-	owner.WantPage(owner.Get("/dashboard/test/search?q=wnag"), http.StatusOK, "API keys", "Craig Wang") // a key's name is no customer
+	owner.WantPage(owner.Get("/dashboard/test/search?q=wnag"), http.StatusOK, "API keys", "Craig Wang")
 	h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Ada Wnag", CustomerEmail: "aw@customer.example"})
 	if page := typed(support, "test", "wnag"); strings.Contains(page.Text(), "Craig") || !strings.Contains(page.Text(), "Ada") {
 		t.Errorf("one who is written like that is there: %s", page.Text())
