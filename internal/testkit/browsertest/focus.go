@@ -68,9 +68,13 @@ func (tab *Tab) UnseenFocus() []string {
 
 // Key presses one key as a keyboard does. Unlike Press, it leaves out the character of
 // a key that did its work when it went down: Enter on a link that moves the focus
-// doesn't submit the form of the field that the focus comes to.
+// doesn't submit the form of the field that the focus comes to. It waits for the page's
+// scripts, which are what hears most keys.
 func (tab *Tab) Key(key rune) {
 	tab.t.Helper()
+	if state, ok := tab.poll("document.readyState", is("complete")); !ok {
+		tab.t.Fatalf("browsertest: the page never became complete; it is %s", state)
+	}
 	known, events := kb.Keys[key], kb.Encode(key)
 	down, up := *events[0], *events[len(events)-1]
 	down.Type, down.Text, down.UnmodifiedText = kb.KeyDown, known.Text, known.Unmodified
