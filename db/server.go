@@ -103,6 +103,40 @@ func (q *Queries) WorkerSigns(ctx context.Context) (WorkerSigns, error) {
 	return s, wrap(err, "look for workers")
 }
 
+// Signs are what alerts watch in the database besides deliveries.
+type Signs struct {
+	Workers      int        `db:"workers"`       // that have shown a sign of life
+	Replicas     int        `db:"replicas"`      // that stream from this server
+	Archives     bool       `db:"archives"`      // archive_mode is on
+	ArchiveFails bool       `db:"archive_fails"` // the last attempt to archive WAL failed
+	ServerTime   time.Time  `db:"server_time"`   // now
+	Queues       []QueueAge `db:"-"`             // those that have an unfinished job
+}
+
+// QueueAge is how long the jobs of a queue have waited.
+type QueueAge struct {
+	Queue  string     `db:"queue"`
+	Due    *time.Time `db:"due"`    // when the oldest job that waits for a worker became due; nil for none
+	Oldest *time.Time `db:"oldest"` // when the oldest job that isn't put off was made; nil for none
+}
+
+// Signs reads them. Any role may: what it may not see of replicas isn't asked for.
+func (q *Queries) Signs(ctx context.Context) (Signs, error) {
+	var s Signs
+	if err := q.get(ctx, &s, `
+		SELECT (SELECT count(*) FROM worker WHERE alive_at > clock_timestamp() - make_interval(secs => $1)) AS workers,
+			(SELECT count(*) FROM pg_stat_replication) AS replicas, current_setting('archive_mode') <> 'off' AS archives,
+			(SELECT coalesce(last_failed_time > coalesce(last_archived_time, '-infinity'), false) FROM pg_stat_archiver) AS archive_fails,
+			now() AS server_time`, workerDeadAfter.Seconds()); err != nil {
+		return Signs{}, wrap(err, "look for workers and replicas")
+	}
+	err := q.all(ctx, &s.Queues, `
+		SELECT queue, min(scheduled_at) FILTER (WHERE state = 'available' OR state <> 'running' AND scheduled_at < now()) AS due,
+			min(created_at) FILTER (WHERE state <> 'scheduled') AS oldest
+		FROM river_job WHERE state IN ('available', 'running', 'retryable', 'scheduled') GROUP BY queue ORDER BY queue`)
+	return s, wrap(err, "look how long jobs wait")
+}
+
 // Grant gives the role in which the service works what it needs, and no more: it
 // can't change the schema, nor what stands in the audit log, nor take invoices
 // away or their numbers back. The database must be open as the tables' owner.

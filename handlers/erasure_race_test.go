@@ -140,6 +140,8 @@ func newErasureRace(t *testing.T) *erasureRace {
 		r.metrics = metrics.New(metrics.Source{
 			Backlog: func(ctx context.Context) (db.DeliveryBacklog, error) { return database.DeliveryBacklog(ctx, c.Clock()) },
 			Pool:    database.Stats, CommitWaits: database.CommitWaits, Clock: c.Clock, Version: "test",
+			Signs: func(ctx context.Context) (db.Signs, error) { return database.Signs(ctx) },
+			Free:  func() (uint64, error) { return 0, nil },
 		})
 		log = requestlog.NewWriter(database, c.Logger, r.metrics.RequestsUnlogged)
 		c.Called, c.Answered = log.Add, r.metrics.Answered

@@ -8,6 +8,9 @@
 # FOLDER/wal is where archive_command puts the WAL: root must make it, for PostgreSQL's
 # user, before that begins. It fails if PostgreSQL doesn't archive. --keep removes what
 # no restore to a moment of the last DAYS days needs: older base backups, then their WAL.
+# Beside each base backup are PostgreSQL's settings of that time, and in FOLDER/candor.env
+# those of the service (CANDOR_ENV, by default /etc/candor/candor.env) without their
+# secrets: keep these elsewhere.
 #
 # The database comes first. A document's file is written before its row, so a copy of
 # the files that was made later has every file that the database names. For a restore to
@@ -23,6 +26,16 @@ fail() {
 
 # from is the first WAL segment that a base backup needs.
 from() { sed -n 's/^START WAL LOCATION: .*(file \([0-9A-F]*\))$/\1/p' "$1/backup_label"; }
+
+# note keeps a time where the service, which is another user, can read it.
+note() {
+	echo "$2" >"$folder/$1"
+	chmod 644 "$folder/$1"
+}
+
+# recovery are the settings that a server needs as high as they were, or it doesn't
+# recover (PostgreSQL, "Hot Standby", administrator's overview).
+recovery="'max_connections', 'max_worker_processes', 'max_wal_senders', 'max_prepared_transactions', 'max_locks_per_transaction'"
 
 only= keep=
 case ${1:-} in
@@ -54,6 +67,13 @@ if [ -z "$only" ]; then
 	base=$folder/base/$(date -u +%Y%m%dT%H%M%SZ)
 	mv "$part" "$base"
 	echo "backup: base backup $base"
+	psql -Atqd "$BACKUP_URL" -c "SELECT name || ' = ' || quote_literal(setting) FROM pg_settings
+		WHERE source IN ('configuration file', 'command line') OR name IN ($recovery) ORDER BY name" >"$base.conf"
+	env=${CANDOR_ENV:-/etc/candor/candor.env}
+	if [ -r "$env" ]; then
+		sed -E 's/^([A-Z_]*(URL|KEY|KEYS|SECRET|PASSWORD)[A-Z_]*)=.*/# \1 is a secret, and not here/' "$env" >"$folder/candor.env"
+	fi
+	note base.time "${base##*/}"
 	# A restored server began a timeline while its archive_mode was off. Without this file
 	# a restore from an older base backup would not follow it.
 	for one in "$base"/pg_wal/*.history; do
@@ -68,7 +88,7 @@ fi
 if [ -n "$documents" ]; then
 	[ -d "$documents" ] || fail "there is no folder $documents"
 	cp -Rpu "$documents/." "$folder/documents/"
-	date -u +%Y%m%dT%H%M%SZ >"$folder/documents.time"
+	note documents.time "$(date -u +%Y%m%dT%H%M%SZ)"
 	echo "backup: documents copied to $folder/documents"
 fi
 

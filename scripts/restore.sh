@@ -72,6 +72,9 @@ chmod 700 "$data"
 	# would in a trial, nor wait for its replica. The last step below sets both again.
 	echo "archive_mode = 'off'"
 	echo "synchronous_standby_names = ''"
+	# With less of these the server wouldn't recover.
+	grep -E '^(max_connections|max_worker_processes|max_wal_senders|max_prepared_transactions|max_locks_per_transaction) = ' \
+		"$base.conf" 2>/dev/null || true
 } >>"$data/postgresql.auto.conf"
 : >"$data/recovery.signal"
 rm -f "$data/standby.signal"
@@ -96,4 +99,5 @@ Next:
      Restart PostgreSQL and run backup.sh, which fails if the WAL is not archived. When
      there is a replica again, set synchronous_standby_names, too.
   5. Start web processes and workers.
+Settings of that time: of PostgreSQL in $base.conf, of the service in $folder/candor.env.
 END

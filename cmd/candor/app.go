@@ -37,6 +37,7 @@ type app struct {
 	db       *db.DB
 	ring     *keyring.Keyring
 	blobs    blob.Store
+	files    *blob.Files      // the folder, which uploads go through, too
 	postgres *privatePostgres // nil if DATABASE_URL is set
 	dsn      string
 	direct   string // PostgreSQL itself if dsn leads to a pooler; "" else
@@ -112,7 +113,9 @@ func openApp(ctx context.Context, command string, c config.Config, logger *slog.
 			return a.db.Stats()
 		}, CommitWaits: func() db.CommitWaits {
 			return a.db.CommitWaits()
-		}, Clock: domain.SystemClock.Now, Version: readVersion().Version,
+		}, Signs: func(ctx context.Context) (db.Signs, error) {
+			return a.db.Signs(ctx)
+		}, Free: a.files.Free, BackupFolder: c.BackupFolder, Clock: domain.SystemClock.Now, Version: readVersion().Version,
 	})
 	if c.RedisURL != "" {
 		hide := func(bucket string) string { return a.ring.Token("rate limit " + bucket) }
@@ -199,6 +202,7 @@ var errSchemaBehind = errors.New("the database's schema is behind this program: 
 // in the other one is read from there until candor blobs move has moved it (D71).
 func (a *app) openBlobs(ctx context.Context, c config.Config, logger *slog.Logger) error {
 	files, err := blob.NewFiles(filepath.Join(c.DataDir, "documents"))
+	a.files = files
 	if err != nil || c.S3.Bucket == "" {
 		a.blobs = files
 		return err

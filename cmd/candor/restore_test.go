@@ -67,6 +67,7 @@ func restoring(t *testing.T, env process.Environment, documents string) {
 	}
 	complete()
 	script(t, primary, "backup.sh", 0, kept, documents)
+	verifyBackup(t, primary, env, kept)
 	complete() // in the WAL and the later copy of the documents only
 	before := files(api, ids)
 
@@ -106,6 +107,10 @@ func restoring(t *testing.T, env process.Environment, documents string) {
 	if documents != "" {
 		wantOwner(t, documents, kept)
 	}
+	if set, err := os.ReadFile(filepath.Join(data, "postgresql.auto.conf")); err != nil || !strings.Contains(string(set),
+		"\nmax_connections = '") {
+		t.Errorf("the restored server hasn't got the settings that it needs to recover: %v, %s", err, set)
+	}
 	env = env.With("DATABASE_URL", startRestored(t, filepath.Dir(data)).DSN("candor"))
 	r := process.Run(t, env, "verify")
 	t.Logf("restored in %s\n%s", time.Since(started).Round(time.Millisecond), r.Stdout)
@@ -125,6 +130,24 @@ func restoring(t *testing.T, env process.Environment, documents string) {
 	}
 	complete() // the restored service works
 	p.Stop()
+}
+
+// verifyBackup tries the newest backup while the service runs.
+func verifyBackup(t *testing.T, server *devpg.Server, env process.Environment, kept string) {
+	t.Helper()
+	cmd := scriptCommand(t, server, "verify-backup.sh", kept)
+	cmd.Env = append(cmd.Env, "CANDOR="+process.Binary(t))
+	for name, value := range env {
+		cmd.Env = append(cmd.Env, name+"="+value)
+	}
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "All 12 checks passed.") {
+		t.Errorf("verify-backup.sh: %v, %s", err, out)
+	}
+	taken, _ := os.ReadFile(filepath.Join(kept, "base.time"))
+	if verified, err := os.ReadFile(filepath.Join(kept, "verified.time")); err != nil || string(verified) != string(taken) {
+		t.Errorf("verified.time: %q, %v, want that of the base backup, %q", verified, err, taken)
+	}
 }
 
 // A server that was restored to a moment is restored a second time, with what came since:

@@ -31,6 +31,7 @@ type Config struct {
 	DirectURL       string // PostgreSQL itself if DatabaseURL is a pooler in transaction mode; "" else
 	MigrateURL      string // the database as the owner of its tables; "" if DatabaseURL's role owns them
 	DataDir         string
+	BackupFolder    string           // of scripts/backup.sh, or ""
 	BlobsInS3       bool             // new documents go to S3, else to DataDir
 	S3              blob.S3Config    // without a bucket it isn't used
 	Keys            *keyring.Keyring // nil in development: generated into DataDir
@@ -90,6 +91,7 @@ func (c *Config) Variables() []Variable {
 		{"CANDOR_MIGRATE_URL", "",
 			"the same database as the owner of its tables, for candor migrate, which then grants DATABASE_URL's role only what the service needs", setDatabase(&c.MigrateURL)},
 		{"CANDOR_DATA_DIR", ".data", "folder of uploaded documents, and of the private PostgreSQL", setText(&c.DataDir)},
+		{"CANDOR_BACKUP_FOLDER", "", "backup.sh's folder, if this machine has it: how old backups are becomes a metric", setText(&c.BackupFolder)},
 		{"CANDOR_BLOBS", "folder", "where new documents go: folder, in CANDOR_DATA_DIR, or s3", c.setBlobs},
 		{"CANDOR_S3_ENDPOINT", "", "S3 service for documents, such as https://s3.ap-southeast-2.amazonaws.com", c.setS3Endpoint},
 		{"CANDOR_S3_BUCKET", "", "bucket for documents", setText(&c.S3.Bucket)},
@@ -288,7 +290,8 @@ func (c Config) LogValue() slog.Value {
 	return slog.GroupValue(
 		slog.Bool("development", c.Development), slog.Bool("remote", c.Remote), slog.String("addr", c.Addr),
 		slog.String("metrics_addr", c.MetricsAddr), slog.String("base_url", c.BaseURL),
-		slog.String("database", database), slog.String("data_dir", c.DataDir), slog.Bool("blobs_in_s3", c.BlobsInS3),
+		slog.String("database", database), slog.String("data_dir", c.DataDir),
+		slog.String("backup_folder", c.BackupFolder), slog.Bool("blobs_in_s3", c.BlobsInS3),
 		slog.Any("s3", c.S3), slog.String("secret_keys", keys),
 		slog.Any("trusted_proxies", c.TrustedProxies), slog.String("webhook_schedule", c.Schedule.String()),
 		slog.Int("rate_per_minute", c.RatePerMinute), slog.Int("rate_burst", c.RateBurst), slog.String("redis", redis),

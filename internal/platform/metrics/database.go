@@ -1,8 +1,6 @@
 package metrics
 
 import (
-	"context"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -20,12 +18,8 @@ const (
 
 // backlog shows the pending deliveries.
 type backlog struct {
-	source Source
-
-	mu     sync.Mutex
-	last   db.DeliveryBacklog
-	err    error
-	readAt time.Time
+	source   Source
+	database cached[db.DeliveryBacklog]
 
 	readable, pending, oldest, queueAge, endpoints *prometheus.Desc
 }
@@ -33,7 +27,7 @@ type backlog struct {
 func newBacklog(source Source) *backlog {
 	desc := func(name, help string) *prometheus.Desc { return prometheus.NewDesc(name, help, nil, nil) }
 	return &backlog{
-		source: source,
+		source: source, database: cached[db.DeliveryBacklog]{ask: source.Backlog},
 		readable: desc("candor_database_readable",
 			"1 if the database answered this scrape, else 0 and the backlog's metrics are absent."),
 		pending: desc("candor_webhook_pending_deliveries", "Pending deliveries, at most 100000."),
@@ -56,7 +50,7 @@ func (b *backlog) Describe(out chan<- *prometheus.Desc) {
 func (b *backlog) Collect(out chan<- prometheus.Metric) {
 	now := b.source.Clock()
 	show := func(d *prometheus.Desc, v float64) { out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v) }
-	last, err := b.read()
+	last, err := b.database.read()
 	if err != nil {
 		show(b.readable, 0)
 		return
@@ -72,19 +66,6 @@ func (b *backlog) Collect(out chan<- prometheus.Metric) {
 	show(b.oldest, age(last.OldestPending))
 	show(b.queueAge, age(last.OldestDue))
 	show(b.endpoints, float64(last.DueEndpoints))
-}
-
-func (b *backlog) read() (db.DeliveryBacklog, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if !b.readAt.IsZero() && time.Since(b.readAt) < backlogAge {
-		return b.last, b.err
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
-	defer cancel()
-	b.last, b.err = b.source.Backlog(ctx)
-	b.readAt = time.Now()
-	return b.last, b.err
 }
 
 // pool shows the connections to the database, and the commits that wait there.

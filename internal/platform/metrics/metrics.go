@@ -27,7 +27,10 @@ type Source struct {
 	Clock   domain.Clock
 	Version string
 
-	CommitWaits func() db.CommitWaits
+	CommitWaits  func() db.CommitWaits
+	Signs        func(ctx context.Context) (db.Signs, error)
+	Free         func() (uint64, error) // bytes that CANDOR_DATA_DIR can still take
+	BackupFolder string                 // of scripts/backup.sh; "" if this machine hasn't got it
 }
 
 // Metrics are a process's metrics. They implement the Observers of outbox, delivery
@@ -133,7 +136,7 @@ func New(source Source) *Metrics {
 	m.registry.MustRegister(
 		m.events, m.attempts, m.duration, m.first, m.delivered, m.repairs, m.drifts, m.undrawn, m.emailed, m.worked, m.requests,
 		m.unlogged, m.signIns, m.forbidden, m.shared, m.alone, m.expiry, build,
-		newBacklog(source), newPool(source),
+		newBacklog(source), newPool(source), newSigns(source),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return m

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -46,6 +48,10 @@ func TestMetrics(t *testing.T) {
 	t.Parallel()
 	due, oldest := start.Add(-7*time.Second), start.Add(-time.Hour)
 	var asked atomic.Int32
+	backups := t.TempDir()
+	if err := os.WriteFile(filepath.Join(backups, "base.time"), []byte("20261120T020000Z\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	m := metrics.New(metrics.Source{
 		Backlog: func(context.Context) (db.DeliveryBacklog, error) {
 			asked.Add(1)
@@ -56,6 +62,10 @@ func TestMetrics(t *testing.T) {
 		}, Clock: func() time.Time {
 			return start
 		}, Version: "v1", CommitWaits: func() db.CommitWaits { return db.CommitWaits{Known: true} },
+		Signs: func(context.Context) (db.Signs, error) {
+			return db.Signs{Workers: 2, Replicas: 1, Archives: true, ArchiveFails: true, ServerTime: start,
+				Queues: []db.QueueAge{{Queue: "mail", Oldest: &oldest}, {Queue: "pdf", Due: &due, Oldest: &oldest}}}, nil
+		}, Free: func() (uint64, error) { return 5, nil }, BackupFolder: backups,
 	})
 	m.EventRecorded(domain.SessionCompleted)
 	m.Attempted("", 20*time.Millisecond)
@@ -87,7 +97,10 @@ func TestMetrics(t *testing.T) {
 		`candor_rate_limits_shared 0`, `candor_rate_limits_alone_total 1`,
 		`candor_database_readable 1`, `candor_webhook_pending_deliveries 12`, `candor_webhook_queue_age_seconds 7`,
 		`candor_webhook_oldest_pending_age_seconds 3600`, `candor_webhook_due_endpoints 2`, `candor_database_connections_in_use 3`,
-		`candor_build_info{version="v1"} 1`,
+		`candor_build_info{version="v1"} 1`, `candor_workers 2`, `candor_database_replicas 1`, `candor_database_wal_archive_works 0`,
+		`candor_job_queue_age_seconds{queue="mail"} 0`, `candor_job_queue_age_seconds{queue="pdf"} 7`,
+		`candor_job_oldest_age_seconds{queue="mail"} 3600`, `candor_data_dir_free_bytes 5`,
+		`candor_backup_timestamp_seconds{of="base"} 1.79514e+09`, `candor_backup_timestamp_seconds{of="verified"} 0`,
 	} {
 		if !strings.Contains(text, line+"\n") {
 			t.Errorf("no %s", line)
@@ -110,12 +123,14 @@ func TestScrapeWithoutDatabase(t *testing.T) {
 		Pool: func() sql.DBStats {
 			return sql.DBStats{}
 		}, Clock: time.Now, Version: "v1", CommitWaits: func() db.CommitWaits { return db.CommitWaits{Known: true} },
+		Signs: func(context.Context) (db.Signs, error) { return db.Signs{}, errors.New("gone") },
+		Free:  func() (uint64, error) { return 1, nil },
 	})
 	_, families := scrape(t, m)
 	if v := families["candor_database_readable"].GetMetric()[0].GetGauge().GetValue(); v != 0 {
 		t.Errorf("candor_database_readable is %v, want 0", v)
 	}
-	if families["candor_webhook_pending_deliveries"] != nil || families["candor_events_total"] == nil {
+	if families["candor_webhook_pending_deliveries"] != nil || families["candor_workers"] != nil || families["candor_events_total"] == nil {
 		t.Error("the backlog is shown without a database, or the events aren't")
 	}
 }

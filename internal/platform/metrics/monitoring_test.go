@@ -101,7 +101,11 @@ func scraped(t *testing.T) (names, labels map[string]bool) {
 		Pool: func() sql.DBStats {
 			return sql.DBStats{}
 		}, Clock: time.Now, Version: "v1", CommitWaits: func() db.CommitWaits { return db.CommitWaits{Known: true} },
+		Signs: func(context.Context) (db.Signs, error) {
+			return db.Signs{Archives: true, Queues: []db.QueueAge{{Queue: "pdf"}}}, nil
+		}, Free: func() (uint64, error) { return 1, nil }, BackupFolder: t.TempDir(),
 	})
+	m.LinkEmailed(domain.LinkItself, domain.LinkSent)
 	m.Attempted("", time.Second)
 	m.Worked("pdf", false)
 	m.Answered("GET", "/v1/sessions", 200, time.Second)
@@ -109,7 +113,7 @@ func scraped(t *testing.T) (names, labels map[string]bool) {
 	m.LimitsShared(true)
 	m.CertificateExpires(time.Now())
 	_, families := scrape(t, m)
-	names, labels = map[string]bool{}, map[string]bool{"le": true, "job": true, "instance": true}
+	names, labels = map[string]bool{}, map[string]bool{"le": true, "job": true, "instance": true, "mountpoint": true}
 	for name, f := range families {
 		names[name] = true
 		for _, one := range f.GetMetric() {
@@ -172,7 +176,8 @@ func TestMonitoringNamesWhatExists(t *testing.T) {
 	}
 }
 
-// Each alert has a heading that says what to do, and a test that makes it fire.
+// Each alert has a heading that begins with what to type, a test that makes it fire, and
+// its metrics on a board.
 func TestAlertsHaveRunbooksAndTests(t *testing.T) {
 	t.Parallel()
 	rules, tests := content(t, "candor.rules.yml"), content(t, "candor.rules.test.yml")
@@ -180,9 +185,18 @@ func TestAlertsHaveRunbooksAndTests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	boards := strings.Join(queries(t), "\n")
+	for _, metric := range metricName.FindAllString(rules, -1) {
+		if !strings.Contains(boards, part.ReplaceAllString(metric, "")) {
+			t.Errorf("%s is in an alert and on no board", metric)
+		}
+	}
 	names := alertName.FindAllStringSubmatch(rules, -1)
 	for _, match := range names {
 		name := match[1]
+		if !strings.Contains(string(operations), "\n### "+name+"\n\n    ") {
+			t.Errorf("the runbook of %s doesn't begin with what to type", name)
+		}
 		if !strings.Contains(rules, "runbook: doc/operations.md#"+strings.ToLower(name)+"\n") ||
 			!strings.Contains(string(operations), "\n### "+name+"\n") {
 			t.Errorf("%s has no runbook in doc/operations.md", name)
