@@ -28,9 +28,9 @@ var (
 
 // EmailLink has an open session's link emailed, for the first time or again (D124). sends is
 // LinkSends as the caller knows it: if the link was sent since, or is under way, nothing
-// happens and queued is false. oneBrowser is of the first time only (D92). Errors: the conflict of a session that
-// isn't open, session_not_found, forbidden for a link that was renewed or that those who may not read answers don't
-// get (D51), rate_limit_exceeded (D106).
+// happens and queued is false. oneBrowser is of the first time only (D92). Errors: the conflict
+// of a session that isn't open, session_not_found, forbidden for a link that was renewed or that
+// those who may not read answers don't get (D51), rate_limit_exceeded (D106).
 func (s *Service) EmailLink(ctx context.Context, scope domain.Scope, id domain.SessionID, sends int, oneBrowser bool,
 	by domain.Actor) (queued bool, err error) {
 	current := func(d *domain.LinkDelivery) bool { return d.LinkSends() == sends }
