@@ -1,61 +1,133 @@
 package dashboard
 
 import (
+	"context"
+	"errors"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"candor/handlers/dashboard/auth"
 	"candor/handlers/web"
 	"candor/internal/domain"
+	view "candor/views/dashboard"
 )
 
-// ChangeChosen extends or cancels the sessions that were chosen in the list, each in a
-// transaction of its own: one that has ended, or whose link would last too long, stays as
-// it is.
+// Why a chosen session stays as it is, besides what the use cases say themselves (D133).
+const (
+	leftEnded    = "had ended already"
+	leftTooLong  = "would have a link for more than 90 days"
+	leftSent     = "had the link sent since you opened the list, or it is being sent"
+	leftTooMany  = "can’t have the link today: your account has had as many links emailed as it can"
+	leftNotTried = "were not tried, because something went wrong. Try these again"
+)
+
+// ChangeChosen extends or cancels the sessions that were chosen in the list, or has their links
+// emailed, each in a transaction of its own. It says which stay as they are, and why; also if
+// an error ends it midway.
 func (s *Server) ChangeChosen(c echo.Context, v *Visit) error {
+	ctx := c.Request().Context()
 	values, err := c.FormParams()
 	if err != nil {
 		return web.Unreadable(err)
 	}
-	chosen := slices.Compact(slices.Sorted(slices.Values(values["session"])))
-	if len(chosen) > sessionsPerPage {
-		return echo.ErrNotFound // no page offers so many
+	chosen, err := s.chosenIn(ctx, v, values)
+	if err != nil {
+		return err
 	}
-	cancel := values.Get("do") == "cancel"
-	days, _ := strconv.Atoi(values.Get("days")) // 0 days extend nothing
-	changed := 0
-	for _, text := range chosen {
-		id, err := domain.ParseSessionID(text)
+	do, back := values.Get("do"), auth.LocalPath(values.Get("back"))
+	if do == "export" && len(chosen) > 0 {
+		return c.Redirect(http.StatusSeeOther, view.ExportChosen(v.Scope.Livemode, chosen))
+	}
+	change, known := s.changes(ctx, v, values)[do]
+	if !known && len(chosen) > 0 {
+		return echo.ErrNotFound
+	}
+	page := view.ChosenPage{Page: s.page(v, "Chosen sessions"), Do: do, Back: back}
+	status := http.StatusOK
+	for i := range chosen {
+		left, err := change(chosen[i].ID)
+		if err == nil && left == "" {
+			page.Done++
+			continue
+		}
 		if err != nil {
-			return echo.ErrNotFound
+			s.Logger.ErrorContext(ctx, "chosen sessions", "error", err, "done", page.Done)
+			page.Leave(leftNotTried, chosen[i:]...)
+			status = http.StatusInternalServerError
+			break
 		}
-		if cancel {
-			err = s.Sessions.RequestCancel(c.Request().Context(), v.Scope, id, v.Actor)
-		} else {
-			_, err = s.Sessions.Extend(c.Request().Context(), v.Scope, id, days, true, v.Actor)
-		}
-		switch {
-		case err == nil:
-			changed++
-		case !web.SessionClosed(err) && web.ValidationErrors(err) == nil:
-			return err
-		}
+		page.Leave(left, chosen[i])
 	}
-	s.Notices.Leave(c, web.Counted(chosenNotice(cancel, changed == len(chosen)), changed))
-	return c.Redirect(http.StatusSeeOther, auth.LocalPath(values.Get("back")))
+	if len(page.Left) > 0 {
+		return web.Render(c, status, view.Chosen(page))
+	}
+	if page.Done > 0 {
+		s.Notices.Leave(c, web.Counted("chosen_"+do, page.Done))
+	}
+	return c.Redirect(http.StatusSeeOther, back)
 }
 
-func chosenNotice(cancel, all bool) string {
-	switch {
-	case cancel && all:
-		return "chosen_cancelled"
-	case cancel:
-		return "chosen_cancelled_part"
-	case all:
-		return "chosen_extended"
+// chosenIn are the sessions that a form names. One that isn't the scope's, or more than a page
+// lists, come from no page.
+func (s *Server) chosenIn(ctx context.Context, v *Visit, values url.Values) ([]domain.Session, error) {
+	texts := values["session"]
+	if len(texts) == 0 {
+		return nil, nil
 	}
-	return "chosen_extended_part"
+	var ids []domain.SessionID
+	for _, text := range slices.Compact(slices.Sorted(slices.Values(texts))) {
+		id, err := domain.ParseSessionID(text)
+		if err != nil || len(ids) == sessionsPerPage {
+			return nil, echo.ErrNotFound
+		}
+		ids = append(ids, id)
+	}
+	return s.Sessions.Chosen(ctx, v.Scope, ids)
+}
+
+// changes are what can be done to chosen sessions. Each says why the session stays as it is.
+func (s *Server) changes(ctx context.Context, v *Visit, values url.Values) map[string]func(domain.SessionID) (string, error) {
+	days, _ := strconv.Atoi(values.Get("days"))                      // 0 days extend nothing
+	shown, _ := time.Parse(time.RFC3339Nano, values.Get(view.Shown)) // of no page: what was ever sent isn't sent again
+	return map[string]func(domain.SessionID) (string, error){
+		"extend": func(id domain.SessionID) (string, error) {
+			_, err := s.Sessions.Extend(ctx, v.Scope, id, days, true, v.Actor)
+			return whyLeft(err)
+		},
+		"cancel": func(id domain.SessionID) (string, error) {
+			return whyLeft(s.Sessions.RequestCancel(ctx, v.Scope, id, v.Actor))
+		},
+		"email": func(id domain.SessionID) (string, error) {
+			queued, err := s.Sessions.EmailLinkSince(ctx, v.Scope, id, shown, !v.Staff.May(domain.DownloadData), v.Actor)
+			if err == nil && !queued {
+				return leftSent, nil
+			}
+			return whyLeft(err)
+		},
+	}
+}
+
+// whyLeft is what an error says about the session; one that says nothing about it is returned.
+func whyLeft(err error) (string, error) {
+	var refused *domain.Error
+	switch {
+	case err == nil:
+		return "", nil
+	case web.SessionClosed(err):
+		return leftEnded, nil
+	case !errors.As(err, &refused):
+		return "", err
+	case refused.Code == domain.CodeValidation:
+		return leftTooLong, nil
+	case refused.Code == domain.CodeRateLimitExceeded:
+		return leftTooMany, nil
+	case refused.Code == domain.CodeForbidden:
+		return refused.Message, nil
+	}
+	return "", err
 }

@@ -1,12 +1,16 @@
 package dashboard_test
 
 import (
+	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
 	"candor/db"
+	"candor/handlers"
 	"candor/internal/domain"
 	"candor/internal/testkit/harness"
 )
@@ -37,14 +41,20 @@ func TestChosenSessions(t *testing.T) {
 		support.WantRedirect(answer, list)
 	}
 
-	chosen("extend", "30", append(first, completed.ID.String(), first[0])...)
-	support.WantPage(support.Get(list), http.StatusOK, "Links extended: 3. The other sessions had ended")
+	partly := func(do, days string, ids []string, want ...string) {
+		t.Helper()
+		answer := support.Post("/dashboard/test/sessions/chosen", url.Values{"do": {do}, "days": {days}, "session": ids,
+			"back": {list}})
+		support.WantPage(answer, http.StatusOK, want...)
+	}
+	partly("extend", "30", append(first, completed.ID.String(), first[0]), "Links extended: 3",
+		"1 of 4 sessions stay as they are", "1 had ended already", completed.Reference())
 	if n := count("expires_at > created_at + interval '29 days' AND status = 'pending'"); n != 3 {
 		t.Errorf("%d links are extended, want 3", n)
 	}
 	chosen("extend", "30", first...)
-	chosen("extend", "30", first...) // 100 days from now
-	support.WantPage(support.Get(list), http.StatusOK, "Links extended: 0. The other")
+	support.WantPage(support.Get(list), http.StatusOK, "Links extended: 3.")
+	partly("extend", "30", first, "Links extended: 0", "3 would have a link for more than 90 days")
 	chosen("cancel", "", first[:2]...)
 	support.WantPage(support.Get(list), http.StatusOK, "Sessions that end in a few seconds: 2.")
 	h.Clock.Advance(11 * time.Second)
@@ -62,7 +72,7 @@ func TestChosenSessions(t *testing.T) {
 	other := h.NewAccount("other@lender.example", "starter").AccountID
 	theirs := h.NewSession(domain.Scope{AccountID: other}, domain.NewSession{}).ID.String()
 	live := h.NewSession(domain.Scope{AccountID: h.Account.AccountID, Livemode: true}, domain.NewSession{}).ID.String()
-	for _, odd := range [][]string{{theirs}, {live}, {"sess_x"}, ids(26)} {
+	for _, odd := range [][]string{{theirs}, {live}, {"sess_x"}, ids(26), {first[2], theirs}} {
 		answer := support.Post("/dashboard/test/sessions/chosen", url.Values{"do": {"cancel"}, "session": odd})
 		support.WantPage(answer, http.StatusNotFound)
 	}
@@ -73,4 +83,96 @@ func TestChosenSessions(t *testing.T) {
 		t.Errorf("%d others are to be cancelled", n)
 	}
 	chosen("cancel", "")
+}
+
+// TestChosenSessionsAreEmailed: each link goes once, though the form is sent twice, and those
+// that can't be sent are named with the reason (D133).
+func TestChosenSessionsAreEmailed(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	m := h.Mailbox()
+	live := domain.Scope{AccountID: h.Account.AccountID, Livemode: true}
+	support, owner := h.Staff(domain.RoleSupport), h.Owner()
+	of := func(name string) *domain.Session {
+		return h.NewSession(live, domain.NewSession{CustomerName: name, CustomerEmail: strings.ToLower(name) + "@customer.example"})
+	}
+	sent, renewed, opened, cancelled := of("Ann"), of("Bob"), of("Cy"), of("Dee")
+	_, err := h.Service.Sessions.RenewLink(t.Context(), live, renewed.ID, harness.Operator)
+	h.OK(err)
+	h.Open(opened.ID)
+	_, err = h.Service.Sessions.Cancel(t.Context(), live, cancelled.ID, harness.Operator)
+	h.OK(err)
+	const list = "/dashboard/live/sessions"
+	shownAt := func(staff *harness.StaffBrowser) string {
+		t.Helper()
+		for _, form := range staff.WantPage(staff.Get(list), http.StatusOK).Forms() {
+			if strings.HasSuffix(form.Action, "/chosen") {
+				return form.Values().Get("shown")
+			}
+		}
+		t.Fatal("the list has no form of what is chosen")
+		return ""
+	}
+	shown := shownAt(support)
+	email := func(staff *harness.StaffBrowser, shown string, ids ...*domain.Session) *httptest.ResponseRecorder {
+		values := url.Values{"do": {"email"}, "shown": {shown}, "back": {list}}
+		for _, one := range ids {
+			values.Add("session", one.ID.String())
+		}
+		return staff.Post(list+"/chosen", values)
+	}
+	support.WantPage(email(support, shown, sent, renewed, opened, cancelled), http.StatusOK, "Links that are being emailed: 1",
+		"3 of 4 sessions stay as they are", "This link was renewed", "Bob", "which your role can’t see", "Cy", "1 had ended already",
+		"Dee").Lacks("Ann")
+	h.AwaitLinkEmails()
+	m.Email(sent.CustomerEmail, "Lender & Sons asks for your financial statement")
+	h.Clock.Advance(time.Minute)
+	support.WantPage(email(support, shown, sent), http.StatusOK, "Links that are being emailed: 0", "1 had the link sent since", "Ann")
+	support.WantPage(email(support, "", sent), http.StatusOK, "1 had the link sent since")
+	m.Idle()
+	owner.WantRedirect(email(owner, shownAt(owner), sent, opened), list)
+	owner.WantPage(owner.Get(list), http.StatusOK, "Links that are being emailed: 2.")
+	h.AwaitLinkEmails()
+	audited(h, domain.AuditLinkEmailed, 3)
+}
+
+// TestChosenSessionsUntilAnError: an error midway doesn't hide what was done before it.
+func TestChosenSessionsUntilAnError(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t, func(c *handlers.Config) { c.Logger = slog.New(slog.DiscardHandler) })
+	owner := h.Owner()
+	days := 10
+	first := h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "First", ExpiresInDays: &days})
+	h.Clock.Advance(time.Minute)
+	broken := h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Broken", ExpiresInDays: &days})
+	h.Clock.Advance(time.Minute)
+	last := h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Last", ExpiresInDays: &days})
+	_, err := h.DB.Raw().ExecContext(t.Context(),
+		`ALTER TABLE session ADD CHECK (customer_name <> 'Broken' OR expires_at < created_at + interval '11 days')`)
+	h.OK(err)
+	answer := owner.Post("/dashboard/test/sessions/chosen", url.Values{"do": {"extend"}, "days": {"14"},
+		"session": {first.ID.String(), broken.ID.String(), last.ID.String()}, "back": {"/dashboard/test/sessions"}})
+	owner.WantPage(answer, http.StatusInternalServerError, "Links extended: 1", "2 of 3 sessions stay as they are",
+		"2 were not tried, because something went wrong", "Broken", "First").Lacks("Last")
+}
+
+// TestChosenSessionsAreExported: the file has those that were chosen, in any state, and no other.
+func TestChosenSessionsAreExported(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	owner := h.Owner()
+	one, other := h.NewSession(h.TestScope(), domain.NewSession{}), h.NewSession(h.TestScope(), domain.NewSession{})
+	h.Open(one.ID)
+	h.Complete(one.ID)
+	answer := owner.Post("/dashboard/test/sessions/chosen", url.Values{"do": {"export"}, "session": {one.ID.String()},
+		"back": {"/dashboard/test/sessions"}})
+	to := answer.Header().Get("Location")
+	file := owner.Get(to)
+	if rows := strings.Count(file.Body.String(), "\n"); file.Code != http.StatusOK || rows != 2 ||
+		!strings.Contains(file.Body.String(), one.ID.String()) || strings.Contains(file.Body.String(), other.ID.String()) {
+		t.Errorf("%s exports %d lines: %s", to, rows, file.Body)
+	}
+	audited(h, domain.AuditSessionsExported, 1)
+	stranger := h.StaffOf(h.NewAccount("other@lender.example", "starter").AccountID, domain.RoleOwner)
+	stranger.WantPage(stranger.Get(to), http.StatusNotFound)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"candor/internal/domain"
+	"candor/internal/service/keys"
 	"candor/internal/testkit/browsertest"
 	"candor/internal/testkit/harness"
 )
@@ -80,6 +81,49 @@ func TestBrowserLists(t *testing.T) {
 	tab.Click(".chips li:nth-child(2) a") // not opened for three days
 	tab.WaitForText(".chips .is-set", "Not opened for 3 days")
 	tab.WaitForText("#list", "No session matches")
+}
+
+// TestBrowserKeysInEveryList: j and k lead along the rows of each list, Enter opens one that
+// leads somewhere, and x chooses where rows can be chosen.
+func TestBrowserKeysInEveryList(t *testing.T) {
+	t.Parallel()
+	h, base := harness.Listen(t)
+	h.Staff(domain.RoleSupport)
+	h.Staff(domain.RoleFinance)
+	for _, host := range []string{"one", "two"} {
+		session := h.NewSession(h.TestScope(), domain.NewSession{WebhookURL: "https://" + host + ".example/hook"})
+		h.Open(session.ID)
+		h.Complete(session.ID)
+		_, _, err := h.Service.Keys.Create(t.Context(), h.TestScope(), harness.Operator, keys.Params{Name: host})
+		h.OK(err)
+		h.OK(h.DB.InsertAPIRequests(t.Context(), []domain.APIRequest{{ID: domain.NewRequestID(h.Clock.Now()),
+			AccountID: h.Account.AccountID, KeyID: keyOf(h), Method: "GET", Route: "/v1/sessions", Status: 200}}))
+	}
+	tab := browsertest.New(t, browsertest.Options{})
+	signInTo(h, tab, base, "/dashboard/test/sessions")
+	const row = `[...document.querySelectorAll(":is(.list, .table) tbody tr")].findIndex((tr) => tr.contains(document.activeElement))`
+	for path, opens := range map[string]string{"sessions": "/sessions/sess_", "events": "/events/evt_", "webhooks": "endpoint",
+		"requests": "/requests/req_", "keys": "/keys/key_", "audit": "", "team": ""} {
+		tab.Open(base + "/dashboard/test/" + path)
+		tab.WaitFor("tbody tr:nth-child(2)")
+		var at []int
+		for _, key := range "jjk" {
+			tab.Key(key)
+			at = append(at, browsertest.Eval[int](tab, row))
+		}
+		if at[0] < 0 || at[1] <= at[0] || at[2] != at[0] {
+			t.Errorf("%s: j, j and k lead to the rows %v", path, at)
+		}
+		tab.Key('x')
+		chosen := browsertest.Eval[int](tab, "document.querySelectorAll('.list-pick :checked').length")
+		if (chosen == 1) != (path == "sessions") {
+			t.Errorf("%s: x chooses %d rows", path, chosen)
+		}
+		if opens != "" {
+			tab.Press("\r")
+			tab.WaitForTrue("location.href.includes('" + opens + "')")
+		}
+	}
 }
 
 // isDense fails if the list's rows are higher than that, or something in them is cut.

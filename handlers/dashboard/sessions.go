@@ -274,12 +274,16 @@ func ofNotes(errs form.Errors, asks []domain.Ask) form.Errors {
 	return errs
 }
 
-// ExportSessions streams the filtered list as CSV, of any length.
+// ExportSessions streams the filtered list, or what was chosen of it, as CSV of any length.
 func (s *Server) ExportSessions(c echo.Context, v *Visit) error {
-	zone := v.Staff.Zone()
+	ctx, zone := c.Request().Context(), v.Staff.Zone()
 	filter, _, errs := readFilters(c.QueryParams(), sessionControls(s.calendar(v), s.Clock.Now()))
 	if len(errs) > 0 {
 		return web.Invalid(errs)
+	}
+	chosen, err := s.chosenIn(ctx, v, c.QueryParams())
+	if err != nil {
+		return err
 	}
 	columns := []string{
 		"id", "status", "customer_email", "customer_name", "reference_id", "created_at", "expires_at", "accessed_at", "completed_at",
@@ -287,12 +291,16 @@ func (s *Server) ExportSessions(c echo.Context, v *Visit) error {
 	}
 	return web.StreamCSV(c, s.Logger, s.Clock.Now().In(zone), "sessions_"+view.ModeName(v.Scope.Livemode), columns,
 		func(write web.WriteRow) error {
-			return s.Sessions.Export(c.Request().Context(), v.Scope, filter, v.Actor, func(of *domain.Session) error {
+			row := func(of *domain.Session) error {
 				return write(
 					of.ID.String(), string(of.Status), of.CustomerEmail, web.Text(of.CustomerName), web.Text(of.ReferenceID),
 					web.Stamp(&of.CreatedAt, zone), web.Stamp(&of.ExpiresAt, zone),
 					web.Stamp(of.AccessedAt, zone), web.Stamp(of.CompletedAt, zone), web.Stamp(of.CancelledAt,
 						zone), strconv.Itoa(of.SectionsCompleted))
-			})
+			}
+			if len(chosen) > 0 {
+				return s.Sessions.ExportChosen(ctx, v.Scope, chosen, v.Actor, row)
+			}
+			return s.Sessions.Export(ctx, v.Scope, filter, v.Actor, row)
 		})
 }

@@ -143,6 +143,15 @@ func (d *LinkDelivery) LinkSends() int {
 	return 1 + d.Email(LinkItself).Again
 }
 
+// SentSince reports whether the link was emailed, or given up, at t or later.
+func (d *LinkDelivery) SentSince(t time.Time) bool {
+	if d == nil {
+		return false
+	}
+	link := d.Email(LinkItself)
+	return link.EndedAt != nil && !link.EndedAt.Before(t)
+}
+
 // MaySendLink reports whether staff can have the link emailed, for the first time or again:
 // one that is being sent, or was renewed, can't be (D124).
 func (d *LinkDelivery) MaySendLink(s *Session, now time.Time) bool {

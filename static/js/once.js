@@ -3,7 +3,7 @@
 const wait = 10_000; // then the response is no longer expected
 document.addEventListener("submit", (event) => {
   const { dataset } = event.target;
-  if (!("once" in dataset)) return;
+  if (!("once" in dataset) || event.submitter?.hasAttribute("data-again")) return; // which leaves the page as it is
   if (Date.now() - dataset.once < wait) event.preventDefault();
   else dataset.once = Date.now();
 });

@@ -11,9 +11,12 @@ export function isKey(event) {
   return !typing && !event.metaKey && !event.ctrlKey && !event.altKey && !event.defaultPrevented && document.body.dataset.keys !== "off";
 }
 
+// What a row leads to, else what can be done there.
+const target = (row) => row.querySelector("a") ?? [...row.querySelectorAll("summary, button")].find((one) => one.checkVisibility());
+
 function along(step) {
-  const rows = [...document.querySelectorAll(".list tbody tr")].map((row) => row.querySelector("a")).filter(Boolean);
-  const here = rows.findIndex((link) => link.closest("tr").contains(document.activeElement));
+  const rows = [...document.querySelectorAll(":is(.list, .table) tbody tr")].map(target).filter(Boolean);
+  const here = rows.findIndex((one) => one.closest("tr").contains(document.activeElement));
   rows[here < 0 ? 0 : Math.min(Math.max(here + step, 0), rows.length - 1)]?.focus();
 }
 

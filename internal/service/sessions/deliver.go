@@ -19,15 +19,33 @@ func (s *Service) deliver(ctx context.Context, tx *db.Tx, session *domain.Sessio
 	return s.startLinkEmail(ctx, tx, session)
 }
 
-var errLinkRenewed = domain.Errorf(domain.CodeForbidden,
-	"This link was renewed, so Candor doesn’t email it. Copy it and send it to the customer.")
+var (
+	errLinkRenewed = domain.Errorf(domain.CodeForbidden,
+		"This link was renewed, so Candor doesn’t email it. Copy it and send it to the customer.")
+	errLinkConfidential = domain.Errorf(domain.CodeForbidden,
+		"This link opens the customer’s answers, which your role can’t see. Ask an owner to email it.")
+)
 
 // EmailLink has an open session's link emailed, for the first time or again (D124). sends is
 // LinkSends as the caller knows it: if the link was sent since, or is under way, nothing
-// happens and queued is false. oneBrowser is of the first time only (D92). Errors: the conflict of a session that
-// isn't open, session_not_found, forbidden for a renewed link, rate_limit_exceeded (D106).
+// happens and queued is false. oneBrowser is of the first time only (D92). Errors: the conflict
+// of a session that isn't open, session_not_found, forbidden for a link that was renewed or that
+// those who may not read answers don't get (D51), rate_limit_exceeded (D106).
 func (s *Service) EmailLink(ctx context.Context, scope domain.Scope, id domain.SessionID, sends int, oneBrowser bool,
 	by domain.Actor) (queued bool, err error) {
+	current := func(d *domain.LinkDelivery) bool { return d.LinkSends() == sends }
+	return s.emailLink(ctx, scope, id, current, oneBrowser, by)
+}
+
+// EmailLinkSince is EmailLink for a caller who knows what was sent until shown (D133).
+func (s *Service) EmailLinkSince(ctx context.Context, scope domain.Scope, id domain.SessionID, shown time.Time, oneBrowser bool,
+	by domain.Actor) (queued bool, err error) {
+	current := func(d *domain.LinkDelivery) bool { return !d.SentSince(shown) }
+	return s.emailLink(ctx, scope, id, current, oneBrowser, by)
+}
+
+func (s *Service) emailLink(ctx context.Context, scope domain.Scope, id domain.SessionID, current func(*domain.LinkDelivery) bool,
+	oneBrowser bool, by domain.Actor) (queued bool, err error) {
 	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
 		session, err := tx.LockSession(ctx, scope, id)
 		if err != nil {
@@ -44,10 +62,13 @@ func (s *Service) EmailLink(ctx context.Context, scope domain.Scope, id domain.S
 		if errors.Is(err, db.ErrNotFound) {
 			session.Delivery, err = nil, nil
 		}
-		if err != nil || session.Delivery.LinkSends() != sends || !session.Delivery.MaySendLink(session, now) {
+		if err != nil || !current(session.Delivery) || !session.Delivery.MaySendLink(session, now) {
 			return err
 		}
 		if session.Delivery == nil {
+			if oneBrowser && session.LinkIsConfidential() {
+				return errLinkConfidential
+			}
 			session.Delivery = &domain.LinkDelivery{SessionID: id, OneBrowser: oneBrowser}
 		}
 		if err := tx.SendLink(ctx, session, now.Add(domain.LinkEmailLease)); err != nil {

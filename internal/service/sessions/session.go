@@ -169,16 +169,42 @@ func (s *Service) below(ctx context.Context, scope domain.Scope, f domain.Sessio
 // exportPage is how many sessions an export reads at once.
 const exportPage = 1000
 
-// Export calls row for each of the scope's sessions that match the filter, newest
-// first. Sessions that are created during the export are left out.
-func (s *Service) Export(ctx context.Context, scope domain.Scope, f domain.SessionFilter, by domain.Actor,
-	row func(*domain.Session) error) error {
-	err := s.DB.InTx(ctx, func(tx *db.Tx) error {
+// Chosen returns those of the scope's sessions, newest first. Error: session_not_found if one
+// isn't there.
+func (s *Service) Chosen(ctx context.Context, scope domain.Scope, ids []domain.SessionID) ([]domain.Session, error) {
+	found, err := s.DB.SessionsOf(ctx, scope, ids, s.Clock.Now())
+	if err == nil && len(found) < len(ids) {
+		err = domain.ErrSessionNotFound
+	}
+	return found, err
+}
+
+// noteExport notes in the audit log that sessions are exported.
+func (s *Service) noteExport(ctx context.Context, scope domain.Scope, by domain.Actor) error {
+	return s.DB.InTx(ctx, func(tx *db.Tx) error {
 		return s.Audit.Record(ctx, tx, scope.AccountID, by, audit.Entry{
 			Action: domain.AuditSessionsExported, Livemode: &scope.Livemode, TargetID: scope.AccountID.String(), TargetName: "sessions",
 		})
 	})
-	if err != nil {
+}
+
+// ExportChosen calls row for each of the chosen sessions, as Export does.
+func (s *Service) ExportChosen(ctx context.Context, scope domain.Scope, chosen []domain.Session, by domain.Actor,
+	row func(*domain.Session) error) error {
+	err := s.noteExport(ctx, scope, by)
+	for i := range chosen {
+		if err == nil {
+			err = row(&chosen[i])
+		}
+	}
+	return err
+}
+
+// Export calls row for each of the scope's sessions that match the filter, newest
+// first. Sessions that are created during the export are left out.
+func (s *Service) Export(ctx context.Context, scope domain.Scope, f domain.SessionFilter, by domain.Actor,
+	row func(*domain.Session) error) error {
+	if err := s.noteExport(ctx, scope, by); err != nil {
 		return err
 	}
 	if f.Search != "" {
