@@ -130,7 +130,7 @@ func (w *outageWalk) outagePage(s *harness.StaffBrowser, path string, first, las
 	return shown
 }
 
-// TestOutage walks an outage with a real receiver (D137): it fails, goes on failing, answers
+// TestOutage walks an outage with a real receiver (D137): it fails, fails again, answers
 // again, and what was left is sent at once. The page is true at each stage, its numbers are
 // those that the receiver had, and it takes two clicks from Home.
 func TestOutage(t *testing.T) {

@@ -11,7 +11,7 @@ type Outage struct {
 	EndpointID    EndpointID       `db:"endpoint_id"`
 	StartedAt     time.Time        `db:"started_at"` // the first failed attempt
 	LastFailureAt time.Time        `db:"last_failure_at"`
-	AnsweredAt    *time.Time       `db:"answered_at"`  // the first success since; nil while it goes on
+	AnsweredAt    *time.Time       `db:"answered_at"`  // the first success since; nil until then
 	ConfirmedAt   *time.Time       `db:"confirmed_at"` // the last of its events that arrived so far
 	First         int64            `db:"first_sequence"`
 	Last          int64            `db:"last_sequence"`
