@@ -173,7 +173,7 @@ func (d *DB) RecordAttempts(ctx context.Context, outcomes []AttemptOutcome, heal
 		for i := range outcomes {
 			tx.Announce(outcomes[i].Scope, domain.DeliveryChanged, outcomes[i].SessionID)
 		}
-		return tx.CountAttempts(ctx, health)
+		return tx.CountAttempts(ctx, outcomes, health)
 	})
 }
 

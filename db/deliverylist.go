@@ -61,6 +61,11 @@ func deliveryConditions(scope domain.Scope, f domain.DeliveryFilter) *conditions
 	} else if f.Status != "" {
 		c.add("last_error_class =", f.Status)
 	}
+	if o := f.Undelivered; o != nil {
+		c.add("endpoint_id =", o.EndpointID)
+		c.add("sequence >=", o.First)
+		c.add("sequence <=", o.Last)
+	}
 	return c
 }
 

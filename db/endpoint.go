@@ -203,9 +203,9 @@ type EndpointHealth struct {
 	Counted domain.EndpointMonth // of the day of At
 }
 
-// CountAttempts stores the endpoints' health. Failures in a row are added up;
-// a success ends them.
-func (tx *Tx) CountAttempts(ctx context.Context, health []EndpointHealth) error {
+// CountAttempts stores the endpoints' health, and tells their outages by the attempts.
+// Failures in a row are added up; a success ends them.
+func (tx *Tx) CountAttempts(ctx context.Context, outcomes []AttemptOutcome, health []EndpointHealth) error {
 	if len(health) == 0 {
 		return nil
 	}
@@ -220,7 +220,9 @@ func (tx *Tx) CountAttempts(ctx context.Context, health []EndpointHealth) error 
 		attempts, delivered = append(attempts, h.Counted.Attempts), append(delivered, h.Counted.Delivered)
 		times = append(times, counts(h.Counted.Times).String())
 	}
-	_, err := tx.exec(ctx, `
+	var watched []domain.EndpointID
+	err := tx.all(ctx, &watched, `
+		WITH counted AS (
 		UPDATE webhook_endpoint e SET
 			consecutive_failures = CASE WHEN h.success IS NULL THEN e.consecutive_failures ELSE 0 END + h.failures,
 			failing_since = CASE WHEN h.failures > 0 THEN coalesce(CASE WHEN h.success IS NULL THEN e.failing_since END, h.failing) END,
@@ -229,10 +231,15 @@ func (tx *Tx) CountAttempts(ctx context.Context, health []EndpointHealth) error 
 			last_status_code = nullif(h.code, 0), last_error_class = nullif(h.class, ''), gone = h.code = 410
 		FROM unnest($1::uuid[], $2::int[], $3::timestamptz[], $4::int[], $5::text[], $6::timestamptz[], $7::timestamptz[]) AS h (id,
 			failures, at, code, class, success, failing)
-		WHERE e.id = h.id`,
+		WHERE e.id = h.id RETURNING e.id, h.at)
+		SELECT id FROM counted c WHERE EXISTS (SELECT FROM outage o WHERE o.endpoint_id = c.id
+			AND (o.answered_at IS NULL OR o.last_failure_at > c.at - `+outageWatch+`))`,
 		pq.Array(ids), pq.Array(failures), pq.Array(ats), pq.Array(codes), pq.Array(classes), pq.Array(successes), pq.Array(failing))
 	if err != nil {
 		return wrap(err, "update endpoint health")
+	}
+	if err := tx.countOutages(ctx, outcomes, health, watched); err != nil {
+		return err
 	}
 	_, err = tx.exec(ctx, `
 		INSERT INTO endpoint_day AS e (endpoint_id, day, attempts, delivered, times)

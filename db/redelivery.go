@@ -49,9 +49,12 @@ func (tx *Tx) CancelDelivery(ctx context.Context, scope domain.Scope, id domain.
 	return &out, wrapChange(err, "cancel delivery")
 }
 
-// redelivered are the sources of what a redelivery with the filter makes again: failing
-// deliveries if it asks for them, else all failed ones.
+// redelivered are the sources of what a redelivery with the filter makes again: those of an
+// outage, or failing deliveries if it asks for them, else all failed ones.
 func redelivered(f domain.DeliveryFilter) []deliverySource {
+	if f.Undelivered != nil {
+		return []deliverySource{{state: domain.DeliveryPending, failing: true}, {state: domain.DeliveryFailed}}
+	}
 	if f.Failing {
 		f.Session = nil // which no redelivery is about
 		return deliverySources(f)

@@ -669,6 +669,20 @@ CREATE TABLE public.link_use (
     last_at timestamp with time zone NOT NULL
 );
 
+CREATE TABLE public.outage (
+    id uuid NOT NULL,
+    account_id uuid NOT NULL,
+    livemode boolean NOT NULL,
+    endpoint_id uuid NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    last_failure_at timestamp with time zone NOT NULL,
+    answered_at timestamp with time zone,
+    confirmed_at timestamp with time zone,
+    first_sequence bigint NOT NULL,
+    last_sequence bigint NOT NULL,
+    answers jsonb NOT NULL
+);
+
 CREATE TABLE public.passkey_challenge (
     token_hash bytea NOT NULL,
     staff_id uuid,
@@ -1109,6 +1123,9 @@ ALTER TABLE public.link_use
 ALTER TABLE ONLY public.link_use
     ADD CONSTRAINT link_use_pkey PRIMARY KEY (session_id, kind, user_agent, address);
 
+ALTER TABLE ONLY public.outage
+    ADD CONSTRAINT outage_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY public.passkey_challenge
     ADD CONSTRAINT passkey_challenge_pkey PRIMARY KEY (token_hash);
 
@@ -1304,6 +1321,10 @@ CREATE INDEX invoice_unsettled_idx ON public.invoice USING btree (number) WHERE 
 CREATE INDEX link_delivery_look_idx ON public.link_delivery USING btree (look_at) WHERE (look_at IS NOT NULL);
 
 CREATE INDEX link_use_last_at_idx ON public.link_use USING btree (last_at);
+
+CREATE INDEX outage_ended_idx ON public.outage USING btree (last_failure_at);
+
+CREATE INDEX outage_endpoint_idx ON public.outage USING btree (endpoint_id, started_at);
 
 CREATE INDEX passkey_challenge_expires_idx ON public.passkey_challenge USING btree (expires_at);
 
@@ -1525,6 +1546,12 @@ ALTER TABLE ONLY public.link_email
 
 ALTER TABLE ONLY public.link_use
     ADD CONSTRAINT link_use_session_id_fkey FOREIGN KEY (session_id) REFERENCES public.session(id);
+
+ALTER TABLE ONLY public.outage
+    ADD CONSTRAINT outage_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.outage
+    ADD CONSTRAINT outage_endpoint_id_fkey FOREIGN KEY (endpoint_id) REFERENCES public.webhook_endpoint(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.passkey_challenge
     ADD CONSTRAINT passkey_challenge_staff_id_fkey FOREIGN KEY (staff_id) REFERENCES public.staff_user(id) ON DELETE CASCADE;

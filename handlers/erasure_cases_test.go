@@ -176,6 +176,12 @@ func staffCases() map[string]useCase {
 			func(s *subject) *httptest.ResponseRecorder {
 				return s.staff().Post(s.redelivery+"/stop", nil)
 			}},
+		"GET /dashboard/:mode/webhooks/outages/:outage": {completed, false, nil, func(s *subject) *httptest.ResponseRecorder {
+			return s.staff().Get(s.place("../webhooks/outages/" + s.outage()))
+		}},
+		"POST /dashboard/:mode/webhooks/outages/:outage/send": {completed, false, nil, func(s *subject) *httptest.ResponseRecorder {
+			return s.staff().Post(s.place("../webhooks/outages/"+s.outage()+"/send"), nil)
+		}},
 	}
 	for path, from := range map[string]progress{
 		"": open, "/sessions": open, "/search?q={name}": open, "/sessions/new": open, "/sessions/export?q={name}&search={name}": open,
@@ -418,6 +424,16 @@ func (s *subject) redeliver() {
 		s.Fatalf("no redelivery: %d %.2000s", got.Code, got.Body)
 	}
 	s.redelivery = got.Header().Get("Location")
+}
+
+// outage makes an outage of which the session's deliveries are.
+func (s *subject) outage() string {
+	id := domain.NewOutageID()
+	s.exec(`
+		INSERT INTO outage (id, account_id, livemode, endpoint_id, started_at, last_failure_at, first_sequence, last_sequence, answers)
+		SELECT $1, account_id, livemode, endpoint_id, created_at, created_at, sequence, sequence, '{"503": 1}'
+		FROM delivery WHERE session_id = $2 LIMIT 1`, id, s.id)
+	return id.String()
 }
 
 // job runs a job and waits for its end.

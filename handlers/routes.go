@@ -240,6 +240,8 @@ func (s *server) modeRoutes() []Route {
 		staff(post, "/webhooks/redeliveries", domain.ManageWebhooks, d.StartRedelivery),
 		staff(get, "/webhooks/redeliveries/:redelivery", domain.ManageWebhooks, d.ShowRedelivery),
 		staff(post, "/webhooks/redeliveries/:redelivery/stop", domain.ManageWebhooks, d.StopRedelivery),
+		staff(get, "/webhooks/outages/:outage", domain.ManageWebhooks, d.ShowOutage),
+		staff(post, "/webhooks/outages/:outage/send", domain.ManageWebhooks, d.SendUndelivered),
 		staff(get, "/webhooks/deliveries/:delivery", domain.ManageWebhooks, d.ShowDelivery),
 		staff(post, "/webhooks/deliveries/:delivery/retry", domain.ManageWebhooks, d.Redeliver),
 		staff(post, "/webhooks/deliveries/:delivery/cancel", domain.ManageWebhooks, d.CancelDelivery),

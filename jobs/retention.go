@@ -67,6 +67,7 @@ func (w *retentionWorker) Work(ctx context.Context, _ *river.Job[retentionArgs])
 		inBatches(ctx, func() (int, error) {
 			return w.db.DeleteRedeliveries(ctx, now.Add(-domain.EventRetention), sweepBatch)
 		}),
+		inBatches(ctx, func() (int, error) { return w.db.DeleteOutages(ctx, now.Add(-domain.EventRetention), sweepBatch) }),
 		inBatches(ctx, func() (int, error) {
 			return w.db.DeleteEndpointDays(ctx, now.AddDate(0, 0, -domain.EndpointDays), sweepBatch)
 		}),

@@ -79,6 +79,11 @@ func (s *Server) endpointPage(c echo.Context, v *Visit, status int, id domain.En
 	if month := months[id]; month != nil {
 		page.Month = *month
 	}
+	outages, err := s.Webhooks.Outages(ctx, []domain.EndpointID{id}, maxListedOutages)
+	if err != nil {
+		return err
+	}
+	page.Outages = outages[id]
 	secrets, err := s.Webhooks.Secrets(ctx, v.Scope, &id)
 	if err != nil {
 		return err

@@ -31,6 +31,15 @@ func (s *Server) ShowHome(c echo.Context, v *Visit) error {
 			page.Failing = append(page.Failing, e)
 		}
 	}
+	if page.Webhooks {
+		var ids []domain.EndpointID
+		for _, e := range page.Failing[:min(view.FailingMost, len(page.Failing))] {
+			ids = append(ids, e.ID)
+		}
+		if page.Outages, err = s.latestOutages(c, ids); err != nil {
+			return err
+		}
+	}
 	if v.Staff.May(domain.ManageAccount) {
 		if page.GoLive, err = s.Home.GoLive(c.Request().Context(), v.Scope.AccountID); err != nil {
 			return err

@@ -37,6 +37,7 @@ func TestFormsThatAreSentOnce(t *testing.T) {
 		"keys/" + keyOf(h).String() + "/leaked": "/delete", "sessions/" + session: "/cancel /email /renew",
 		"settings/retention?answer_days=100": "/retention", "team": "/team /remove /revoke",
 		retry + "?preview=1&since=2026-01-01": "/" + retry, strings.TrimPrefix(retrying, "/dashboard/test/"): "/stop",
+		"webhooks/outages/" + harness.Objects(h, h.TestScope())["outage"]: "/send",
 	} {
 		for _, to := range strings.Fields(posts) {
 			sentOnce(owner, "/dashboard/test/"+path, to)

@@ -95,11 +95,18 @@ func (s *Server) endpointLines(c echo.Context, endpoints []domain.Endpoint, now 
 		ids[i] = e.ID
 	}
 	months, err := s.Webhooks.EndpointMonths(c.Request().Context(), ids)
+	if err != nil {
+		return nil, err
+	}
+	outages, err := s.latestOutages(c, ids)
 	out := make([]view.EndpointLine, len(first))
 	for i, e := range first {
 		out[i].Endpoint = e
 		if month := months[e.ID]; month != nil {
 			out[i].Month = *month
+		}
+		if outage, had := outages[e.ID]; had {
+			out[i].Outage = &outage
 		}
 	}
 	return out, err

@@ -184,7 +184,7 @@ func (h *history) health(ctx context.Context, tx *db.Tx, id domain.EndpointID, m
 		if n < 0 {
 			n = len(made)
 		}
-		if err := tx.CountAttempts(ctx, []db.EndpointHealth{delivery.HealthOf(id, made[:n])}); err != nil {
+		if err := tx.CountAttempts(ctx, nil, []db.EndpointHealth{delivery.HealthOf(id, made[:n])}); err != nil {
 			return err
 		}
 		made = made[n:]

@@ -61,6 +61,8 @@ type DeliveryFilter struct {
 	Since    *time.Time // created then or later
 	Until    *time.Time // created before
 	Failing  bool       // its last attempt failed, and it waits for the next, or its endpoint hasn't answered with 2xx since
+
+	Undelivered *Outage // it waits for its next attempt or was given up, and its event is one of the outage's
 }
 
 // DeliveryFilters are the filters of lists of deliveries.

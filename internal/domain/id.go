@@ -44,6 +44,7 @@ type (
 	invoiceKind      struct{}
 	erasureKind      struct{}
 	alertKind        struct{}
+	outageKind       struct{}
 )
 
 func (accountKind) prefix() string  { return "acct" }
@@ -67,6 +68,7 @@ func (subscriptionKind) prefix() string { return "sub" }
 func (invoiceKind) prefix() string      { return "inv" }
 func (erasureKind) prefix() string      { return "ers" }
 func (alertKind) prefix() string        { return "alrt" }
+func (outageKind) prefix() string       { return "out" }
 
 // The ids of accounts and what they own (D4).
 type (
@@ -86,6 +88,8 @@ type (
 	DeliveryID = ID[deliveryKind]
 	// EndpointID is a webhook endpoint's, whe_….
 	EndpointID = ID[endpointKind]
+	// OutageID is an outage's, out_….
+	OutageID = ID[outageKind]
 	// RedeliveryID is a redelivery's, rdl_….
 	RedeliveryID = ID[redeliveryKind]
 	// StaffSessionID is a staff session's, sts_….
@@ -301,6 +305,12 @@ func ParseDeliveryID(s string) (DeliveryID, error) { return ParseID[deliveryKind
 
 // NewEndpointID returns a new webhook endpoint id.
 func NewEndpointID() EndpointID { return NewID[endpointKind]() }
+
+// NewOutageID returns a new outage id.
+func NewOutageID() OutageID { return NewID[outageKind]() }
+
+// ParseOutageID reads an outage id.
+func ParseOutageID(s string) (OutageID, error) { return ParseID[outageKind](s) }
 
 // NewRedeliveryID returns a new redelivery id.
 func NewRedeliveryID() RedeliveryID { return NewID[redeliveryKind]() }

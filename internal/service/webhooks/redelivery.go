@@ -62,8 +62,13 @@ func (s *Service) StartRedelivery(ctx context.Context, scope domain.Scope, f Del
 	if err != nil {
 		return nil, err
 	}
+	return s.startRedelivery(ctx, scope, filter, rate, by)
+}
+
+func (s *Service) startRedelivery(ctx context.Context, scope domain.Scope, filter domain.DeliveryFilter, rate int,
+	by domain.Actor) (*domain.Redelivery, error) {
 	r := domain.NewRedelivery(scope, filter, rate, by.Name, s.Clock.Now())
-	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
+	err := s.DB.InTx(ctx, func(tx *db.Tx) error {
 		if err := tx.InsertRedelivery(ctx, r, filter); err != nil {
 			return err
 		}

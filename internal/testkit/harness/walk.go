@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"candor/db"
 	"candor/handlers"
@@ -73,6 +74,7 @@ func Objects(h *Harness, scope domain.Scope) map[string]string {
 	return map[string]string{
 		"endpoint":   h.NewEndpoint(scope, "https://lender.example/theirs").String(),
 		"redelivery": redelivery.ID.String(),
+		"outage":     outageOf(h, scope, &deliveries[0]).String(),
 		"request":    request.ID.String(),
 		"delivery":   deliveries[0].ID.String(),
 		"event":      deliveries[0].EventID.String(),
@@ -94,6 +96,20 @@ func (h *Harness) NewEndpoint(scope domain.Scope, url string) domain.EndpointID 
 	made, err := h.Service.Webhooks.CreateEndpoint(h.Context(), scope, nil, Operator, webhooks.EndpointParams{URL: &url})
 	h.OK(err)
 	return made.ID
+}
+
+// outageOf has the delivery's first attempt fail, and returns the outage that this began.
+func outageOf(h *Harness, scope domain.Scope, d *domain.Delivery) domain.OutageID {
+	h.Helper()
+	now, status, class := h.Clock.Now(), http.StatusServiceUnavailable, webhook.ClassStatus
+	next := now.Add(time.Hour)
+	h.OK(h.DB.RecordAttempts(h.Context(), []db.AttemptOutcome{{Scope: scope, Cycle: 1, State: domain.DeliveryPending, Next: &next,
+		DeliveryAttempt: domain.DeliveryAttempt{DeliveryID: d.ID, Number: 1, StartedAt: now, RequestHeaders: []byte(`{}`),
+			StatusCode: &status, ErrorClass: &class}}},
+		[]db.EndpointHealth{{ID: d.EndpointID, At: now, Failures: 1, StatusCode: status, ErrorClass: class}}))
+	outages, err := h.DB.Outages(h.Context(), []domain.EndpointID{d.EndpointID}, 1)
+	h.OK(err)
+	return outages[d.EndpointID][0].ID
 }
 
 // testEventOf stores the result of a test event.
