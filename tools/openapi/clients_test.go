@@ -25,7 +25,7 @@ import (
 )
 
 // TestClients lints the description, generates clients with five generators, and takes
-// each client from a new session to the customer's answers. doc/openapi.md has the results.
+// each client from a new session to the customer's answers. doc/benchmarks.md has the results.
 func TestClients(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
