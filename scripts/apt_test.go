@@ -42,14 +42,16 @@ func TestAptRepository(t *testing.T) {
 	must(`chmod 755 $DIR; mkdir -m 700 $DIR/gpg; mkdir -p $DIR/deb/DEBIAN $DIR/root/etc/preferences.d $DIR/root/state $DIR/root/cache
 		gpg --batch --quiet --passphrase '' --quick-generate-key packages@example.com
 		touch $DIR/root/status
-		printf 'Package: candor\nVersion: 1.0.0\nArchitecture: all\nMaintainer: A <a@example.com>\nDescription: a test\n' >$DIR/deb/DEBIAN/control
+		printf 'Package: candor\nVersion: 1.0.0\nArchitecture: all\n' >$DIR/deb/DEBIAN/control
+		printf 'Maintainer: A <a@example.com>\nDescription: a test\n' >>$DIR/deb/DEBIAN/control
 		dpkg-deb --build $DIR/deb $DIR/candor_1.0.0_all.deb
 		sh ../packaging/apt/make.sh $DIR/apt packages@example.com $DIR/candor_1.0.0_all.deb`)
 	server := httptest.NewServer(http.FileServer(http.Dir(filepath.Join(dir, "apt"))))
 	t.Cleanup(server.Close)
 	must(`echo "deb [signed-by=$DIR/apt/candor.gpg] ` + server.URL + ` stable main" >$DIR/root/sources.list`)
-	const apt = `apt-get -qq -o Dir::Etc=$DIR/root/etc -o Dir::Etc::SourceList=$DIR/root/sources.list -o Dir::Etc::SourceParts=/dev/null \
-		-o Dir::State=$DIR/root/state -o Dir::State::status=$DIR/root/status -o Dir::Cache=$DIR/root/cache -o APT::Architecture=amd64 \
+	const apt = `apt-get -qq -o Dir::Etc=$DIR/root/etc -o Dir::Etc::SourceList=$DIR/root/sources.list \
+		-o Dir::Etc::SourceParts=/dev/null -o Dir::State=$DIR/root/state -o Dir::State::status=$DIR/root/status \
+		-o Dir::Cache=$DIR/root/cache -o APT::Architecture=amd64 \
 		-o APT::Architectures=amd64 -o APT::Sandbox::User=root -o APT::Update::Error-Mode=any -o Acquire::http::Proxy=DIRECT `
 	must(apt + "update")
 	must("cd $DIR/root && " + apt + "download candor && cmp candor_1.0.0_all.deb ../candor_1.0.0_all.deb")
