@@ -15,7 +15,7 @@ COPY --from=files /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
 COPY --from=files --chown=65532:65532 /data /var/lib/candor
 COPY --from=files /image-tmp /tmp
 COPY LICENSE bin/NOTICE /usr/share/doc/candor/
-COPY dist/candor_linux_${TARGETARCH}_*/candor /usr/bin/candor
+COPY dist/candor_linux_${TARGETARCH}/candor /usr/bin/candor
 ENV CANDOR_ENV=production \
 	CANDOR_ADDR=:8080 \
 	CANDOR_METRICS_ADDR=localhost:9090 \

@@ -176,9 +176,14 @@ packages: $(GENERATED) $(GENERATORS) ## Build binaries, archives, deb, rpm, SDKs
 	@sh scripts/packages.sh $(VERSION)
 
 .PHONY: check-packages
-check-packages: $(GENERATED) ## Install, upgrade, run and remove the packages and the image on a bare Debian; needs root
+check-packages: $(GENERATED) check-kubernetes ## Install, upgrade, run and remove the packages and the image on a bare Debian; needs root
 	$(SETUP) go pdftools packagetools
 	@bash scripts/check-packages.sh
+
+.PHONY: check-kubernetes
+check-kubernetes: ## Check the manifests for Kubernetes
+	$(SETUP) go
+	cd tools/kubernetes && go test ./...
 
 .PHONY: screenshots
 screenshots: $(GENERATED) ## Take pictures of every page into artifacts/, and those of the README

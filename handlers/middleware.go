@@ -28,6 +28,8 @@ func (s *server) identifyRequest(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
+func isProbe(route string) bool { return route == "/healthz" || route == "/readyz" }
+
 // traceRequests begins a trace with each request, by its route, never its path. It
 // takes none from outside (D74). Files and probes aren't traced.
 func (s *server) traceRequests(next echo.HandlerFunc) echo.HandlerFunc {
@@ -36,8 +38,7 @@ func (s *server) traceRequests(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 	return func(c echo.Context) error {
 		route := c.Path()
-		switch route {
-		case "", "/healthz", "/readyz", static.Prefix + "*":
+		if route == "" || route == static.Prefix+"*" || isProbe(route) {
 			return next(c)
 		}
 		method := c.Request().Method
@@ -54,7 +55,8 @@ func (s *server) traceRequests(next echo.HandlerFunc) echo.HandlerFunc {
 }
 
 // logRequests writes a line for each request: its route, never its path or
-// query, which can hold a form's token or an address.
+// query, which can hold a form's token or an address. Probes come every few seconds, so
+// theirs are for debugging.
 func (s *server) logRequests(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		start := time.Now()
@@ -81,7 +83,11 @@ func (s *server) logRequests(next echo.HandlerFunc) echo.HandlerFunc {
 		if r.Staff != nil {
 			attrs = append(attrs, slog.String("account_id", r.Staff.AccountID.String()), slog.String("staff_id", r.Staff.ID.String()))
 		}
-		s.Logger.LogAttrs(c.Request().Context(), slog.LevelInfo, "request", attrs...)
+		level := slog.LevelInfo
+		if isProbe(c.Path()) {
+			level = slog.LevelDebug
+		}
+		s.Logger.LogAttrs(c.Request().Context(), level, "request", attrs...)
 		return nil
 	}
 }

@@ -3,5 +3,5 @@
 set -e
 [ ! -d /run/systemd/system ] || systemctl daemon-reload
 if [ "$1" = purge ] && [ -d /var/lib/candor ]; then
-	echo "Customers' documents stay in /var/lib/candor, and the database stays. Delete them if you don't need them."
+	echo "Customers' documents stay in /var/lib/candor, what is in /etc/candor/secrets stays, and so does the database. Delete them if you don't need them."
 fi

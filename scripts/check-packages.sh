@@ -94,8 +94,7 @@ started=$SECONDS
 quietly scripts/packages.sh
 echo "a snapshot of all packages takes $((SECONDS - started)) s"
 (cd dist && sha256sum --check --quiet SHA256SUMS)
-version=$(sed -n 's/.*"version":"\([^"]*\)".*/\1/p' dist/metadata.json)
-[ -n "$version" ] || fail "dist/metadata.json names no version"
+version=$(ls dist/candor_*_linux_"$arch".tar.gz | sed 's|dist/candor_\(.*\)_linux_.*|\1|')
 deb=$(ls dist/candor_*_"$arch".deb) rpm=$(ls dist/candor-*."$(uname -m)".rpm)
 ls -l dist/*.tar.gz dist/*.deb dist/*.rpm dist/candor_*/candor | awk '{ printf "%8.1f MB  %s\n", $5 / 1e6, $9 }'
 for bom in dist/*.cdx.json; do
@@ -103,13 +102,20 @@ for bom in dist/*.cdx.json; do
 		fail "$bom isn't the bill of materials of $version"
 done
 
+step "an apt repository"
+quietly go test -count=1 ./scripts -run TestAptRepository
+
+step "lintian"
+lintian --fail-on error --tag-display-limit 0 "$deb" >"$log" 2>&1 || fail "lintian finds an error"
+grep -c '^W:' "$log" | sed 's/$/ warnings/'
+
 step "a bare Debian"
 quietly mmdebstrap --mode=root --variant=minbase --include=ca-certificates bookworm "$work/base.tar"
 mkdir "$debian"
 tar -C "$debian" -xf "$work/base.tar"
 cp /etc/resolv.conf "$debian/etc/resolv.conf"
 quietly in_debian apt-get update
-quietly in_debian apt-get install -y --no-install-recommends systemd-sysv dbus postgresql
+quietly in_debian apt-get install -y --no-install-recommends systemd-sysv dbus postgresql curl
 sql_port=$(free_port)
 quietly in_debian sed -i "s/^port = .*/port = $sql_port/" /etc/postgresql/15/main/postgresql.conf
 systemd-nspawn --quiet --directory "$debian" --boot --register=no --keep-unit --link-journal=no </dev/null >"$work/boot.log" 2>&1 &
@@ -140,14 +146,18 @@ quietly in_debian sh -e /root/database.sh
 key=$(in_debian sh -c "$(sed -n 's/^#   \(echo .*\)/\1/p' "$env_file")")
 sed -i "s|^CANDOR_BASE_URL=.*|CANDOR_BASE_URL=https://forms.example.com|; s|^CANDOR_SECRET_KEYS=.*|CANDOR_SECRET_KEYS=$key|
 	s|^CANDOR_ADDR=.*|CANDOR_ADDR=localhost:0|; s|^DATABASE_URL=.*|&\&port=$sql_port|" "$env_file"
+quietly in_debian candor config check
+printf '%s\n' "$key" | in_debian install -m 600 /dev/stdin /etc/candor/secrets/CANDOR_SECRET_KEYS
+if in_debian candor config check >"$log" 2>&1; then fail "a secret that is in candor.env and in a file is accepted"; fi
+sed -i "s|^CANDOR_SECRET_KEYS=.*|CANDOR_SECRET_KEYS=|" "$env_file"
 settings=$(md5sum <"$env_file")
 quietly in_debian candor config check
 
 step "the unit"
-unit=/lib/systemd/system/candor.service socket=/lib/systemd/system/candor.socket
-in_debian systemd-analyze verify "$unit" "$socket" >"$log" 2>&1 && [ ! -s "$log" ] || fail "the units aren't valid"
-in_debian systemd-analyze security --threshold=20 candor >"$log" || fail "the unit is exposed by more than 2.0"
-tail -n 1 "$log"
+units=/usr/lib/systemd/system
+in_debian systemd-analyze verify $units/candor.service $units/candor-web.service $units/candor-worker.service $units/candor.socket >"$log" 2>&1 && [ ! -s "$log" ] || fail "the units aren't valid"
+in_debian systemd-analyze security --threshold=20 candor candor-web candor-worker >"$log" || fail "a unit is exposed by more than 2.0"
+grep Overall "$log"
 
 served() {
 	for _ in $(seq 300); do
@@ -188,6 +198,26 @@ served
 [ "$(serving)" != "$before" ] || fail "the former program still serves"
 curl -fsS "http://localhost:$port/v1/sessions/$session" -H "Authorization: Bearer $api_key" | grep -q "$session" || fail "the session is gone"
 curl -fsS "http://localhost:$port/healthz" | grep -q "$version" || fail "the former version still serves"
+
+step "web server and workers as two processes, upgraded together"
+quietly in_debian systemctl enable --now candor-web candor-worker
+[ "$(in_debian systemctl is-active candor 2>&1)" = inactive ] || fail "candor.service runs beside its parts"
+two_ready() {
+	for _ in $(seq 300); do
+		! in_debian curl -fsS http://localhost:9091/readyz >"$log" 2>&1 || ! in_debian curl -fsS http://localhost:9092/readyz >"$log" 2>&1 || return 0
+		sleep 0.1
+	done
+	in_debian journalctl --unit candor-web --unit candor-worker --output cat >"$log"
+	fail "the two processes aren't ready"
+}
+two_ready
+before=$(in_debian systemctl show candor-web candor-worker candor --property MainPID --value)
+quietly in_debian apt-get install -y --reinstall --no-install-recommends "/root/$(basename "$deb")"
+two_ready
+after=$(in_debian systemctl show candor-web candor-worker candor --property MainPID --value)
+[ "$(printf '%s\n' "$before" "$after" | grep -v '^0*$' | sort -u | wc -l)" = 4 ] || fail "an upgrade doesn't restart exactly what runs: $before, then $after"
+quietly in_debian systemctl disable --now candor-web candor-worker
+quietly in_debian systemctl start candor
 
 step "the service restarts without a gap behind candor.socket"
 web_port=$(free_port)
@@ -255,7 +285,7 @@ if [ "$arch" = amd64 ]; then
 	step "the program for arm64, under qemu"
 	env -i TMPDIR=/tmp CANDOR_ENV=production CANDOR_BASE_URL=https://forms.example.com CANDOR_SECRET_KEYS="$key" CANDOR_ADDR=localhost:0 \
 		CANDOR_DATA_DIR="$work/arm64" DATABASE_URL="postgres://candor:image@127.0.0.1:$sql_port/candor?sslmode=disable" \
-		CANDOR_SHUTDOWN_DELAY=0s "$(command -v qemu-aarch64)" dist/candor_linux_arm64_*/candor serve >"$work/arm64.log" 2>&1 &
+		CANDOR_SHUTDOWN_DELAY=0s "$(command -v qemu-aarch64)" dist/candor_linux_arm64/candor serve >"$work/arm64.log" 2>&1 &
 	processes=($!)
 	ready "$work/arm64.log"
 	completed_by "localhost:$port" "$api_key"
@@ -268,7 +298,7 @@ step "remove and purge"
 cp "$env_file" "$work/candor.env"
 quietly in_debian apt-get remove -y candor
 [ "$(in_debian systemctl is-active candor candor.socket 2>&1 | sort -u)" = inactive ] || fail "removing leaves the service running"
-[ ! -e "$debian/usr/bin/candor" ] && [ ! -e "$debian$unit" ] || fail "removing leaves the program"
+[ ! -e "$debian/usr/bin/candor" ] && [ ! -e "$debian$units/candor.service" ] || fail "removing leaves the program"
 [ -e "$env_file" ] && [ -d "$debian/var/lib/candor/documents" ] || fail "removing deletes settings or documents"
 [ ! -L "$debian/etc/systemd/system/multi-user.target.wants/candor.service" ] || fail "the removed service is still enabled"
 quietly in_debian apt-get purge -y candor
@@ -280,7 +310,7 @@ quietly rpm -K --nosignature "$rpm"
 mkdir "$work/rpm"
 # Debian's rpm2cpio returns 1 although it writes everything. The names are absolute.
 { rpm2cpio "$rpm" || true; } | cpio --quiet --no-absolute-filenames -idm -D "$work/rpm"
-cmp "$work/rpm/usr/lib/candor/candor" "dist/candor_linux_${arch}_"*/candor
+cmp "$work/rpm/usr/lib/candor/candor" "dist/candor_linux_$arch/candor"
 "$work/rpm/usr/lib/candor/candor" version | grep -q "candor $version" || fail "the rpm's program has another version"
 [ "$(rpm -qp --configfiles "$rpm")" = /etc/candor/candor.env ] || fail "the rpm has other settings"
 rpm -qp --queryformat '[%{FILEMODES:perms} %{FILEUSERNAME} %{FILEGROUPNAME} %{FILENAMES}\n]' "$rpm" >"$log"
@@ -305,7 +335,7 @@ step "compose.yaml, with a PostgreSQL of Debian's under the official image's nam
 mkdir -p "$work/compose/bin" "$work/compose/dist" "$work/compose/postgres"
 cp compose.yaml Dockerfile .dockerignore LICENSE "$work/compose"
 cp bin/NOTICE "$work/compose/bin"
-cp -r "dist/candor_linux_${arch}_"* "$work/compose/dist"
+cp -r "dist/candor_linux_$arch" "$work/compose/dist"
 cat >"$work/compose/postgres/Dockerfile" <<'END'
 FROM debian:12-slim
 RUN apt-get update && apt-get install -y --no-install-recommends postgresql

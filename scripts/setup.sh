@@ -90,6 +90,8 @@ for part in "$@"; do
 	caddy) has caddy || need caddy caddy ;;
 	nginx) has nginx || [ -x /usr/sbin/nginx ] || need nginx-light nginx ;;
 	packagetools) # on Debian only
+		has lintian || need lintian ""
+		has apt-ftparchive && has gpg || need "apt-utils gnupg" ""
 		has mmdebstrap || need mmdebstrap ""
 		has systemd-nspawn || need systemd-container ""
 		has buildah || need buildah ""

@@ -4,7 +4,10 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"candor/cmd/candor/config"
 )
@@ -12,35 +15,90 @@ import (
 // newLogger logs text to stderr in development, because stdout has the welcome,
 // and JSON to stdout in production.
 func newLogger(c config.Config, stdout, stderr io.Writer) *slog.Logger {
-	options := &slog.HandlerOptions{Level: c.LogLevel}
+	options := &slog.HandlerOptions{Level: c.LogLevel, ReplaceAttr: sayUnit}
 	if c.Development {
-		return slog.New(quietEnd{slog.NewTextHandler(stderr, options)})
+		return slog.New(quietly{slog.NewTextHandler(stderr, options), &away{}})
 	}
-	return slog.New(quietEnd{slog.NewJSONHandler(stdout, options)})
+	return slog.New(quietly{slog.NewJSONHandler(stdout, options), &away{}})
 }
 
-// quietEnd drops the errors of what a shutdown cancels: River logs them for its own
-// loops as failures.
-type quietEnd struct{ slog.Handler }
+// sayUnit writes durations as in text, 1.5ms, where JSON would have a bare number.
+func sayUnit(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindDuration {
+		a.Value = slog.StringValue(a.Value.Duration().String())
+	}
+	return a
+}
 
-// Handle drops records whose error is context.Canceled.
-func (h quietEnd) Handle(ctx context.Context, r slog.Record) error {
-	cancelled := false
+// withoutDatabase are words of errors that say that PostgreSQL can't be reached: ours, and
+// those of River and pgx, which are logged as text.
+var withoutDatabase = []string{
+	"the database can't be reached", "no connection to PostgreSQL", "failed to connect to `", "FATAL: ", "driver: bad connection",
+	"conn closed", "receive message failed", "write failed: write", "notifier.Notifier: Notifier unhealthy",
+}
+
+// quietly drops the errors of what a shutdown cancels, which River logs for its own loops
+// as failures. While PostgreSQL is away it lets one line a second say so: each loop of
+// River's, each request and each probe would have its own.
+type quietly struct {
+	slog.Handler
+	away *away
+}
+
+// away is when PostgreSQL was last said to be away, and how many lines were left out since.
+type away struct {
+	mu      sync.Mutex
+	said    time.Time
+	leftOut int
+}
+
+// Handle drops or writes a record.
+func (h quietly) Handle(ctx context.Context, r slog.Record) error {
+	cancelled, away := false, saysAway(r.Message)
 	r.Attrs(func(a slog.Attr) bool {
-		// River logs errors as text.
-		cancelled = cancelled || a.Key == "error" && strings.HasSuffix(a.Value.String(), context.Canceled.Error())
+		if a.Key == "error" || a.Key == "err" {
+			text := a.Value.String() // River logs errors as text
+			cancelled, away = cancelled || strings.HasSuffix(text, context.Canceled.Error()), away || saysAway(text)
+		}
 		return !cancelled
 	})
 	if cancelled {
 		return nil
 	}
+	if away {
+		leftOut, ok := h.away.say(r.Time)
+		if !ok {
+			return nil
+		}
+		if leftOut > 0 {
+			r.AddAttrs(slog.Int("lines_left_out", leftOut))
+		}
+	}
 	return h.Handler.Handle(ctx, r)
 }
 
+func saysAway(text string) bool {
+	return slices.ContainsFunc(withoutDatabase, func(words string) bool { return strings.Contains(text, words) })
+}
+
+// say reports whether it can be said now, and how often it was not since the last time.
+func (a *away) say(now time.Time) (leftOut int, ok bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if now.Sub(a.said) < time.Second {
+		a.leftOut++
+		return 0, false
+	}
+	leftOut, a.said, a.leftOut = a.leftOut, now, 0
+	return leftOut, true
+}
+
 // WithAttrs keeps the handler quiet.
-func (h quietEnd) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return quietEnd{h.Handler.WithAttrs(attrs)}
+func (h quietly) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return quietly{h.Handler.WithAttrs(attrs), h.away}
 }
 
 // WithGroup keeps the handler quiet.
-func (h quietEnd) WithGroup(name string) slog.Handler { return quietEnd{h.Handler.WithGroup(name)} }
+func (h quietly) WithGroup(name string) slog.Handler {
+	return quietly{h.Handler.WithGroup(name), h.away}
+}

@@ -222,6 +222,29 @@ func TestSecretsInFiles(t *testing.T) {
 	}
 }
 
+// systemd gives a service the files of /etc/candor/secrets as credentials. One beside a
+// variable that is set is an error.
+func TestCredentials(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	for name, content := range map[string]string{"candor_CANDOR_REDIS_URL": "redis://:hidden@redis.example:6379\n",
+		"candor_CANDOR_S3_REGION": "eu-west-1", "CANDOR_S3_BUCKET": "not Candor's"} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	env := map[string]string{"CREDENTIALS_DIRECTORY": folder}
+	if c := read(t, env); c.RedisURL != "redis://:hidden@redis.example:6379" || c.S3.Region != "eu-west-1" || c.S3.Bucket != "" {
+		t.Errorf("read as %q, %q and %q", c.RedisURL, c.S3.Region, c.S3.Bucket)
+	}
+	env["CANDOR_REDIS_URL"] = "redis://redis.example"
+	_, err := Read(func(name string) (string, bool) { v, ok := env[name]; return v, ok })
+	const want = "CANDOR_REDIS_URL is set, and systemd's credential candor_CANDOR_REDIS_URL, too"
+	if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hidden") {
+		t.Errorf("%v, want %q", err, want)
+	}
+}
+
 func TestSeller(t *testing.T) {
 	t.Parallel()
 	c := read(t, map[string]string{

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -27,19 +28,33 @@ func (v Variable) File() string {
 	return ""
 }
 
+// credential is the file in which systemd gives a service the variable's value (D139), ""
+// if it gives none.
+func (v Variable) credential(env func(name string) (string, bool)) string {
+	folder, _ := env("CREDENTIALS_DIRECTORY")
+	path := filepath.Join(folder, "candor_"+v.Name)
+	if _, err := os.Stat(path); folder == "" || errors.Is(err, fs.ErrNotExist) {
+		return ""
+	}
+	return path
+}
+
 // read returns the variable's value, "" for none. An error has no part of it.
 func (v Variable) read(env func(name string) (string, bool)) (string, error) {
 	text, _ := env(v.Name)
 	text = strings.TrimSpace(text)
-	if v.File() == "" {
-		return text, nil
+	name, source := "", v.File()
+	if source != "" {
+		name, _ = env(source)
 	}
-	name, _ := env(v.File())
-	switch name = strings.TrimSpace(name); {
+	if name = strings.TrimSpace(name); name == "" {
+		name, source = v.credential(env), "systemd's credential candor_"+v.Name
+	}
+	switch {
 	case name == "":
 		return text, nil
 	case text != "":
-		return "", fmt.Errorf("%s is set, and %s, too: unset one of them", v.Name, v.File())
+		return "", fmt.Errorf("%s is set, and %s, too: unset one of them", v.Name, source)
 	}
 	content, err := os.ReadFile(name)
 	var failed *fs.PathError
@@ -47,10 +62,10 @@ func (v Variable) read(env func(name string) (string, bool)) (string, error) {
 		err = failed.Err
 	}
 	if err != nil {
-		return "", fmt.Errorf("%s can't be read from the file of %s: %w", v.Name, v.File(), err)
+		return "", fmt.Errorf("%s can't be read from the file of %s: %w", v.Name, source, err)
 	}
 	if text = strings.TrimSpace(string(content)); text == "" {
-		return "", fmt.Errorf("%s is empty: the file of %s has nothing in it", v.Name, v.File())
+		return "", fmt.Errorf("%s is empty: the file of %s has nothing in it", v.Name, source)
 	}
 	return text, nil
 }
