@@ -5,6 +5,7 @@ package hatest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -18,6 +19,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -66,7 +68,11 @@ func Start(t testing.TB) *Cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { if os.Getenv("HAKEEP") == "" { _ = os.RemoveAll(dir) } })
+	t.Cleanup(func() {
+		if os.Getenv("HAKEEP") == "" {
+			_ = os.RemoveAll(dir)
+		}
+	})
 	c := &Cluster{t: t, dir: dir, values: sharedValues(t, root(t))}
 	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // PostgreSQL's user enters it
 		t.Fatal(err)
@@ -238,33 +244,72 @@ func (c *Cluster) Leader(former *Node) *Node {
 	return nil
 }
 
-// Synchronous is the replica that commits wait for, or nil.
-func (c *Cluster) Synchronous() *Node {
+// Replica is a machine that isn't the primary.
+func (c *Cluster) Replica(primary *Node) *Node {
 	for _, n := range c.Nodes {
-		if n.status("/synchronous") == http.StatusOK {
+		if n != primary {
 			return n
 		}
 	}
 	return nil
 }
 
-// AwaitWhole waits until there is a primary with two replicas, one of them synchronous.
+// AwaitWhole waits until there is a primary with two replicas that commits wait for.
 func (c *Cluster) AwaitWhole() {
 	c.t.Helper()
 	process.Eventually(c.t, "the cluster is whole", func() bool {
 		leader := c.Leader(nil)
-		if leader == nil || c.Synchronous() == nil {
+		if leader == nil {
 			return false
+		}
+		for _, n := range c.Nodes { // Patroni knows it, too
+			if n != leader && n.status("/synchronous") != http.StatusOK {
+				return false
+			}
 		}
 		var streaming, synchronous int
 		err := leader.query("SELECT count(*), count(*) FILTER (WHERE sync_state = 'sync') FROM pg_stat_replication "+
 			"WHERE state = 'streaming'", &streaming, &synchronous)
-		return err == nil && streaming == machines-1 && synchronous == 1
+		return err == nil && streaming == machines-1 && synchronous == machines-1
 	})
+}
+
+// Switchover makes a replica the primary, as patronictl switchover does.
+func (c *Cluster) Switchover(primary *Node) {
+	c.t.Helper()
+	body := fmt.Sprintf(`{"leader": %q, "candidate": %q}`, primary.Name, c.Replica(primary).Name)
+	request, err := http.NewRequestWithContext(c.t.Context(), http.MethodPost, "http://"+local(primary.ports.rest)+"/switchover",
+		strings.NewReader(body))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	request.SetBasicAuth("patroni", c.value("@REST_PASSWORD@"))
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }() // it was read
+	if said, _ := io.ReadAll(response.Body); response.StatusCode != http.StatusOK {
+		c.t.Fatalf("the switchover is answered with %s: %s", response.Status, said)
+	}
 }
 
 // KillHAProxy is kill -9; it is started again.
 func (c *Cluster) KillHAProxy() { c.haproxy.signal(syscall.SIGKILL) }
+
+// Logs is what PostgreSQL and Patroni of all machines have logged.
+func (c *Cluster) Logs() string {
+	c.t.Helper()
+	var all strings.Builder
+	for _, n := range c.Nodes {
+		text, err := os.ReadFile(n.patroni.log)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		all.Write(text)
+	}
+	return all.String()
+}
 
 // values are a machine's own.
 func (n *Node) values() []string {
@@ -436,7 +481,18 @@ func (n *Node) query(statement string, into ...any) error {
 func (n *Node) use(database string, within time.Duration, what func(context.Context, *pgx.Conn) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
-	conn, err := pgx.Connect(ctx, n.DSN(database))
+	config, err := pgx.ParseConfig(n.DSN(database))
+	if err != nil {
+		return err
+	}
+	var dialed atomic.Bool // pgx would ask to cancel a statement on a second connection
+	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if dialed.Swap(true) {
+			return nil, errors.New("one connection is enough")
+		}
+		return new(net.Dialer).DialContext(ctx, network, address)
+	}
+	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
 		return err
 	}
