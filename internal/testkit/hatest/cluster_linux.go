@@ -27,6 +27,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"candor/internal/testkit"
+	"candor/internal/testkit/dbtest"
 	"candor/internal/testkit/process"
 	"candor/internal/testkit/toxiproxy"
 )
@@ -64,7 +65,7 @@ func Start(t testing.TB) *Cluster {
 			t.Fatalf("%s is missing: sh scripts/setup.sh ha", program)
 		}
 	}
-	dir, err := os.MkdirTemp("", "candor-ha-")
+	dir, err := os.MkdirTemp(dbtest.Parent(), "candor-ha-")
 	if err != nil {
 		t.Fatal(err)
 	}
