@@ -111,7 +111,7 @@ check-s3: $(GENERATED) bin/versitygw ## Run the tests of documents on an S3 serv
 	VERSITYGW=$(CURDIR)/bin/versitygw go test -count=1 -run RestoreWithDocumentsInS3 ./cmd/candor
 
 .PHONY: check-ha
-check-ha: $(GENERATED) bin/toxiproxy-server ## Strike Patroni, etcd and HAProxy ten times with each fault, which takes half an hour; ROUNDS=1; needs root
+check-ha: $(GENERATED) bin/toxiproxy-server ## Strike Patroni, etcd and HAProxy ten times with each fault; ROUNDS=1; needs root
 	$(SETUP) go postgres ha
 	go test $(QUICK) -count=1 -timeout 0 -v -run '^TestDrillHighAvailability$$' ./cmd/candor -ha-rounds=$(or $(ROUNDS),10)
 

@@ -50,7 +50,9 @@ var haFaults = []struct {
 		primary.CrashPostgres()
 		return func() {}
 	}},
-	{"the primary's machine without power", true, func(_ *hatest.Cluster, primary *hatest.Node) func() { return primary.PowerOff() }},
+	{"the primary's machine without power", true, func(_ *hatest.Cluster, primary *hatest.Node) func() {
+		return primary.PowerOff()
+	}},
 	{"a member of etcd killed", false, func(_ *hatest.Cluster, primary *hatest.Node) func() { return primary.StopEtcd() }},
 	{"HAProxy killed", false, func(c *hatest.Cluster, _ *hatest.Node) func() {
 		c.KillHAProxy()
