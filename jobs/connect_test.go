@@ -9,7 +9,7 @@ import (
 	"candor/internal/testkit/dbtest"
 )
 
-// A statement of a job that is given up goes on in PostgreSQL: a commit that is cancelled
+// A statement of a job that is given up still ends in PostgreSQL: a commit that is cancelled
 // while it waits for a replica would be visible without being there (D95).
 func TestNothingAsksPostgreSQLToCancel(t *testing.T) {
 	t.Parallel()

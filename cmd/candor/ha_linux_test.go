@@ -69,7 +69,7 @@ type haResult struct{ chosen, serves, gap, slowest, pdf time.Duration }
 // Everything that packaging/ha describes runs on loopback with two web processes and two
 // workers, while partners create sessions and customers fill in forms. Whatever fails, no
 // hand is needed: nothing acknowledged is lost, nothing is there twice, no request hangs,
-// and a former primary takes no more writes.
+// and a former primary takes no writes (D138).
 func TestDrillHighAvailability(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
