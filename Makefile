@@ -74,8 +74,8 @@ race: $(GENERATED) ## Run the tests of what runs at the same time with the race 
 	go test -race $(QUICK) -timeout 30m -skip '^Test(Browser|Drill)' $(SHARING)
 
 .PHONY: drills
-drills: $(GENERATED) ## Kill, freeze, restore and fail over while the service is used
-	$(SETUP) go postgres redis
+drills: $(GENERATED) bin/toxiproxy-server ## Kill, freeze, restore and fail over while the service is used
+	$(SETUP) go postgres redis ha
 	go test $(QUICK) -timeout 30m -parallel 6 -run '^TestDrill' $(call PACKAGES_WITH,TestDrill)
 
 .PHONY: test-fast
@@ -109,6 +109,11 @@ check-s3: $(GENERATED) bin/versitygw ## Run the tests of documents on an S3 serv
 	VERSITYGW=$(CURDIR)/bin/versitygw go test -count=1 ./internal/platform/blob ./internal/vault
 	VERSITYGW=$(CURDIR)/bin/versitygw go test -count=1 -run 'Document|Blob|Upload|Garbage|Retention|Retire' ./jobs ./internal/service/forms ./cmd/candor/admin
 	VERSITYGW=$(CURDIR)/bin/versitygw go test -count=1 -run RestoreWithDocumentsInS3 ./cmd/candor
+
+.PHONY: check-ha
+check-ha: $(GENERATED) bin/toxiproxy-server ## Strike Patroni, etcd and HAProxy ten times with each fault; ROUNDS=1; needs root
+	$(SETUP) go postgres ha
+	go test $(QUICK) -count=1 -timeout 0 -v -run '^TestDrillHighAvailability$$' ./cmd/candor -ha-rounds=$(or $(ROUNDS),10)
 
 .PHONY: check-upgrade
 check-upgrade: $(GENERATED) ## Upgrade the previous release to this one under traffic, go back and upgrade again; FOR=1m for longer phases

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -35,6 +37,8 @@ func connect(ctx context.Context, c Config) (*pools, error) {
 	return &pools{work, listen}, nil
 }
 
+var errNoCancels = errors.New("PostgreSQL isn't asked to cancel a statement")
+
 func newPool(ctx context.Context, d *db.DB, dsn string, pooler bool) (*pgxpool.Pool, error) {
 	config, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
@@ -44,7 +48,22 @@ func newPool(ctx context.Context, d *db.DB, dsn string, pooler bool) (*pgxpool.P
 	if pooler {
 		config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec // prepares nothing
 	}
-	config.ConnConfig.DialFunc = d.Dial
+	config.BeforeConnect = func(_ context.Context, one *pgx.ConnConfig) error {
+		// pgx asks PostgreSQL to cancel what has taken too long (D95). That takes another
+		// connection with the same settings, so it can't be opened.
+		var connected atomic.Bool
+		one.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+			if connected.Load() {
+				return nil, errNoCancels
+			}
+			return d.Dial(ctx, network, address)
+		}
+		one.AfterConnect = func(context.Context, *pgconn.PgConn) error {
+			connected.Store(true)
+			return nil
+		}
+		return nil
+	}
 	// Dial looks it up
 	config.ConnConfig.LookupFunc = func(_ context.Context, host string) ([]string, error) { return []string{host}, nil }
 	closes := config.ConnConfig.OnPgError

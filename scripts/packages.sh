@@ -27,12 +27,13 @@ gzip -9nc CHANGELOG.md >bin/changelog.gz
 
 # archive NAME: a tar of everything that runs without a package.
 archive() {
-	mkdir -p "$1/packaging/monitoring" "$1/scripts" "$1/doc/adr"
+	mkdir -p "$1/packaging/monitoring" "$1/packaging/ha" "$1/scripts" "$1/doc/adr"
 	cp LICENSE bin/NOTICE CHANGELOG.md README.md "$1"
 	cp doc/*.md "$1/doc"
 	cp doc/adr/*.md "$1/doc/adr"
 	cp packaging/Caddyfile packaging/nginx.conf packaging/*.env packaging/*.service packaging/candor.socket "$1/packaging"
 	cp packaging/monitoring/* "$1/packaging/monitoring"
+	cp packaging/ha/* "$1/packaging/ha"
 	cp -R packaging/kubernetes packaging/apt "$1/packaging"
 	cp scripts/backup.sh scripts/restore.sh scripts/verify-backup.sh "$1/scripts"
 	chmod -R u=rwX,go=rX "$1"

@@ -2,7 +2,7 @@
 # Installs what is missing for the named needs, with apt-get on Debian and Ubuntu or
 # Homebrew on macOS. Prints nothing if nothing is missing.
 # Usage: scripts/setup.sh [go] [node] [postgres] [cc] [chromium] [pdftools] [promtool] [python]
-# [redis] [pgbouncer] [caddy] [nginx] [packagetools]
+# [redis] [pgbouncer] [caddy] [nginx] [ha] [packagetools]
 set -eu
 
 has() { command -v "$1" >/dev/null 2>&1; }
@@ -51,7 +51,7 @@ without_services() {
 	status=0
 	"$@" || status=$?
 	[ -z "$policy" ] || $as_root rm -f "$policy"
-	for service in redis-server pgbouncer caddy nginx; do
+	for service in redis-server pgbouncer caddy nginx patroni etcd haproxy; do
 		case " $apt " in *" $service"*) $as_root systemctl disable --quiet "$service" || true ;; esac
 	done
 	return $status
@@ -89,6 +89,11 @@ for part in "$@"; do
 		;;
 	caddy) has caddy || need caddy caddy ;;
 	nginx) has nginx || [ -x /usr/sbin/nginx ] || need nginx-light nginx ;;
+	ha) # on Debian only
+		has patroni || need "patroni python3-etcd" ""
+		has etcd || need etcd-server ""
+		has haproxy || [ -x /usr/sbin/haproxy ] || need haproxy ""
+		;;
 	packagetools) # on Debian only
 		has lintian || need lintian ""
 		has apt-ftparchive && has gpg || need "apt-utils gnupg" ""

@@ -1,13 +1,11 @@
 package main_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -100,7 +98,7 @@ func TestDrillFrozenStandby(t *testing.T) {
 	process.Eventually(t, "the metrics say that no commit waits", func() bool {
 		return metric(t, web, "candor_database_commits_waiting") == 0
 	})
-	l.wantOnce(t, primary)
+	l.wantOnce(t, primary.DSN("candor"))
 	web.Stop()
 }
 
@@ -177,7 +175,7 @@ func TestDrillFrozenPrimary(t *testing.T) {
 	if slowest := l.slowest(); slowest > bound {
 		t.Errorf("a request took %s, want at most %s", slowest, bound)
 	}
-	l.wantOnce(t, standby)
+	l.wantOnce(t, standby.DSN("candor"))
 	t.Logf("%d sessions acknowledged, %d refusals, the slowest request took %s", l.count(), l.refusals(), l.slowest())
 	web.Stop()
 	worker.Stop()
@@ -191,7 +189,7 @@ func frozenEnvironment(t *testing.T) process.Environment {
 // freeze stops a server's processes until thaw, or the test's end.
 func freeze(t *testing.T, server *devpg.Server) (thaw func()) {
 	t.Helper()
-	all := append([]int{server.PID()}, children(t, server.PID())...)
+	all := append([]int{server.PID()}, process.Children(server.PID())...)
 	send := func(s syscall.Signal) {
 		for _, pid := range all {
 			_ = syscall.Kill(pid, s) // one may have ended
@@ -200,33 +198,6 @@ func freeze(t *testing.T, server *devpg.Server) (thaw func()) {
 	send(syscall.SIGSTOP)
 	t.Cleanup(func() { send(syscall.SIGCONT) })
 	return func() { send(syscall.SIGCONT) }
-}
-
-// children are the processes that a process has started.
-func children(t *testing.T, parent int) (pids []int) {
-	t.Helper()
-	stats, err := filepath.Glob("/proc/[0-9]*/stat")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range stats {
-		stat, err := os.ReadFile(name)
-		if err != nil {
-			continue // it has ended
-		}
-		var state string
-		var of int
-		_, rest, _ := bytes.Cut(stat, []byte(") "))
-		if _, err := fmt.Sscan(string(rest), &state, &of); err != nil || of != parent {
-			continue
-		}
-		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(name)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		pids = append(pids, pid)
-	}
-	return pids
 }
 
 func statusOf(t *testing.T, url string) int {
@@ -328,13 +299,13 @@ func (l *keyedLoad) insist(t *testing.T, key string) {
 }
 
 // wantOnce fails the test unless each acknowledged session is stored, and no key has two.
-func (l *keyedLoad) wantOnce(t *testing.T, server *devpg.Server) {
+func (l *keyedLoad) wantOnce(t *testing.T, dsn string) {
 	t.Helper()
 	var stored []struct {
 		ID  string `db:"id"`
 		Key string `db:"key"`
 	}
-	err := dbtest.Open(t, server.DSN("candor")).Raw().SelectContext(t.Context(), &stored,
+	err := dbtest.Open(t, dsn).Raw().SelectContext(t.Context(), &stored,
 		`SELECT id, reference_id AS key FROM session WHERE reference_id IS NOT NULL`)
 	if err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"candor/internal/platform/devpg"
+	"candor/internal/testkit/toxiproxy"
 )
 
 const (
@@ -29,8 +30,8 @@ type node struct {
 	*process
 	dir     string // of its disk
 	port    int
-	clients *link // to it, for Candor
-	feed    *link // to it, for its replica
+	clients *toxiproxy.Link // to it, for Candor
+	feed    *toxiproxy.Link // to it, for its replica
 }
 
 // cluster is a primary and a synchronous replica, which change places.
@@ -207,7 +208,7 @@ func (c *cluster) replicate(ctx context.Context, i int) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(settings, "\nprimary_conninfo = '%s%s connect_timeout=2'\n", source, portOf(primary.feed.listen))
+	_, err = fmt.Fprintf(settings, "\nprimary_conninfo = '%s%s connect_timeout=2'\n", source, portOf(primary.feed.Listen))
 	if closed := settings.Close(); err == nil {
 		err = closed
 	}

@@ -14,6 +14,7 @@ import (
 
 	"candor/internal/platform/keyring"
 	"candor/internal/testkit/client"
+	"candor/internal/testkit/toxiproxy"
 )
 
 const (
@@ -32,13 +33,13 @@ type environment struct {
 	programs
 	dir       string
 	environ   []string
-	proxies   *toxiproxy
+	proxies   *toxiproxy.Server
 	cluster   *cluster
 	candor    []*process // webs, then workers
 	redis, s3 *process
 	servers   *process // toxiproxy-server
 	webAddrs  []string // of the proxies in front of the web processes
-	links     map[string][]*link
+	links     map[string][]*toxiproxy.Link
 	disks     []string // that are mounted
 	noDisk    error    // why there are no small disks
 	stop      context.CancelFunc
@@ -56,7 +57,7 @@ func start(ctx context.Context, p programs, receivers []string) (e *environment,
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	e = &environment{programs: p, dir: dir, links: map[string][]*link{}, stop: cancel}
+	e = &environment{programs: p, dir: dir, links: map[string][]*toxiproxy.Link{}, stop: cancel}
 	defer func() {
 		if err != nil {
 			e.close()
@@ -129,9 +130,9 @@ func (e *environment) startServices(ctx context.Context, receivers []string) err
 	for _, addr := range receivers {
 		upstreams = append(upstreams, struct{ name, upstream string }{"receiver", addr})
 	}
-	e.proxies = &toxiproxy{local(ports[0])}
+	e.proxies = &toxiproxy.Server{Addr: local(ports[0])}
 	e.servers = newProcess(e.dir, "toxiproxy", func() *exec.Cmd {
-		return exec.Command(e.toxiproxy, "-host", "127.0.0.1", "-port", portOf(e.proxies.addr))
+		return exec.Command(e.toxiproxy, "-host", "127.0.0.1", "-port", portOf(e.proxies.Addr))
 	})
 	e.redis = newProcess(e.dir, "redis", func() *exec.Cmd {
 		return exec.Command("redis-server", "--port", portOf(local(ports[1])), "--bind", "127.0.0.1", "--save", "", "--appendonly",
@@ -145,7 +146,7 @@ func (e *environment) startServices(ctx context.Context, receivers []string) err
 		e.supervise(ctx, p)
 		p.release()
 	}
-	if !eventually(ctx, startPatience, func() bool { return e.proxies.ready(ctx) }) {
+	if !eventually(ctx, startPatience, func() bool { return e.proxies.Ready(ctx) }) {
 		return fmt.Errorf("toxiproxy doesn't client.Answer, see %s", e.servers.log)
 	}
 	listen, err := freePorts(len(upstreams))
@@ -153,7 +154,7 @@ func (e *environment) startServices(ctx context.Context, receivers []string) err
 		return err
 	}
 	for i, u := range upstreams {
-		l, err := e.proxies.link(ctx, fmt.Sprintf("%s-%d", u.name, len(e.links[u.name])), listen[i], u.upstream)
+		l, err := e.proxies.Link(ctx, fmt.Sprintf("%s-%d", u.name, len(e.links[u.name])), local(listen[i]), u.upstream)
 		if err != nil {
 			return err
 		}
@@ -163,7 +164,7 @@ func (e *environment) startServices(ctx context.Context, receivers []string) err
 		n.clients, n.feed = e.links["PostgreSQL"][i], e.links["replication"][i]
 	}
 	for _, l := range e.links["web"] {
-		e.webAddrs = append(e.webAddrs, l.listen)
+		e.webAddrs = append(e.webAddrs, l.Listen)
 	}
 	return nil
 }
@@ -174,11 +175,11 @@ func (e *environment) startCandor(ctx context.Context) error {
 	e.environ = append(os.Environ(),
 		"CANDOR_ENV=development", "CANDOR_LOG_LEVEL=info", "CANDOR_BASE_URL=http://localhost:"+portOf(e.webAddrs[0]),
 		"DATABASE_URL=postgres://candor@/"+databaseName+"?sslmode=disable&connect_timeout=2&host=127.0.0.1,127.0.0.1&port="+
-			portOf(databases[0].listen)+","+portOf(databases[1].listen),
+			portOf(databases[0].Listen)+","+portOf(databases[1].Listen),
 		"CANDOR_DATA_DIR="+filepath.Join(e.files(), "data"), "CANDOR_SECRET_KEYS="+keyring.Generate("soak"), "CANDOR_DB_CONNECTIONS=12",
-		"CANDOR_BLOBS=s3", "CANDOR_S3_ENDPOINT=http://"+e.links["S3"][0].listen, "CANDOR_S3_BUCKET="+bucket,
+		"CANDOR_BLOBS=s3", "CANDOR_S3_ENDPOINT=http://"+e.links["S3"][0].Listen, "CANDOR_S3_BUCKET="+bucket,
 		"CANDOR_S3_ACCESS_KEY=soak", "CANDOR_S3_SECRET_KEY=secret-of-soak",
-		"CANDOR_REDIS_URL=redis://"+e.links["Redis"][0].listen,
+		"CANDOR_REDIS_URL=redis://"+e.links["Redis"][0].Listen,
 		"CANDOR_RATE_PER_MINUTE=1000000", "CANDOR_RATE_BURST=1000000", "CANDOR_FORM_RATE_PER_MINUTE=100000",
 		"CANDOR_STAFF_RATE_PER_MINUTE=100000",
 		// A killed worker's claims end after 20 s, and a delivery makes all its attempts
@@ -191,7 +192,7 @@ func (e *environment) startCandor(ctx context.Context) error {
 	for i := range webs + workers {
 		role, addr := "worker", "localhost:0"
 		if i < webs {
-			role, addr = "web", e.links["web"][i].upstream
+			role, addr = "web", e.links["web"][i].Upstream
 		}
 		p := newProcess(e.dir, fmt.Sprintf("%s-%d", role, i), func() *exec.Cmd {
 			cmd := e.command(role)

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"candor/internal/testkit/toxiproxy"
 )
 
 // faults causes the planned faults.
@@ -130,7 +132,7 @@ func (f *faults) fault(one fault) (target string, do func(context.Context) error
 	case network:
 		links := e.links[one.Where]
 		l := links[one.Target%len(links)]
-		return "link " + l.name, func(ctx context.Context) error { return worsen(ctx, l, one) }
+		return "link " + l.Name, func(ctx context.Context) error { return worsen(ctx, l, one) }
 	}
 	return "cluster", func(ctx context.Context) error {
 		e.cluster.mu.Lock()
@@ -213,13 +215,13 @@ func (f *faults) moveClock(ctx context.Context, file string, one fault) error {
 }
 
 // worsen makes a network worse for a time.
-func worsen(ctx context.Context, l *link, one fault) error {
-	t := toxic{Name: "t", Stream: []string{"upstream", "downstream"}[one.Target/7%2], Attributes: map[string]int{}}
+func worsen(ctx context.Context, l *toxiproxy.Link, one fault) error {
+	t := toxiproxy.Toxic{Name: "t", Stream: []string{"upstream", "downstream"}[one.Target/7%2], Attributes: map[string]int{}}
 	switch ways[one.Way%len(ways)] {
 	case "cut":
-		err := l.cut(ctx)
+		err := l.Cut(ctx)
 		pause(ctx, one.Length)
-		return errors.Join(err, l.restore(context.WithoutCancel(ctx)))
+		return errors.Join(err, l.Restore(context.WithoutCancel(ctx)))
 	case "silent": // nothing arrives any more, and no connection is closed
 		t.Type, t.Attributes["timeout"] = "timeout", 0
 	case "slow":
@@ -232,9 +234,9 @@ func worsen(ctx context.Context, l *link, one fault) error {
 	case "cut in the middle":
 		t.Type, t.Attributes["bytes"] = "limit_data", 100+int(20_000*one.Size)
 	}
-	if err := l.add(ctx, t); err != nil {
+	if err := l.Add(ctx, t); err != nil {
 		return err
 	}
 	pause(ctx, one.Length)
-	return l.remove(context.WithoutCancel(ctx), t)
+	return l.Remove(context.WithoutCancel(ctx), t)
 }

@@ -104,7 +104,7 @@ func (s *soak) gather(seed uint64) error {
 	}
 	var hooks []string
 	for _, l := range s.env.links["receiver"] {
-		hooks = append(hooks, l.listen)
+		hooks = append(hooks, l.Listen)
 	}
 	for _, name := range []string{"first", "second"} {
 		a, err := s.env.createAccount(name)

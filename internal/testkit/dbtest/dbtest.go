@@ -110,7 +110,7 @@ func setUp() (*server, error) {
 		return nil, err
 	}
 	h := sha256.Sum256([]byte(root))
-	dir := filepath.Join(serverParent(), fmt.Sprintf("candor-test-%d-%x", os.Getuid(), h[:5]))
+	dir := filepath.Join(Parent(), fmt.Sprintf("candor-test-%d-%x", os.Getuid(), h[:5]))
 	pg, err := devpg.Start(ctx, dir, devpg.Options{Unsafe: true, IdleStop: idleStop, MaxConnections: maxConnections})
 	if err != nil {
 		return nil, err
@@ -123,10 +123,10 @@ func setUp() (*server, error) {
 	return s, nil
 }
 
-// serverParent is the folder for the private server's folder: memory if there is
+// Parent is the folder for the folders of private servers: memory if there is
 // enough of it, because a database is some 600 files, which a disk may take ten
 // times as long to create. At rest the server's folder has about 100 MB.
-func serverParent() string {
+func Parent() string {
 	const memory, need = "/dev/shm", 4 << 30
 	var fs syscall.Statfs_t
 	if os.Getenv("TMPDIR") == "" && syscall.Statfs(memory, &fs) == nil && fs.Bavail*uint64(fs.Bsize) > need {
