@@ -47,7 +47,9 @@ type company struct {
 }
 
 // LookupTXT implements sso.Resolver.
-func (p *company) LookupTXT(_ context.Context, name string) ([]string, error) { return p.records[name], nil }
+func (p *company) LookupTXT(_ context.Context, name string) ([]string, error) {
+	return p.records[name], nil
+}
 
 const companyClient, companySecret = "candor-client", "secret of the client" //nolint:gosec // of a test
 
@@ -532,7 +534,9 @@ func TestCompanySettings(t *testing.T) {
 	if body := owner.Get(settings).Body.String(); strings.Contains(body, companySecret) {
 		t.Error("the page has the secret")
 	}
-	post := func(path, name string) *httptest.ResponseRecorder { return owner.Post(settings+path, url.Values{"domain": {name}}) }
+	post := func(path, name string) *httptest.ResponseRecorder {
+		return owner.Post(settings+path, url.Values{"domain": {name}})
+	}
 	for _, name := range []string{"", "com", "co.uk", "a b.example", "10.0.0.1"} {
 		owner.WantPage(post("/domains", name), http.StatusUnprocessableEntity, "Enter a domain")
 	}
