@@ -12,17 +12,29 @@ import (
 	"candor/internal/domain"
 	"candor/internal/form"
 	"candor/internal/service/audit"
+	"candor/internal/service/staff/attempts"
 )
 
 // byProvider is who an entry of the audit log is by, if a provider did it.
 var byProvider = domain.Actor{Kind: domain.ActorSystem, ID: "sso", Name: "company sign-in"}
 
-// refused writes into the account's audit log why its provider's answer let no one in.
-func (s *Service) refused(ctx context.Context, c *domain.SSOConnection, reason string, from domain.Visitor) {
+// auditedRefusals is how many refusals of an account are in its audit log in 15 minutes.
+const auditedRefusals = 20
+
+// refused writes into the account's audit log why its provider's answer let someone not in:
+// once for each person, reason and network in 15 minutes, because strangers can cause it.
+func (s *Service) refused(ctx context.Context, c *domain.SSOConnection, who, reason string, from domain.Visitor) {
 	by := domain.Actor{Kind: domain.ActorStranger, Name: "Not signed in", Address: from.IPAddress}
+	account := c.AccountID.String()
 	err := s.DB.InTx(context.WithoutCancel(ctx), func(tx *db.Tx) error {
-		return s.Audit.Record(ctx, tx, c.AccountID, by, audit.Entry{Action: domain.AuditSSORefused, TargetID: c.AccountID.String(),
-			TargetName: "company sign-in", After: map[string]string{"reason": reason}})
+		err := tx.CountAttempt(ctx, s.Clock.Now(), attempts.Counter(1, "sso audit", account, who, reason, domain.Network(from.IPAddress)),
+			attempts.Counter(auditedRefusals, "sso audits", account))
+		var often *db.RefusedAttempt
+		if errors.As(err, &often) {
+			return nil
+		}
+		return errors.Join(err, s.Audit.Record(ctx, tx, c.AccountID, by, audit.Entry{Action: domain.AuditSSORefused, TargetID: account,
+			TargetName: who, After: map[string]string{"reason": reason}}))
 	})
 	if err != nil {
 		s.Logger.ErrorContext(ctx, "a refused sign-in is not in the audit log", "error", err)
@@ -52,7 +64,7 @@ func (s *Service) enter(ctx context.Context, c *domain.SSOConnection, who *domai
 	if !errors.As(err, &why) {
 		return token, err
 	}
-	s.refused(ctx, c, string(why), from)
+	s.refused(ctx, c, who.Email, string(why), from)
 	err = s.DB.InTx(ctx, func(tx *db.Tx) error { return s.endSessions(ctx, tx, c.AccountID, who.Subject, "") })
 	return "", cmp.Or(err, error(errRefused))
 }
@@ -108,7 +120,11 @@ func (s *Service) link(ctx context.Context, tx *db.Tx, c *domain.SSOConnection, 
 		}
 		found = &db.StaffPassword{Staff: domain.Staff{ID: domain.NewStaffID(), AccountID: c.AccountID, Email: who.Email, Name: name,
 			Role: role, CreatedAt: s.Clock.Now()}}
-		if err := tx.InsertStaff(ctx, &found.Staff, ""); err != nil {
+		err := tx.InsertStaff(ctx, &found.Staff, "")
+		if errors.Is(err, db.ErrEmailTaken) {
+			return nil, refusal("the email address belongs to another account") // joined it just now
+		}
+		if err != nil {
 			return nil, err
 		}
 	case err != nil:

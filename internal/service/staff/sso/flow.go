@@ -124,6 +124,10 @@ func (s *Service) Finish(ctx context.Context, a Answer, from domain.Visitor) (to
 	if err != nil {
 		return "", "", s.Attempts.Fail(ctx, t, err)
 	}
+	answers := attempts.Counter(attempts.PasskeysPerNetwork, "sso answer", domain.Network(from.IPAddress))
+	if err := s.Attempts.Count(ctx, answers); err != nil {
+		return "", "", s.Attempts.Fail(ctx, t, err)
+	}
 	c, err := s.DB.SSOConnection(ctx, f.Account)
 	if err != nil || c.Issuer != f.Issuer {
 		return "", "", s.Attempts.Fail(ctx, t, db.MissingAs(err, errRefused))
@@ -134,7 +138,7 @@ func (s *Service) Finish(ctx context.Context, a Answer, from domain.Visitor) (to
 	who, problem := s.ask(ctx, c, f, a.Query)
 	if problem != nil {
 		s.Logger.WarnContext(ctx, "a provider's answer was refused", "account_id", c.AccountID, "error", problem)
-		s.refused(ctx, c, reasonOf(problem), from)
+		s.refused(ctx, c, "company sign-in", reasonOf(problem), from)
 		return "", "", s.Attempts.Fail(ctx, t, errRefused)
 	}
 	if f.Session != (domain.StaffSessionID{}) {

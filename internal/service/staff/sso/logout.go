@@ -35,7 +35,7 @@ func (s *Service) Logout(ctx context.Context, account, raw string, from domain.V
 	if err != nil {
 		return errLogout
 	}
-	if err := s.Attempts.Count(ctx, attempts.Counter(logoutsOfOne, "sso logout", account, domain.Network(from.IPAddress))); err != nil {
+	if err := s.Attempts.Count(ctx, attempts.Counter(logoutsOfOne, "sso logout", domain.Network(from.IPAddress))); err != nil {
 		return err
 	}
 	c, err := s.DB.SSOConnection(ctx, id)
@@ -59,7 +59,7 @@ func (s *Service) Logout(ctx context.Context, account, raw string, from domain.V
 	})
 }
 
-// logoutsOfOne is how many logout tokens of an account a network sends in 15 minutes.
+// logoutsOfOne is how many logout tokens a network sends in 15 minutes.
 const logoutsOfOne = 300
 
 // endSessions ends the sessions of a subject or of a session of the provider.
