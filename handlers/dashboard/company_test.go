@@ -100,8 +100,8 @@ func (p *company) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // token is the payload of an ID token.
 func (p *company) token() []byte {
 	now := p.Clock.Now()
-	all := map[string]any{"iss": p.URL, "aud": companyClient, "sub": "subject-1", "exp": now.Add(time.Hour).Unix(), "iat": now.Unix(),
-		"nonce": p.asked.Get("nonce"), "email": "kim@lender.example", "email_verified": true, "name": "Kim Lee", "sid": "sid-1",
+	all := map[string]any{"iss": p.URL, "aud": companyClient, "sub": "subject-1", "exp": now.Add(time.Hour).Unix(),
+		"iat": now.Unix(), "nonce": p.asked.Get("nonce"), "email": "kim@lender.example", "email_verified": true, "name": "Kim Lee", "sid": "sid-1",
 		"auth_time": now.Unix()}
 	return p.changed(all)
 }
@@ -130,7 +130,8 @@ func (p *company) signed(algorithm jose.SignatureAlgorithm, key any, payload []b
 
 // connectForm is the settings' form, filled in.
 func (p *company) connectForm(more url.Values) url.Values {
-	form := url.Values{"issuer": {p.URL}, "client_id": {companyClient}, "client_secret": {companySecret}, "default_role": {"support"}}
+	form := url.Values{"issuer": {p.URL}, "client_id": {companyClient}, "client_secret": {companySecret},
+		"default_role": {"support"}}
 	maps.Copy(form, more)
 	return form
 }
@@ -199,7 +200,8 @@ func (p *company) refused(b *harness.StaffBrowser, answer *httptest.ResponseReco
 
 func (p *company) audited(action domain.AuditAction) string {
 	p.Helper()
-	return harness.QueryOne[string](p.Harness, `SELECT coalesce(string_agg(coalesce(after::text, ''), ' '), '') FROM audit_log WHERE action = '`+
+	return harness.QueryOne[string](p.Harness,
+		`SELECT coalesce(string_agg(coalesce(after::text, ''), ' '), '') FROM audit_log WHERE action = '`+
 		string(action)+`'`)
 }
 
@@ -245,7 +247,8 @@ func TestCompanySignInAttacks(t *testing.T) {
 	t.Parallel()
 	p := newCompany(t)
 	other := p.NewAccount("boss@other.example", "starter")
-	_, err := p.DB.Raw().ExecContext(p.Context(), `UPDATE staff_user SET email = 'lent@lender.example' WHERE email = 'boss@other.example'`)
+	_, err := p.DB.Raw().ExecContext(p.Context(),
+		`UPDATE staff_user SET email = 'lent@lender.example' WHERE email = 'boss@other.example'`)
 	p.OK(err)
 	claims := func(pairs ...any) map[string]any {
 		out := map[string]any{}
@@ -288,7 +291,8 @@ func TestCompanySignInAttacks(t *testing.T) {
 		"of another account":   {claims: claims("email", "lent@lender.example")},
 		"no address":           {claims: claims("email", nil)},
 		"alg none": {sign: func(payload []byte) string {
-			return base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none"}`)) + "." + base64.RawURLEncoding.EncodeToString(payload) + "."
+			return base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none"}`)) + "." +
+				base64.RawURLEncoding.EncodeToString(payload) + "."
 		}},
 		"signed by the secret": {sign: func(payload []byte) string {
 			return p.signed(jose.HS256, []byte(companySecret+"012345678901"), payload)
@@ -384,7 +388,8 @@ func TestOnlyCompany(t *testing.T) {
 	support := p.Staff(domain.RoleSupport)
 	byPassword := p.Harness.Owner()
 	const only = "/dashboard/test/settings/sign-in/only"
-	byPassword.WantPage(byPassword.Post(only, url.Values{"of": {"company"}}), http.StatusUnprocessableEntity, "Sign out, sign in with your company")
+	byPassword.WantPage(byPassword.Post(only, url.Values{"of": {"company"}}), http.StatusUnprocessableEntity,
+		"Sign out, sign in with your company")
 	p.claims = map[string]any{"sub": "owner", "email": p.Account.Email}
 	owner := p.enters()
 	owner.WantPage(owner.Post(only, url.Values{"of": {"company"}}), http.StatusUnprocessableEntity, "at least one owner")
@@ -400,7 +405,8 @@ func TestOnlyCompany(t *testing.T) {
 	support.WantRedirect(support.Get("/dashboard/live"), "/dashboard/sign-in?then=%2Fdashboard%2Flive")
 	p.claims = nil
 	p.enters()
-	_, err := p.DB.Raw().ExecContext(p.Context(), `UPDATE staff_user SET password_hash = (SELECT password_hash FROM staff_user WHERE email = $1)`,
+	_, err := p.DB.Raw().ExecContext(p.Context(),
+		`UPDATE staff_user SET password_hash = (SELECT password_hash FROM staff_user WHERE email = $1)`,
 		p.Account.Email)
 	p.OK(err)
 	b := p.SignedOut()
@@ -416,7 +422,8 @@ func TestOnlyCompany(t *testing.T) {
 		"/dashboard/sign-in/code?then=%2Fdashboard")
 	b.WantRedirect(b.Post("/dashboard/sign-in/code", harness.CodeForm(p.Code(secret, 0))), "/dashboard")
 	// Who keeps the password stays an owner with an app.
-	b.WantPage(b.Post("/dashboard/test/team/"+staff.String()+"/role", url.Values{"role": {"support"}}), http.StatusUnprocessableEntity)
+	b.WantPage(b.Post("/dashboard/test/team/"+staff.String()+"/role", url.Values{"role": {"support"}}),
+		http.StatusUnprocessableEntity)
 	b.WantRedirect(b.Post(only, url.Values{"of": {"passwords"}}), "/dashboard/test/settings/sign-in")
 	b = p.SignedOut()
 	b.WantRedirect(b.Post("/dashboard/sign-in", harness.SignInForm("kim@lender.example", p.Account.Password)), "/dashboard")
@@ -463,7 +470,8 @@ func TestBackChannelLogout(t *testing.T) {
 	now := p.Clock.Now()
 	send := func(id string, change map[string]any, sign func([]byte) string) int {
 		p.claims = change
-		token := map[string]any{"iss": p.URL, "aud": companyClient, "sub": "subject-1", "iat": now.Unix(), "exp": now.Add(time.Minute).Unix(),
+		token := map[string]any{"iss": p.URL, "aud": companyClient, "sub": "subject-1", "iat": now.Unix(),
+			"exp": now.Add(time.Minute).Unix(),
 			"jti": id, "sid": "sid-1", "events": map[string]any{event: map[string]any{}}}
 		answer := p.SignedOut().Send(http.MethodPost, strings.TrimPrefix(p.callback(), harness.BaseURL)+"/logout",
 			url.Values{"logout_token": {sign(p.changed(token))}}, nil)

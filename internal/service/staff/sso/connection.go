@@ -208,15 +208,16 @@ func (s *Service) AddDomain(ctx context.Context, account domain.AccountID, by do
 		if len(list) >= MaxDomains {
 			return domain.Breaks(domain.CodeValidation, "domain", form.Rule{Code: "sso_domains", Max: MaxDomains})
 		}
-		if err := tx.InsertSSODomain(ctx, &domain.SSODomain{AccountID: account, Domain: name, Token: hex.EncodeToString(random)}); err != nil {
+		d := &domain.SSODomain{AccountID: account, Domain: name, Token: hex.EncodeToString(random)}
+		if err := tx.InsertSSODomain(ctx, d); err != nil {
 			return err
 		}
 		return s.auditDomain(ctx, tx, account, by, domain.AuditSSODomainAdded, name)
 	})
 }
 
-func (s *Service) auditDomain(ctx context.Context, tx *db.Tx, account domain.AccountID, by domain.Actor, action domain.AuditAction,
-	name string) error {
+func (s *Service) auditDomain(ctx context.Context, tx *db.Tx, account domain.AccountID, by domain.Actor,
+	action domain.AuditAction, name string) error {
 	return s.Audit.Record(ctx, tx, account, by, audit.Entry{Action: action, TargetID: account.String(), TargetName: name})
 }
 
@@ -315,8 +316,8 @@ func (s *Service) ReleaseSSO(ctx context.Context, account domain.AccountID, by d
 	})
 }
 
-func (s *Service) setOnly(ctx context.Context, tx *db.Tx, account domain.AccountID, by domain.Actor, only bool, keep []domain.StaffID,
-	names []string) error {
+func (s *Service) setOnly(ctx context.Context, tx *db.Tx, account domain.AccountID, by domain.Actor, only bool,
+	keep []domain.StaffID, names []string) error {
 	if err := tx.SetOnlySSO(ctx, account, only, keep); err != nil {
 		return db.MissingAs(err, errNoConnection)
 	}

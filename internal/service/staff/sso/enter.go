@@ -27,8 +27,8 @@ func (s *Service) refused(ctx context.Context, c *domain.SSOConnection, who, rea
 	by := domain.Actor{Kind: domain.ActorStranger, Name: "Not signed in", Address: from.IPAddress}
 	account := c.AccountID.String()
 	err := s.DB.InTx(context.WithoutCancel(ctx), func(tx *db.Tx) error {
-		err := tx.CountAttempt(ctx, s.Clock.Now(), attempts.Counter(1, "sso audit", account, who, reason, domain.Network(from.IPAddress)),
-			attempts.Counter(auditedRefusals, "sso audits", account))
+		once := attempts.Counter(1, "sso audit", account, who, reason, domain.Network(from.IPAddress))
+		err := tx.CountAttempt(ctx, s.Clock.Now(), once, attempts.Counter(auditedRefusals, "sso audits", account))
 		var often *db.RefusedAttempt
 		if errors.As(err, &often) {
 			return nil
@@ -71,7 +71,8 @@ func (s *Service) enter(ctx context.Context, c *domain.SSOConnection, who *domai
 
 // member returns the person as a member of the team: known by the subject, or at the first
 // time by the address, or new. It holds the team.
-func (s *Service) member(ctx context.Context, tx *db.Tx, was *domain.SSOConnection, who *domain.SSOIdentity) (*domain.Staff, error) {
+func (s *Service) member(ctx context.Context, tx *db.Tx, was *domain.SSOConnection, who *domain.SSOIdentity) (
+	*domain.Staff, error) {
 	if err := tx.LockTeam(ctx, was.AccountID); err != nil {
 		return nil, err
 	}
