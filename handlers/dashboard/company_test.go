@@ -202,7 +202,7 @@ func (p *company) audited(action domain.AuditAction) string {
 	p.Helper()
 	return harness.QueryOne[string](p.Harness,
 		`SELECT coalesce(string_agg(coalesce(after::text, ''), ' '), '') FROM audit_log WHERE action = '`+
-		string(action)+`'`)
+			string(action)+`'`)
 }
 
 func TestCompanySignIn(t *testing.T) {
