@@ -33,6 +33,9 @@ var SealedColumns = []SealedColumn{
 	{"staff requests", "staff_request", "sealed", "id::text", func(parts []string) string {
 		return (&domain.StaffRequest{ID: domain.StaffRequestID{UUID: uuid.MustParse(parts[0])}}).SealOwner()
 	}},
+	{"company sign-in secrets", "sso_connection", "client_secret", "account_id::text", func(parts []string) string {
+		return domain.SSOSecretOwner(domain.AccountID{UUID: uuid.MustParse(parts[0])})
+	}},
 	{"idempotent answers", "idempotency_key", "response", "account_id::text, livemode::text, path, key",
 		func(parts []string) string {
 			return IdempotencyKey{Scope: scopeOf(parts), Path: parts[2], Key: parts[3]}.SealOwner()

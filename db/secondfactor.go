@@ -56,11 +56,12 @@ func (tx *Tx) LockStaff(ctx context.Context, id domain.StaffID) error {
 }
 
 // LacksFactor reports whether the account requires a second factor of its staff
-// and this user has none.
+// and this user has none, or keeps the password (D141) without a code.
 func (tx *Tx) LacksFactor(ctx context.Context, id domain.StaffID) (bool, error) {
 	var lacks bool
 	err := tx.get(ctx, &lacks, `
 		SELECT a.two_step_required AND u.totp_secret IS NULL AND NOT EXISTS (SELECT FROM staff_passkey p WHERE p.staff_id = u.id)
+			OR u.break_glass AND u.totp_secret IS NULL
 		FROM staff_user u JOIN account a ON a.id = u.account_id WHERE u.id = $1`, id)
 	return lacks, wrap(err, "check second factors")
 }

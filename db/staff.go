@@ -31,10 +31,21 @@ type StaffPassword struct {
 	domain.Staff
 	Hash    string `db:"password_hash"` // Argon2id, PHC string; "" for none yet
 	TwoStep bool   `db:"two_step"`      // a code is asked for after the password
+	// NoPassword says that the user signs in only with the company (D141).
+	NoPassword bool `db:"no_password"`
+	// Joined says that the company's provider knows the user.
+	Joined bool `db:"joined"`
 }
 
+// OnlyByCompany reports whether the user can't choose a password: the account signs in only
+// with its company, or the company's provider brought the user, who never had one.
+func (s *StaffPassword) OnlyByCompany() bool { return s.NoPassword || s.Joined && s.Hash == "" }
+
 const staffPasswordQuery = `
-	SELECT ` + staffColumns + `, coalesce(password_hash, '') AS password_hash, totp_secret IS NOT NULL AS two_step
+	SELECT ` + staffColumns + `, coalesce(password_hash, '') AS password_hash, totp_secret IS NOT NULL AS two_step,
+		NOT (break_glass AND totp_secret IS NOT NULL)
+			AND EXISTS (SELECT FROM sso_connection c WHERE c.account_id = staff_user.account_id AND c.only_sso) AS no_password,
+		EXISTS (SELECT FROM sso_identity i WHERE i.staff_id = staff_user.id) AS joined
 	FROM staff_user`
 
 // StaffByEmail returns the staff user of that address, in any case, or

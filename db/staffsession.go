@@ -11,7 +11,7 @@ const staffSessionQuery = `
 	SELECT u.id, u.account_id, u.email, u.name, u.role, u.may_download, u.created_at, u.must_change_password,
 		a.name AS account_name, a.time_zone, a.approved_at IS NOT NULL AS account_approved,
 		s.id AS session_id, s.stage, s.created_at AS started_at, s.seen_at, s.confirmed_at, s.expires_at, s.address, s.user_agent,
-			s.passkey_id,
+			s.passkey_id, s.sso_account_id, s.sso_sid,
 		a.two_step_required, u.totp_secret IS NOT NULL AS two_step, EXISTS (SELECT FROM staff_passkey p
 			WHERE p.staff_id = u.id) AS has_passkey
 	FROM staff_session s JOIN staff_user u ON u.id = s.staff_id JOIN account a ON a.id = u.account_id`
@@ -21,9 +21,10 @@ const staffSessionQuery = `
 func (tx *Tx) InsertStaffSession(ctx context.Context, s *domain.StaffSession, tokenHash []byte) error {
 	_, err := tx.exec(ctx, `
 		INSERT INTO staff_session (id, token_hash, staff_id, stage, created_at, seen_at, confirmed_at, expires_at, address, user_agent,
-			passkey_id)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
-		s.SessionID, tokenHash, s.ID, s.Stage, s.StartedAt, s.SeenAt, s.ConfirmedAt, s.ExpiresAt, s.Address, s.UserAgent, s.PasskeyID)
+			passkey_id, sso_account_id, sso_sid)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+		s.SessionID, tokenHash, s.ID, s.Stage, s.StartedAt, s.SeenAt, s.ConfirmedAt, s.ExpiresAt, s.Address, s.UserAgent, s.PasskeyID,
+		s.SSOAccountID, s.SSOSID)
 	return wrap(err, "insert staff session")
 }
 

@@ -174,7 +174,7 @@ func (s *server) wire() (err error) {
 		return err
 	}
 	if s.auth, err = auth.New(auth.Config{
-		Attempts: s.Attempts, StaffAuth: s.StaffAuth,
+		Attempts: s.Attempts, StaffAuth: s.StaffAuth, SSO: s.SSO,
 		Clock: s.Clock, Cookies: cookies, Notices: notices,
 		SignedOutLimiter: s.SignedOutLimiter, Limits: s.StaffLimits, StrangersAtOnce: s.StrangersAtOnce,
 	}); err != nil {
@@ -190,7 +190,7 @@ func (s *server) wire() (err error) {
 	})
 	s.dashboard = dashboard.New(dashboard.Config{
 		Accounts: s.Accounts, Attempts: s.Attempts, Audit: s.Audit, StaffAuth: s.StaffAuth, Billing: s.Billing, Home: s.Home,
-		Keys: s.Keys, Live: s.Live, RequestLog: s.RequestLog, Search: s.Search, Sessions: s.Sessions, Team: s.Team,
+		Keys: s.Keys, Live: s.Live, RequestLog: s.RequestLog, Search: s.Search, Sessions: s.Sessions, SSO: s.SSO, Team: s.Team,
 		Webhooks: s.Webhooks,
 		Logger:   s.Logger, Clock: s.Clock, BaseURL: s.BaseURL, Auth: s.auth, Limiter: s.Limiter,
 		Pages:   web.NewLine(pages, "Your team’s other requests are still being worked on."),

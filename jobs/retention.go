@@ -118,6 +118,7 @@ func (w *retentionWorker) deleteSignIns(ctx context.Context, now time.Time) erro
 	return errors.Join(
 		inBatches(ctx, func() (int, error) { return w.db.DeleteEndedStaffSessions(ctx, now, sweepBatch) }),
 		inBatches(ctx, func() (int, error) { return w.db.DeletePasskeyChallenges(ctx, now, sweepBatch) }),
+		inBatches(ctx, func() (int, error) { return w.db.DeleteUsed(ctx, now, sweepBatch) }),
 		inBatches(ctx, func() (int, error) { return w.db.DeleteAttempts(ctx, now, sweepBatch) }),
 		inBatches(ctx, func() (int, error) { return w.db.DeleteHeldForms(ctx, now, sweepBatch) }),
 		inBatches(ctx, func() (int, error) {

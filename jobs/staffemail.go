@@ -109,7 +109,7 @@ func (w *staffEmailWorker) sendRequest(ctx context.Context, id domain.StaffReque
 		return fmt.Errorf("jobs: staff request: %w", err)
 	}
 	staff, err := w.db.StaffByEmail(ctx, details.Email)
-	known := err == nil
+	known := err == nil && (r.Kind != domain.RequestReset || !staff.OnlyByCompany())
 	if err != nil && !errors.Is(err, db.ErrNotFound) {
 		return err
 	}

@@ -141,7 +141,8 @@ func (p *process) openAdmin(ctx context.Context) (*admin.App, error) {
 	return &admin.App{
 		DB: a.db, Vault: vault.New(a.ring, a.blobs), Moving: a.moving, Terms: a.made.Terms, Policy: a.made.Policy,
 		BaseURL:  a.made.BaseURL,
-		Accounts: a.services.Accounts, Auth: a.services.StaffAuth, Billing: a.services.Billing, Sealing: a.services.Sealing,
+		Accounts: a.services.Accounts, Auth: a.services.StaffAuth, SSO: a.services.SSO,
+		Billing: a.services.Billing, Sealing: a.services.Sealing,
 		Webhooks: a.services.Webhooks,
 		Demo: func(clock domain.Clock) *admin.Demo {
 			config := a.made

@@ -14,6 +14,7 @@ import (
 	"candor/handlers"
 	"candor/internal/domain"
 	"candor/internal/service/keys"
+	"candor/internal/service/staff/sso"
 	"candor/internal/testkit"
 	"candor/internal/testkit/harness"
 	"candor/internal/testkit/page"
@@ -175,11 +176,43 @@ func lateCases() map[string]lateCase {
 		"POST /team/:staff/remove": {path: "team/{id}/remove", first: colleague, effect: "staff.removed", want: "team"},
 		"POST /settings/two-step": {path: "settings/two-step", first: twoStep, form: fields("of=everyone"), effect: "account.changed",
 			want: "settings"},
+		"POST /settings/sign-in": {path: "settings/sign-in", first: providerOf,
+			form: func(s *harness.StaffBrowser, id string) url.Values {
+				return url.Values{"issuer": {id}, "client_id": {"candor"}, "client_secret": {"secret"}, "default_role": {"support"}}
+			}, effect: "account.sso_changed", want: "settings/sign-in"},
+		"POST /settings/sign-in/remove": {path: "settings/sign-in/remove", first: connected, effect: "account.sso_removed",
+			want: "settings/sign-in"},
+		"POST /settings/sign-in/only": {path: "settings/sign-in/only", first: connected, form: fields("of=passwords"),
+			effect: "account.sso_only", want: "settings/sign-in"},
+		"POST /settings/sign-in/domains": {path: "settings/sign-in/domains", form: fields("domain=lender.example"),
+			effect: "account.sso_domain_added", want: "settings/sign-in"},
+		"POST /settings/sign-in/domains/remove": {path: "settings/sign-in/domains/remove", form: fields("domain=lender.example"),
+			first: func(s *harness.StaffBrowser) string {
+				s.OK(s.Service.SSO.AddDomain(s.Context(), s.Account.AccountID, harness.Operator, "lender.example"))
+				return ""
+			}, effect: "account.sso_domain_removed", want: "settings/sign-in"},
 		"GET /settings/retention": {path: "settings/retention?retention_days=30", want: "Keep files for 30 days"},
 		"POST /settings/retention": {path: "settings/retention", form: fields("retention_days=30&from_days=90"),
 			effect: "account.changed", want: "settings"},
 		"GET /audit/export": {path: "audit/export?action=account.created", effect: "audit_log.exported"},
 	}
+}
+
+// providerOf starts a provider of sign-in and returns its issuer.
+func providerOf(s *harness.StaffBrowser) string {
+	s.Service.SSO.Policy.Development = true
+	p := &company{Harness: s.Harness}
+	p.Server = httptest.NewServer(p)
+	s.Cleanup(p.Server.Close)
+	return p.URL
+}
+
+// connected connects a provider.
+func connected(s *harness.StaffBrowser) string {
+	issuer := providerOf(s)
+	s.OK(s.Service.SSO.Connect(s.Context(), s.Account.AccountID, harness.Operator, sso.Params{Issuer: issuer, ClientID: "candor",
+		Secret: "secret", DefaultRole: domain.RoleSupport}))
+	return issuer
 }
 
 // storedCards is a payment provider whose page for cards is always there.

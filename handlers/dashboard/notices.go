@@ -17,6 +17,14 @@ var NoticeTexts = map[string]string{ //nolint:gosec // it takes texts about pass
 	"duty_first":          "Nothing was saved. Finish this first, then try again.",
 	"prompt_cancelled":    "Cancelled. Nothing was done.",
 
+	"sso_saved":      "Saved. Try it: sign out and choose “Continue with your company”.",
+	"sso_removed":    "Your company’s sign-in was removed. Its browsers were signed out.",
+	"sso_only":       "From now on people sign in only with your company.",
+	"sso_released":   "Passwords and passkeys work again.",
+	"domain_added":   "Domain added. Make its DNS record, then check it.",
+	"domain_checked": "Domain verified.",
+	"domain_removed": "Domain removed.",
+
 	"session_created":  "Session created. Send its link to the customer.",
 	"cancel_undone":    "Kept. The session isn’t cancelled.",
 	"cancel_kept":      "Too late, or undone already. The session is as this page shows it.",

@@ -144,6 +144,7 @@ func (p *prompt) back() string {
 func (s *Server) confirmPage(c echo.Context, p *prompt, status int, errs []ui.ErrorItem) error {
 	page := view.ConfirmPage{
 		Page: view.Page{Title: "Confirm it’s you", Staff: p.session, Errors: errs}, Then: p.then, Back: p.back(),
+		Confirmed: p.session.BySSO() && p.session.Confirmed(s.Clock.Now()),
 	}
 	if p.route != nil {
 		page.Action = p.route.Action()
@@ -179,6 +180,9 @@ func (s *Server) Confirm(c echo.Context) error {
 	if p == nil || err != nil {
 		return err
 	}
+	if p.session.BySSO() {
+		return s.confirmedByCompany(c, p)
+	}
 	token, err := s.StaffAuth.Confirm(c.Request().Context(), p.session, c.FormValue("password"), web.Visitor(c))
 	if _, message, ok := auth.ProofError(err); ok {
 		return s.confirmPage(c, p, auth.ErrorStatus(c, err), []ui.ErrorItem{{Target: "password", Message: message}})
@@ -198,12 +202,45 @@ func (s *Server) Confirm(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, p.then)
 }
 
+// confirmedByCompany carries out the request of who has just signed in with the company
+// again; others stay at the prompt.
+func (s *Server) confirmedByCompany(c echo.Context, p *prompt) error {
+	switch {
+	case !p.session.Confirmed(s.Clock.Now()):
+		return s.confirmPage(c, p, http.StatusUnprocessableEntity, nil)
+	case p.held != nil:
+		return s.carryOut(c, p, "")
+	}
+	return c.Redirect(http.StatusSeeOther, p.then)
+}
+
+// ConfirmByCompany leads to the company's provider, which asks who is there, and back to the
+// prompt.
+func (s *Server) ConfirmByCompany(c echo.Context) error {
+	p, err := s.promptOf(c, c.FormValue("held"), c.FormValue("then"))
+	if p == nil || err != nil {
+		return err
+	}
+	back := confirmURL(c.FormValue("held"), p.then)
+	start, err := s.SSO.BeginConfirm(c.Request().Context(), p.session, back)
+	if _, message, ok := auth.ProofError(err); ok {
+		return s.confirmPage(c, p, auth.ErrorStatus(c, err), []ui.ErrorItem{{Target: "company", Message: message}})
+	}
+	if err != nil {
+		return err
+	}
+	return s.Auth.LeadToCompany(c, start, back)
+}
+
 // carryOut answers with the response of the held form's route. It checks role
-// and mode again, with the session as it is now.
+// and mode again, with the session as it is now. token is the session's new one, "" if it
+// stays.
 func (s *Server) carryOut(c echo.Context, p *prompt, token string) error {
 	ctx := c.Request().Context()
-	if err := s.Auth.Renew(c, token); err != nil {
-		return err
+	if token != "" {
+		if err := s.Auth.Renew(c, token); err != nil {
+			return err
+		}
 	}
 	f, err := s.StaffAuth.TakeHeldForm(ctx, p.session, p.held.ID)
 	if errors.Is(err, &domain.Error{Code: domain.CodeNotFound}) {

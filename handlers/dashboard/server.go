@@ -21,6 +21,7 @@ import (
 	"candor/internal/service/sessions"
 	"candor/internal/service/staff/attempts"
 	staffauth "candor/internal/service/staff/auth"
+	"candor/internal/service/staff/sso"
 	"candor/internal/service/staff/team"
 	"candor/internal/service/webhooks"
 	"candor/views/pdf"
@@ -39,6 +40,7 @@ type Config struct {
 	RequestLog *requestlog.Service
 	Search     *search.Service
 	Sessions   *sessions.Service
+	SSO        *sso.Service
 	Team       *team.Service
 	Webhooks   *webhooks.Service
 

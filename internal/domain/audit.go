@@ -115,6 +115,16 @@ const (
 	AuditStaffNamed        AuditAction = "staff.named"
 	AuditEmailsChosen      AuditAction = "staff.emails_chosen" // of alerts
 	AuditInvited           AuditAction = "staff.invited"
+	AuditSSORefused        AuditAction = "staff.sso_refused" // a person whom the provider knows
+	AuditSSOLinked         AuditAction = "staff.sso_linked"  // a member of the team, at the first sign-in
+	AuditSSOJoined         AuditAction = "staff.sso_joined"
+	AuditSSOEnded          AuditAction = "staff.sso_ended" // by the provider
+	AuditSSOChanged        AuditAction = "account.sso_changed"
+	AuditSSORemoved        AuditAction = "account.sso_removed"
+	AuditSSODomainAdded    AuditAction = "account.sso_domain_added"
+	AuditSSODomainVerified AuditAction = "account.sso_domain_verified"
+	AuditSSODomainRemoved  AuditAction = "account.sso_domain_removed"
+	AuditSSOOnly           AuditAction = "account.sso_only"
 	AuditInvitationRevoked AuditAction = "staff.invitation_revoked"
 	AuditJoined            AuditAction = "staff.joined"
 	AuditAccountApproved   AuditAction = "account.approved"
@@ -222,6 +232,16 @@ var AuditTable = []AuditActionInfo{
 	{AuditInvoiceVoid, "Invoice voided"},
 	{AuditRedelivered, "Webhook sent again"},
 	{AuditDeliveryCancelled, "Webhook stopped"},
+	{AuditSSORefused, "Company sign-in refused"},
+	{AuditSSOLinked, "Member linked to company sign-in"},
+	{AuditSSOJoined, "Joined by company sign-in"},
+	{AuditSSOEnded, "Signed out by the company"},
+	{AuditSSOChanged, "Company sign-in changed"},
+	{AuditSSORemoved, "Company sign-in removed"},
+	{AuditSSODomainAdded, "Company domain added"},
+	{AuditSSODomainVerified, "Company domain verified"},
+	{AuditSSODomainRemoved, "Company domain removed"},
+	{AuditSSOOnly, "Only company sign-in changed"},
 	{AuditRedeliveryStarted, "Failed webhooks sent again"},
 	{AuditRedeliveryStopped, "Sending again stopped"},
 	{AuditWebhookURL, "Default webhook URL changed"},

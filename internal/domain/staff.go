@@ -121,6 +121,9 @@ type StaffSession struct {
 	UserAgent   string         `db:"user_agent"`
 	PasskeyID   *PasskeyID     `db:"passkey_id"` // that opened the session; nil for a password
 
+	SSOAccountID *AccountID `db:"sso_account_id"` // of the connection that opened the session; nil for none
+	SSOSID       *string    `db:"sso_sid"`        // the provider's session; nil if it names none
+
 	TwoStepRequired bool `db:"two_step_required"` // by the account
 	TwoStep         bool `db:"two_step"`          // sign-in asks for a code after the password
 	HasPasskey      bool `db:"has_passkey"`
@@ -142,6 +145,8 @@ const (
 // have leaked.
 func (s *StaffSession) Duty() Duty {
 	switch {
+	case s.BySSO():
+		return NoDuty // what the provider asks is the company's rule
 	case s.MustChangePassword:
 		return DutyPassword
 	case !s.TwoStepRequired || s.SecondFactorShown():
@@ -152,10 +157,13 @@ func (s *StaffSession) Duty() Duty {
 	return DutyFactor
 }
 
+// BySSO reports whether the session was opened by the company's sign-in.
+func (s *StaffSession) BySSO() bool { return s.SSOAccountID != nil }
+
 // SecondFactorShown reports whether the session was opened with more than a
 // password. With two-step sign-in every session was, because turning it on
 // ends the others.
-func (s *StaffSession) SecondFactorShown() bool { return s.TwoStep || s.PasskeyID != nil }
+func (s *StaffSession) SecondFactorShown() bool { return s.TwoStep || s.PasskeyID != nil || s.BySSO() }
 
 // ByPasskey reports whether the user has signed in with a passkey within
 // StaffConfirmed.
@@ -248,6 +256,7 @@ const (
 	AttemptWrongCode     AttemptOutcome = "wrong_code"
 	AttemptWrongPasskey  AttemptOutcome = "wrong_passkey"
 	AttemptNotConfirmed  AttemptOutcome = "not_confirmed" // a wrong password of someone who is signed in
+	AttemptSSORefused    AttemptOutcome = "sso_refused"   // by what the company's provider says
 	AttemptThrottled     AttemptOutcome = "throttled"     // after too many failures
 	AttemptLimited       AttemptOutcome = "limited"       // too many posts from its network
 	AttemptShed          AttemptOutcome = "shed"          // the queue for hashing passwords was full
@@ -255,6 +264,7 @@ const (
 
 // AttemptOutcomes lists the outcomes.
 var AttemptOutcomes = []AttemptOutcome{
-	AttemptSucceeded, AttemptWrongPassword, AttemptWrongCode, AttemptWrongPasskey, AttemptNotConfirmed, AttemptThrottled,
+	AttemptSucceeded, AttemptWrongPassword, AttemptWrongCode, AttemptWrongPasskey, AttemptNotConfirmed, AttemptSSORefused,
+	AttemptThrottled,
 	AttemptLimited, AttemptShed,
 }

@@ -31,6 +31,7 @@ import (
 	"candor/internal/service/staff/attempts"
 	"candor/internal/service/staff/auth"
 	"candor/internal/service/staff/passwords"
+	"candor/internal/service/staff/sso"
 	"candor/internal/service/staff/team"
 	"candor/internal/service/webhooks"
 	"candor/internal/vault"
@@ -69,6 +70,7 @@ type Services struct {
 	Accounts    *accounts.Service
 	Attempts    *attempts.Service
 	StaffAuth   *auth.Service
+	SSO         *sso.Service
 	Team        *team.Service
 	Sessions    *sessions.Service
 	Forms       *forms.Service
@@ -105,6 +107,10 @@ func New(c Config) Services {
 	s.StaffAuth = auth.New(auth.Config{
 		DB: c.DB, Clock: c.Clock, Logger: c.Logger, Ring: c.Ring, Outbox: c.Outbox, BaseURL: c.BaseURL,
 		Audit: s.Audit, Attempts: s.Attempts, Accounts: s.Accounts, Passwords: hasher,
+	})
+	s.SSO = sso.New(sso.Config{
+		DB: c.DB, Clock: c.Clock, Logger: c.Logger, Ring: c.Ring, BaseURL: c.BaseURL, Policy: c.Policy, Audit: s.Audit,
+		Attempts: s.Attempts, Auth: s.StaffAuth,
 	})
 	s.Team = team.New(team.Config{DB: c.DB, Clock: c.Clock, Outbox: c.Outbox, Audit: s.Audit, Attempts: s.Attempts})
 	s.Sessions = sessions.New(sessions.Config{

@@ -119,6 +119,23 @@ var sentences = map[form.RuleCode]string{ //nolint:gosec // it takes texts about
 	"last_owner":      "The team needs an owner. Make someone else an owner first",
 	"oneself":         "You can’t remove yourself from the team. Ask another owner",
 
+	"last_password": "This is the last person who keeps the password. Let another owner keep it first, or let passwords in again",
+
+	"sso_unknown":   "No company with this address’s domain signs in to Candor. Check the address, or sign in with your password",
+	"sso_join":      "This team signs in only with its company. Go to Sign in and choose “Continue with your company”",
+	"sso_issuer":    "Enter the issuer’s address, such as https://login.example.com",
+	"sso_discovery": "Candor can’t read {issuer}/.well-known/openid-configuration there, or it names another issuer. Copy the issuer exactly, with or without a / at its end",
+	"sso_client":    "Enter the client id that your provider gave you",
+	"sso_secret":    "Enter the client secret that your provider gave you",
+	"sso_claim":     "Enter both the claim and its groups, or neither",
+	"sso_groups":    "Write a line for each group, such as “Lending = support”, with a role of the team’s page, 50 lines at most",
+	"sso_domain":    "Enter a domain such as example.com",
+	"sso_domains":   "You have {max} domains, which is the most",
+	"sso_record":    "The DNS record isn’t there, or not yet. It can take an hour until it is seen",
+	"sso_taken":     "Another account has this domain. Contact us",
+	"sso_first":     "Sign out, sign in with your company, and then turn this on within 15 minutes, so that you don’t lock yourself out",
+	"sso_keep":      "Choose at least one owner who keeps the password. Each needs two-step sign-in with an app",
+
 	"target":          "{value}", // the sentence of internal/webhook, which attempts store, too
 	"test_url":        "This account has no default webhook URL in test mode. Give a URL.",
 	"delivery_state":  "state must be pending, delivered, failed or cancelled.",

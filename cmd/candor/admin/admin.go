@@ -18,6 +18,7 @@ import (
 	"candor/internal/service/billing"
 	"candor/internal/service/sealing"
 	"candor/internal/service/staff/auth"
+	"candor/internal/service/staff/sso"
 	"candor/internal/service/webhooks"
 	"candor/internal/vault"
 	"candor/internal/webhook"
@@ -46,6 +47,7 @@ type App struct {
 
 	Accounts *accounts.Service
 	Auth     *auth.Service
+	SSO      *sso.Service
 	Billing  *billing.Service
 	Sealing  *sealing.Service
 	Webhooks *webhooks.Service
@@ -74,6 +76,10 @@ func Commands(config Config) []cli.Command {
 		cli.New("account list", "[--json]", "list accounts", c.accountList),
 		cli.New("staff reset-factors", "--email E", "let a staff user who lost every second factor sign in with the password alone",
 			c.staffResetFactors),
+		cli.New("sso verify-domain", "--account A --domain D", "verify a domain of an account's company sign-in without its DNS record",
+			c.ssoVerifyDomain),
+		cli.New("sso allow-passwords", "--account A", "let passwords and passkeys in again where only the company's sign-in did",
+			c.ssoAllowPasswords),
 		cli.New("webhooks list",
 			"--account A [--live] [--state S] [--endpoint URL] [--type T] [--status 5xx|timeout|…] [--session ID] [--since T] [--until T] [--before N] [--limit N] [--json]", "list webhook deliveries, newest event first", c.webhooksList),
 		cli.New("webhooks show", "ID [--account A] [--live] [--json]", "show a delivery with its attempts and body", c.webhooksShow),

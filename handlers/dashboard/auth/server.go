@@ -11,12 +11,14 @@ import (
 	"candor/internal/platform/ratelimit"
 	"candor/internal/service/staff/attempts"
 	staffauth "candor/internal/service/staff/auth"
+	"candor/internal/service/staff/sso"
 )
 
 // Config is what signing in needs.
 type Config struct {
 	Attempts  *attempts.Service
 	StaffAuth *staffauth.Service
+	SSO       *sso.Service
 
 	Clock            domain.Clock
 	Cookies          web.Cookies

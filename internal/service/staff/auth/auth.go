@@ -41,7 +41,9 @@ func New(c Config) *Service { return &Service{c} }
 
 var (
 	errWrongPassword = domain.Errorf(domain.CodeUnauthorized, "The email address or the password is wrong.")
-	errNotConfirmed  = domain.Breaks(domain.CodeUnauthorized, "password", form.Rule{Code: "wrong_password"})
+	errUseCompany    = domain.Errorf(domain.CodeUnauthorized,
+		"The email address or the password is wrong, or your company lets you in only by its own sign-in. Choose “Continue with your company”.")
+	errNotConfirmed = domain.Breaks(domain.CodeUnauthorized, "password", form.Rule{Code: "wrong_password"})
 )
 
 // passwordCounters count passwords that are tried for an address. A browser in

@@ -51,6 +51,11 @@ func (s *Service) AcceptInvitation(ctx context.Context, token, name, password st
 		if err := tx.InsertStaff(ctx, &staff, hash); err != nil {
 			return err
 		}
+		if c, err := tx.HoldSSOConnection(ctx, i.AccountID); err == nil && c.OnlySSO {
+			return errJoinByCompany
+		} else if err != nil && !errors.Is(err, db.ErrNotFound) {
+			return err
+		}
 		if err := s.startStaffSession(ctx, tx, session, tokenHash, from); err != nil {
 			return err
 		}
@@ -70,6 +75,8 @@ func (s *Service) AcceptInvitation(ctx context.Context, token, name, password st
 	}
 	return cookie, nil
 }
+
+var errJoinByCompany = domain.Breaks(domain.CodeValidation, "new_password", form.Rule{Code: "sso_join"})
 
 // checkPerson returns the name as it is kept, and what is wrong with it and
 // with the password.

@@ -130,6 +130,9 @@ func (s *Service) resetting(ctx context.Context, token string) (*domain.StaffReq
 		return nil, nil, err
 	}
 	staff, err := s.DB.StaffByEmail(ctx, details.Email)
+	if err == nil && staff.OnlyByCompany() {
+		err = db.ErrNotFound
+	}
 	return r, staff, db.MissingAs(err, errLinkGone)
 }
 

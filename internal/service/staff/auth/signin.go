@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"candor/db"
@@ -49,7 +50,7 @@ func (s *Service) SignIn(ctx context.Context, email, password string, from domai
 	case err != nil:
 		return "", nil, err
 	case !right:
-		return "", nil, s.Attempts.Fail(ctx, t, errWrongPassword)
+		return "", nil, s.Attempts.Fail(ctx, t, s.wrongPassword(ctx, email))
 	}
 	session := s.newStaffSession(staff.Staff, from)
 	token, tokenHash := domain.NewToken()
@@ -60,7 +61,7 @@ func (s *Service) SignIn(ctx context.Context, email, password string, from domai
 		if err != nil {
 			return db.MissingAs(err, errWrongPassword)
 		}
-		if now.Hash != hash {
+		if now.Hash != hash || now.NoPassword {
 			return errWrongPassword
 		}
 		if now.TwoStep {
@@ -77,19 +78,42 @@ func (s *Service) SignIn(ctx context.Context, email, password string, from domai
 		}
 		return s.signedIn(ctx, tx, session, from)
 	})
+	if errors.Is(err, errWrongPassword) {
+		err = s.wrongPassword(ctx, email)
+	}
 	if err != nil {
 		return "", nil, s.Attempts.Fail(ctx, t, err)
 	}
 	return token, session, nil
 }
 
+// wrongPassword is the error of a sign-in with that address. It is the same for every
+// address of a domain.
+func (s *Service) wrongPassword(ctx context.Context, email string) error {
+	c, err := s.DB.SSOConnectionOf(ctx, strings.ToLower(strings.TrimSpace(email[strings.LastIndexByte(email, '@')+1:])))
+	switch {
+	case errors.Is(err, db.ErrNotFound), err == nil && !c.OnlySSO:
+		return errWrongPassword
+	case err != nil:
+		return err
+	}
+	return errUseCompany
+}
+
 // signedIn writes a complete sign-in into the audit log, and sends the user an
 // email if it came from an unknown browser. A user's first browser sends no email.
 func (s *Service) signedIn(ctx context.Context, tx *db.Tx, session *domain.StaffSession, from domain.Visitor) error {
 	tx.AfterCommit(func() { s.Attempts.Observer.SignInAttempted(domain.AttemptSucceeded) })
-	staff, err := tx.HoldStaffPassword(ctx, session.ID)
-	if err != nil {
+	if _, err := tx.HoldStaffPassword(ctx, session.ID); err != nil {
 		return db.MissingAs(err, errWrongPassword)
+	}
+	// A statement of its own, to see what changed while the lock was waited for.
+	staff, err := tx.StaffPassword(ctx, session.ID)
+	if err != nil {
+		return err
+	}
+	if staff.NoPassword && !session.BySSO() {
+		return errWrongPassword
 	}
 	first, err := tx.NoteKnownBrowser(ctx, session.ID, s.Clock.Now())
 	if err != nil {

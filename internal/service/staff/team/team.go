@@ -30,9 +30,10 @@ type Service struct{ Config }
 func New(c Config) *Service { return &Service{c} }
 
 var (
-	errNoMember  = domain.Errorf(domain.CodeNotFound, "There is no one with this id in the team.")
-	errLastOwner = domain.Breaks(domain.CodeValidation, "role", form.Rule{Code: "last_owner"})
-	errOneself   = domain.Breaks(domain.CodeValidation, "role", form.Rule{Code: "oneself"})
+	errNoMember     = domain.Errorf(domain.CodeNotFound, "There is no one with this id in the team.")
+	errLastOwner    = domain.Breaks(domain.CodeValidation, "role", form.Rule{Code: "last_owner"})
+	errLastPassword = domain.Breaks(domain.CodeValidation, "role", form.Rule{Code: "last_password"})
+	errOneself      = domain.Breaks(domain.CodeValidation, "role", form.Rule{Code: "oneself"})
 )
 
 // List lists an account's staff users, by name.
@@ -115,7 +116,8 @@ func (s *Service) changeTeam(ctx context.Context, account domain.AccountID, id d
 	})
 }
 
-// keepOwner refuses a change if the member is the last owner.
+// keepOwner refuses a change if the member is the last owner, or the last who keeps the
+// password of an account that signs in only with its company.
 func keepOwner(ctx context.Context, tx *db.Tx, member *domain.Staff) error {
 	if member.Role != domain.RoleOwner {
 		return nil
@@ -123,6 +125,13 @@ func keepOwner(ctx context.Context, tx *db.Tx, member *domain.Staff) error {
 	others, err := tx.OtherOwners(ctx, member.AccountID, member.ID)
 	if err == nil && others == 0 {
 		return errLastOwner
+	}
+	if err != nil {
+		return err
+	}
+	keep, err := tx.BreakGlass(ctx, member.AccountID)
+	if err == nil && len(keep) == 1 && keep[0] == member.ID {
+		return errLastPassword
 	}
 	return err
 }
