@@ -184,7 +184,8 @@ func (q *Queries) OutageCounts(ctx context.Context, o *domain.Outage, most int) 
 			(SELECT count(*) FROM (SELECT FROM delivery WHERE account_id = $4 AND livemode = $5 AND state = 'failed'
 				AND sequence BETWEEN $2 AND $3 AND endpoint_id = $1 LIMIT $6) n) AS failed,
 			(SELECT count(*) FROM (SELECT FROM delivery WHERE account_id = $4 AND livemode = $5 AND state = 'cancelled'
-				AND sequence BETWEEN $2 AND $3 AND endpoint_id = $1 LIMIT $6) n) AS cancelled`,
+				AND sequence BETWEEN $2 AND $3 AND endpoint_id = $1 LIMIT $6) n) AS cancelled,
+			(SELECT coalesce(min(sequence), $3 + 1) FROM event WHERE account_id = $4 AND livemode = $5) AS oldest`,
 		o.EndpointID, o.First, o.Last, o.AccountID, o.Livemode, most)
 	return c, wrap(err, "count deliveries of outage")
 }

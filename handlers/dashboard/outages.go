@@ -37,7 +37,7 @@ func (s *Server) ShowOutage(c echo.Context, v *Visit) error {
 	if err != nil {
 		return err
 	}
-	page.Lines, page.More = outageLines(o, next, deliveries)
+	page.Lines, page.More = outageLines(o, next, counts.Oldest, deliveries)
 	redeliveries, err := s.Webhooks.Redeliveries(ctx, v.Scope)
 	if err != nil {
 		return err
@@ -51,8 +51,8 @@ func (s *Server) ShowOutage(c echo.Context, v *Visit) error {
 }
 
 // outageLines are the numbers below next, without a gap: deliveries, newest first, and
-// between them the events that didn't go to the endpoint. More says that lines follow.
-func outageLines(o *domain.Outage, next int64, deliveries []domain.ListedDelivery) (lines []view.OutageLine, more bool) {
+// between them the events that didn't go to the endpoint, or are no longer kept. More says that lines follow.
+func outageLines(o *domain.Outage, next, oldest int64, deliveries []domain.ListedDelivery) (lines []view.OutageLine, more bool) {
 	deliveries = slices.DeleteFunc(deliveries, func(d domain.ListedDelivery) bool { return d.Sequence < o.First })
 	more = len(deliveries) > deliveriesPerPage
 	for _, d := range deliveries[:min(len(deliveries), deliveriesPerPage)] {
@@ -61,6 +61,10 @@ func outageLines(o *domain.Outage, next int64, deliveries []domain.ListedDeliver
 		}
 		lines = append(lines, view.OutageLine{From: d.Sequence, To: d.Sequence, Delivery: &d.Delivery})
 		next = d.Sequence
+	}
+	if kept := max(o.First, oldest); !more && next > kept { // what is older than all that is kept stands alone
+		lines = append(lines, view.OutageLine{From: kept, To: next - 1})
+		next = kept
 	}
 	if !more && next > o.First {
 		lines = append(lines, view.OutageLine{From: o.First, To: next - 1})

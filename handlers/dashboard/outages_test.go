@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -199,6 +200,35 @@ func TestOutage(t *testing.T) {
 	stranger := w.StaffOf(w.NewAccount("they@other.example", "starter").AccountID, domain.RoleOwner)
 	if got := stranger.Get(path).Code; got != http.StatusNotFound {
 		t.Errorf("another account gets %d", got)
+	}
+}
+
+// TestOutageOfRemovedEvents: a number whose event was removed by retention is "No longer kept".
+func TestOutageOfRemovedEvents(t *testing.T) {
+	t.Parallel()
+	w := newOutageWalk(t, harness.New(t, withTestEvents(t)))
+	w.down.Store(503)
+	w.events(3)
+	developer := w.Staff(domain.RoleDeveloper)
+	path := developer.WantPage(developer.Get("/dashboard/test"), http.StatusOK).Link("Open outage")
+	states := func() (out []string) {
+		for _, row := range developer.WantPage(developer.Get(path), http.StatusOK).Rows() {
+			out = append(out, row[0]+" "+row[2])
+		}
+		return out
+	}
+	var first int64
+	w.OK(w.DB.Raw().GetContext(t.Context(), &first, `SELECT first_sequence FROM outage`))
+	rows := states()
+	if len(rows) != 5 || rows[3] != fmt.Sprint(first+1, " Not for this endpoint") {
+		t.Errorf("the page has %q", rows)
+	}
+	_, err := w.DB.Raw().ExecContext(t.Context(), `DELETE FROM event WHERE sequence < $1`, first+3)
+	w.OK(err)
+	want := []string{fmt.Sprint(first+4, " Waiting"), fmt.Sprint(first+3, " Not for this endpoint"),
+		fmt.Sprintf("%d to %d No longer kept", first, first+2)}
+	if got := states(); !slices.Equal(got, want) {
+		t.Errorf("the page has %q, want %q", got, want)
 	}
 }
 

@@ -25,6 +25,7 @@ type OutageCounts struct {
 	GivenUp    int64 `db:"failed"`
 	Cancelled  int64 `db:"cancelled"`
 	Behind     int64 `db:"behind"` // newer ones that wait, too
+	Oldest     int64 `db:"oldest"` // the number of the scope's oldest event that is still kept
 }
 
 // Confirmed are those that arrived.
