@@ -588,8 +588,7 @@ CREATE TABLE public.invitation (
     created_at timestamp with time zone NOT NULL,
     expires_at timestamp with time zone NOT NULL,
     token_hash bytea,
-    sender_id uuid,
-    CONSTRAINT invitation_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'developer'::text, 'support'::text, 'finance'::text])))
+    sender_id uuid
 );
 
 CREATE TABLE public.invoice (
@@ -908,8 +907,7 @@ CREATE TABLE public.staff_user (
     must_change_password boolean DEFAULT false NOT NULL,
     webhook_emails boolean DEFAULT true NOT NULL,
     key_emails boolean DEFAULT true NOT NULL,
-    seen_at timestamp with time zone,
-    CONSTRAINT staff_user_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'developer'::text, 'support'::text, 'finance'::text])))
+    seen_at timestamp with time zone
 );
 
 CREATE TABLE public.statement_pdf (
@@ -1085,6 +1083,9 @@ ALTER TABLE ONLY public.idempotency_key
 ALTER TABLE ONLY public.invitation
     ADD CONSTRAINT invitation_pkey PRIMARY KEY (id);
 
+ALTER TABLE public.invitation
+    ADD CONSTRAINT invitation_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'developer'::text, 'support'::text, 'finance'::text, 'auditor'::text]))) NOT VALID;
+
 ALTER TABLE ONLY public.invoice
     ADD CONSTRAINT invoice_number_key UNIQUE (number);
 
@@ -1171,6 +1172,9 @@ ALTER TABLE ONLY public.staff_session
 
 ALTER TABLE ONLY public.staff_user
     ADD CONSTRAINT staff_user_pkey PRIMARY KEY (id);
+
+ALTER TABLE public.staff_user
+    ADD CONSTRAINT staff_user_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'developer'::text, 'support'::text, 'finance'::text, 'auditor'::text]))) NOT VALID;
 
 ALTER TABLE ONLY public.statement_pdf
     ADD CONSTRAINT statement_pdf_pkey PRIMARY KEY (session_id);

@@ -40,6 +40,12 @@ type Route struct {
 	disabled  bool             // by the configuration
 }
 
+// OpensTo reports whether the staff user may make the request.
+func (r Route) OpensTo(session *domain.StaffSession) bool { return r.staff.OpensTo(session) }
+
+// ActsOnly reports whether the page is there only to act.
+func (r Route) ActsOnly() bool { return r.staff != nil && r.staff.Has(acts) }
+
 // AnswersHead reports whether a GET route answers HEAD, too.
 func (r Route) AnswersHead() bool { return !r.getAlone }
 
@@ -159,6 +165,7 @@ var (
 	takesFile = dashboard.TakesFile
 	toCards   = dashboard.ToCardPages
 	streams   = dashboard.Streams
+	acts      = dashboard.Acts
 	confirmed = dashboard.Confirmed
 	settles   = dashboard.Settles
 )
@@ -200,7 +207,7 @@ func (s *server) modeRoutes() []Route {
 		staff(get, "/sessions", domain.UseSessions, d.ListSessions),
 		staff(post, "/sessions", domain.UseSessions, d.CreateSession),
 		staff(post, "/sessions/chosen", domain.UseSessions, d.ChangeChosen),
-		staff(get, "/sessions/new", domain.UseSessions, d.ShowNewSession),
+		staff(get, "/sessions/new", domain.UseSessions, d.ShowNewSession, acts),
 		staff(get, "/sessions/export", domain.UseSessions, d.ExportSessions, confirmed("export sessions"), asFile),
 		staff(get, "/sessions/:session", domain.UseSessions, d.ShowSession),
 		staff(post, "/sessions/:session/cancel", domain.UseSessions, d.CancelSession),
@@ -212,12 +219,12 @@ func (s *server) modeRoutes() []Route {
 		staff(get, "/sessions/:session/data", domain.DownloadData, d.DownloadData),
 		staff(get, "/sessions/:session/pdf", domain.DownloadData, d.DownloadPDF),
 		staff(get, "/sessions/:session/documents/:document", domain.DownloadData, d.DownloadDocument),
-		staff(get, "/sessions/:session/erase", domain.ManageAccount, d.ShowErase, confirmed("delete a customer’s data")),
+		staff(get, "/sessions/:session/erase", domain.ManageAccount, d.ShowErase, acts, confirmed("delete a customer’s data")),
 		staff(post, "/sessions/:session/erase", domain.ManageAccount, d.EraseCustomer, confirmed("delete this customer’s data")),
 		staff(get, "/sessions/:session/receipt", domain.UseSessions, d.DownloadReceipt),
 		staff(get, "/webhooks", domain.ManageWebhooks, d.ShowWebhooks),
 		staff(get, "/webhooks/settings", domain.ManageWebhooks, d.ShowWebhookSettings),
-		staff(get, "/webhooks/endpoints/new", domain.ManageWebhooks, d.ShowNewEndpoint),
+		staff(get, "/webhooks/endpoints/new", domain.ManageWebhooks, d.ShowNewEndpoint, acts),
 		staff(post, "/webhooks/endpoints", domain.ManageWebhooks, d.CreateEndpoint, confirmed("add this webhook endpoint")),
 		staff(get, "/webhooks/endpoints/:endpoint", domain.ManageWebhooks, d.ShowEndpoint),
 		staff(post, "/webhooks/endpoints/:endpoint", domain.ManageWebhooks, d.ChangeEndpoint,
@@ -236,7 +243,7 @@ func (s *server) modeRoutes() []Route {
 		staff(post, "/webhooks/secret/restore", domain.ManageWebhooks, d.RestoreSecret,
 			confirmed("restore the previous webhook secret")),
 		staff(post, "/webhooks/secret/abandon", domain.ManageWebhooks, d.AbandonSecret, confirmed("delete the new webhook secret")),
-		staff(get, "/webhooks/redeliveries", domain.ManageWebhooks, d.ShowRedeliveries),
+		staff(get, "/webhooks/redeliveries", domain.ManageWebhooks, d.ShowRedeliveries, acts),
 		staff(post, "/webhooks/redeliveries", domain.ManageWebhooks, d.StartRedelivery),
 		staff(get, "/webhooks/redeliveries/:redelivery", domain.ManageWebhooks, d.ShowRedelivery),
 		staff(post, "/webhooks/redeliveries/:redelivery/stop", domain.ManageWebhooks, d.StopRedelivery),
@@ -249,9 +256,9 @@ func (s *server) modeRoutes() []Route {
 		staff(post, "/quickstart/key", domain.ManageKeys, d.CreateQuickstartKey, confirmed("create this API key")),
 		staff(get, "/keys", domain.ManageKeys, d.ShowKeys),
 		staff(post, "/keys", domain.ManageKeys, d.CreateKey, confirmed("create this API key")),
-		staff(get, "/keys/new", domain.ManageKeys, d.ShowNewKey, confirmed("create an API key")),
+		staff(get, "/keys/new", domain.ManageKeys, d.ShowNewKey, acts, confirmed("create an API key")),
 		staff(get, "/keys/:key", domain.ManageKeys, d.ShowKey),
-		staff(get, "/keys/:key/leaked", domain.ManageKeys, d.ShowLeakedKey),
+		staff(get, "/keys/:key/leaked", domain.ManageKeys, d.ShowLeakedKey, acts),
 		staff(post, "/keys/:key/change", domain.ManageKeys, d.ChangeKey, confirmed("change this API key")),
 		staff(post, "/keys/:key/rotate", domain.ManageKeys, d.RotateKey, confirmed("rotate this API key")),
 		staff(post, "/keys/:key/delete", domain.ManageKeys, d.DeleteKey, confirmed("delete this API key")),
@@ -270,9 +277,9 @@ func (s *server) sharedRoutes() []Route {
 		staff(post, "/billing/details", domain.UseBilling, d.ChangeInvoiceDetails, shared),
 		staff(post, "/billing/spend", domain.UseBilling, d.ChangeSpendLimits, shared, confirmed("change the spend cap and alerts")),
 		staff(post, "/billing/subscribe", domain.UseBilling, d.Subscribe, shared, confirmed("subscribe to this plan")),
-		staff(get, "/billing/plan", domain.UseBilling, d.ShowPlan, shared),
+		staff(get, "/billing/plan", domain.UseBilling, d.ShowPlan, acts, shared),
 		staff(post, "/billing/plan", domain.UseBilling, d.ChangePlan, shared, confirmed("change the plan")),
-		staff(get, "/billing/cancel", domain.UseBilling, d.ShowCancelSubscription, shared),
+		staff(get, "/billing/cancel", domain.UseBilling, d.ShowCancelSubscription, acts, shared),
 		staff(post, "/billing/cancel", domain.UseBilling, d.CancelSubscription, shared, confirmed("cancel the subscription")),
 		staff(post, "/billing/reactivate", domain.UseBilling, d.Reactivate, shared, confirmed("reactivate the subscription")),
 		staff(post, "/billing/card", domain.UseBilling, d.AddCard, shared, toCards, confirmed("add a card")),
@@ -296,7 +303,7 @@ func (s *server) sharedRoutes() []Route {
 		staff(post, "/settings/expiry", domain.ManageAccount, d.ChangeDefaultExpiry, shared),
 		staff(post, "/settings/two-step", domain.ManageAccount, d.RequireTwoStep, shared,
 			confirmed("change who needs two-step sign-in")),
-		staff(get, "/settings/retention", domain.ManageAccount, d.ReviewRetention, shared, confirmed("change how long files are kept")),
+		staff(get, "/settings/retention", domain.ManageAccount, d.ReviewRetention, acts, shared, confirmed("change how long files are kept")),
 		staff(post, "/settings/retention", domain.ManageAccount, d.ChangeRetention, shared,
 			confirmed("change how long files are kept")),
 		staff(get, "/audit", domain.ManageAccount, d.ShowAudit, shared),

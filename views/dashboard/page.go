@@ -153,7 +153,7 @@ func (p Page) menu() (out []placeGroup) {
 	for _, group := range places {
 		var open []place
 		for _, one := range group.places {
-			if p.Staff.May(one.may) {
+			if p.Staff.Sees(one.may) {
 				open = append(open, one)
 			}
 		}

@@ -1,0 +1,81 @@
+package dashboard_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"candor/handlers"
+	"candor/internal/domain"
+	"candor/internal/testkit/harness"
+)
+
+// TestAuditorsReadAndDoNotAct walks all routes as an auditor (D135): pages open that are
+// there to read, what acts is refused and changes nothing, and no page has a form that acts.
+func TestAuditorsReadAndDoNotAct(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	objects := harness.Objects(h, h.TestScope())
+	h.Complete(h.NewSession(h.TestScope(), domain.NewSession{}).ID)
+	auditor := h.Staff(domain.RoleAuditor)
+	before := contents(h)
+	read, refused := 0, 0
+	for _, route := range harness.RoutesOf(handlers.Staff) {
+		path := harness.WalkPath(t, route.Path, objects)
+		own := route.May == domain.UseDashboard
+		switch {
+		case route.Method != http.MethodGet && own:
+			continue // My account
+		case route.Method != http.MethodGet:
+			refused++
+			auditor.WantPage(auditor.Post(path, nil), http.StatusForbidden, "Ask an owner")
+		case strings.HasSuffix(path, "/live") || route.May == domain.AlertReaders && strings.Contains(path, "/tests/"):
+		case route.OpensTo(auditor.Session) != (route.May != domain.DownloadData && !route.ActsOnly()):
+			t.Errorf("GET %s opens: %t", path, route.OpensTo(auditor.Session))
+		case !route.OpensTo(auditor.Session):
+			refused++
+			auditor.WantPage(auditor.Get(path), http.StatusForbidden)
+		default:
+			read++
+			wantNothingToPress(auditor, path, own)
+		}
+	}
+	if read < 20 || refused < 60 {
+		t.Errorf("%d pages read and %d requests refused: the walk misses most", read, refused)
+	}
+	after := contents(h)
+	for table, digest := range before {
+		switch table {
+		case "audit_log", "attempt_count": // that it was refused, and what was exported
+		default:
+			if after[table] != digest {
+				t.Errorf("the table %s has changed", table)
+			}
+		}
+	}
+}
+
+// wantNothingToPress checks that forms that act are disabled within the page's main part.
+func wantNothingToPress(s *harness.StaffBrowser, path string, own bool) {
+	s.Helper()
+	answer := s.Get(path)
+	if answer.Code != http.StatusOK && answer.Code != http.StatusNotFound {
+		s.Errorf("GET %s: %d", path, answer.Code)
+	}
+	_, main, found := strings.Cut(answer.Body.String(), `<main id="main"`)
+	main, _, _ = strings.Cut(main, "</main>")
+	if !found || own && strings.HasSuffix(path, "/me") {
+		return
+	}
+	for _, form := range strings.Split(main, "<form")[1:] {
+		head, rest, _ := strings.Cut(form, ">")
+		if strings.Contains(head, `method="post"`) && !strings.HasPrefix(rest, `<fieldset class="read-only" disabled>`) {
+			s.Errorf("GET %s has a form that acts: %s", path, head)
+		}
+	}
+	for _, opens := range []string{"/sessions/new", "/keys/new", "/endpoints/new", "/billing/plan\"", "/billing/cancel\"", "/f/ses_"} {
+		if strings.Contains(main, opens) {
+			s.Errorf("GET %s leads to %s", path, opens)
+		}
+	}
+}
