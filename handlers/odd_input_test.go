@@ -81,6 +81,7 @@ var oddCases = map[string]oddCase{
 	"POST /dashboard/:mode/settings/retention": {fields: "retention_days=30&from_days=90"},
 	"GET /dashboard/:mode/team":                {fields: "email=jo@lender.example&role=support"},
 	"POST /dashboard/:mode/team":               {fields: "email=jo@lender.example&role=support&may_download=yes"},
+	"POST /dashboard/:mode/ask":                {fields: "for=webhooks"},
 	"POST /dashboard/:mode/team/:staff/role":   {fields: "role=support&may_download=yes"},
 	"GET /dashboard/:mode/live":                {fields: "on=session,delivery&session={session}&since=1770000000000&every=2"},
 	"GET /dashboard/:mode/billing":             {fields: "before=9"},

@@ -116,6 +116,8 @@ const (
 	AuditEmailsChosen      AuditAction = "staff.emails_chosen" // of alerts
 	AuditInvited           AuditAction = "staff.invited"
 	AuditInvitationRevoked AuditAction = "staff.invitation_revoked"
+	AuditInvitationCopied  AuditAction = "staff.invitation_link_shown"
+	AuditAccessAsked       AuditAction = "staff.access_asked" // of an owner
 	AuditJoined            AuditAction = "staff.joined"
 	AuditAccountApproved   AuditAction = "account.approved"
 	AuditAccountOpened     AuditAction = "account.opened"  // by signing up
@@ -202,6 +204,8 @@ var AuditTable = []AuditActionInfo{
 	{AuditEmailsChosen, "Own alert emails changed"},
 	{AuditInvited, "Invited to the team"},
 	{AuditInvitationRevoked, "Invitation withdrawn"},
+	{AuditInvitationCopied, "Invitation’s link shown"},
+	{AuditAccessAsked, "Asked an owner for access"},
 	{AuditJoined, "Joined the team"},
 	{AuditAccountOpened, "Account opened"},
 	{AuditAccountApproved, "Account approved for live mode"},

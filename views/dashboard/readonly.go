@@ -11,7 +11,12 @@ import (
 
 // onlyReads reports whether the page's forms are disabled: those of an auditor (D135),
 // but the person's own.
-func (p Page) onlyReads() bool { return p.Staff.OnlyReads() && p.Current != "me" && p.Current != "ask" }
+func (p Page) onlyReads() bool {
+	return p.Staff.OnlyReads() && p.Current != "me" && p.Title != Forbidden
+}
+
+// Forbidden is the title of the page on which anyone may ask an owner.
+const Forbidden = "You can’t do this"
 
 // Forms that act, as templ writes them; forms are never within forms.
 var (
