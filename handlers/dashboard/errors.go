@@ -42,7 +42,7 @@ func (s *Server) AnswerError(c echo.Context, status int, public *domain.Error) e
 	}
 	switch status {
 	case http.StatusForbidden:
-		p.Title, p.Owners = view.Forbidden, s.owners(c, v)
+		p.Title, p.Owners = "You can’t do this", s.owners(c, v)
 		if v != nil && !v.Staff.May(v.Route.May) {
 			p.Wanted = v.Route.May
 		}
