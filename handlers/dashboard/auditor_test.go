@@ -77,3 +77,20 @@ func wantNothingToPress(s *harness.StaffBrowser, path string, own bool) {
 		}
 	}
 }
+
+// TestAuditorSeesNoAnswersInWebhooksAndRequests: bodies that have customers' data are not
+// shown, and the log of requests keeps none.
+func TestAuditorSeesNoAnswersInWebhooksAndRequests(t *testing.T) {
+	t.Parallel()
+	h, log := newLogged(t)
+	h.Do(harness.Call{Method: http.MethodPost, Path: "/sessions", Key: h.Account.TestKey,
+		Body: `{"form_type": "Zebedee", "customer_name": "Zebedee Quill", "customer_email": "zebedee"}`})
+	log.Flush(t.Context())
+	auditor := h.Staff(domain.RoleAuditor)
+	list := auditor.WantPage(auditor.Get("/dashboard/test/requests"), http.StatusOK, "POST /v1/sessions")
+	for _, link := range list.All("a") {
+		if path := link.Attr("href"); strings.Contains(path, "/requests/req_") {
+			auditor.WantPage(auditor.Get(path), http.StatusOK, "customer_email").Hides("Zebedee").Hides("zebedee")
+		}
+	}
+}
