@@ -588,8 +588,7 @@ CREATE TABLE public.invitation (
     created_at timestamp with time zone NOT NULL,
     expires_at timestamp with time zone NOT NULL,
     token_hash bytea,
-    sender_id uuid,
-    CONSTRAINT invitation_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'developer'::text, 'support'::text, 'finance'::text])))
+    sender_id uuid
 );
 
 CREATE TABLE public.invoice (
@@ -667,20 +666,6 @@ CREATE TABLE public.link_use (
     times integer DEFAULT 1 NOT NULL,
     first_at timestamp with time zone NOT NULL,
     last_at timestamp with time zone NOT NULL
-);
-
-CREATE TABLE public.outage (
-    id uuid NOT NULL,
-    account_id uuid NOT NULL,
-    livemode boolean NOT NULL,
-    endpoint_id uuid NOT NULL,
-    started_at timestamp with time zone NOT NULL,
-    last_failure_at timestamp with time zone NOT NULL,
-    answered_at timestamp with time zone,
-    confirmed_at timestamp with time zone,
-    first_sequence bigint NOT NULL,
-    last_sequence bigint NOT NULL,
-    answers jsonb NOT NULL
 );
 
 CREATE TABLE public.passkey_challenge (
@@ -864,37 +849,6 @@ CREATE TABLE public.spend_notice (
     at timestamp with time zone NOT NULL
 );
 
-CREATE TABLE public.sso_connection (
-    account_id uuid NOT NULL,
-    issuer text NOT NULL,
-    client_id text NOT NULL,
-    client_secret bytea NOT NULL,
-    default_role text NOT NULL,
-    groups_claim text NOT NULL,
-    group_roles jsonb NOT NULL,
-    trusts_email boolean NOT NULL,
-    only_sso boolean DEFAULT false NOT NULL,
-    created_at timestamp with time zone NOT NULL
-);
-
-CREATE TABLE public.sso_domain (
-    account_id uuid NOT NULL,
-    domain text NOT NULL,
-    token text NOT NULL,
-    verified_at timestamp with time zone
-);
-
-CREATE TABLE public.sso_identity (
-    account_id uuid NOT NULL,
-    subject text NOT NULL,
-    staff_id uuid NOT NULL
-);
-
-CREATE TABLE public.sso_used (
-    hash bytea NOT NULL,
-    expires_at timestamp with time zone NOT NULL
-);
-
 CREATE TABLE public.staff_passkey (
     id uuid NOT NULL,
     staff_id uuid NOT NULL,
@@ -933,8 +887,6 @@ CREATE TABLE public.staff_session (
     address text NOT NULL,
     user_agent text NOT NULL,
     passkey_id uuid,
-    sso_account_id uuid,
-    sso_sid text,
     CONSTRAINT staff_session_stage_check CHECK ((stage = ANY (ARRAY['password'::text, 'full'::text])))
 );
 
@@ -955,9 +907,7 @@ CREATE TABLE public.staff_user (
     must_change_password boolean DEFAULT false NOT NULL,
     webhook_emails boolean DEFAULT true NOT NULL,
     key_emails boolean DEFAULT true NOT NULL,
-    seen_at timestamp with time zone,
-    break_glass boolean DEFAULT false NOT NULL,
-    CONSTRAINT staff_user_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'developer'::text, 'support'::text, 'finance'::text])))
+    seen_at timestamp with time zone
 );
 
 CREATE TABLE public.statement_pdf (
@@ -1133,6 +1083,9 @@ ALTER TABLE ONLY public.idempotency_key
 ALTER TABLE ONLY public.invitation
     ADD CONSTRAINT invitation_pkey PRIMARY KEY (id);
 
+ALTER TABLE public.invitation
+    ADD CONSTRAINT invitation_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'developer'::text, 'support'::text, 'finance'::text, 'auditor'::text]))) NOT VALID;
+
 ALTER TABLE ONLY public.invoice
     ADD CONSTRAINT invoice_number_key UNIQUE (number);
 
@@ -1156,9 +1109,6 @@ ALTER TABLE public.link_use
 
 ALTER TABLE ONLY public.link_use
     ADD CONSTRAINT link_use_pkey PRIMARY KEY (session_id, kind, user_agent, address);
-
-ALTER TABLE ONLY public.outage
-    ADD CONSTRAINT outage_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY public.passkey_challenge
     ADD CONSTRAINT passkey_challenge_pkey PRIMARY KEY (token_hash);
@@ -1208,18 +1158,6 @@ ALTER TABLE ONLY public.session_search
 ALTER TABLE ONLY public.spend_notice
     ADD CONSTRAINT spend_notice_pkey PRIMARY KEY (account_id, period_start, cap, cents);
 
-ALTER TABLE ONLY public.sso_connection
-    ADD CONSTRAINT sso_connection_pkey PRIMARY KEY (account_id);
-
-ALTER TABLE ONLY public.sso_domain
-    ADD CONSTRAINT sso_domain_pkey PRIMARY KEY (account_id, domain);
-
-ALTER TABLE ONLY public.sso_identity
-    ADD CONSTRAINT sso_identity_pkey PRIMARY KEY (account_id, subject);
-
-ALTER TABLE ONLY public.sso_used
-    ADD CONSTRAINT sso_used_pkey PRIMARY KEY (hash);
-
 ALTER TABLE ONLY public.staff_passkey
     ADD CONSTRAINT staff_passkey_pkey PRIMARY KEY (id);
 
@@ -1234,6 +1172,9 @@ ALTER TABLE ONLY public.staff_session
 
 ALTER TABLE ONLY public.staff_user
     ADD CONSTRAINT staff_user_pkey PRIMARY KEY (id);
+
+ALTER TABLE public.staff_user
+    ADD CONSTRAINT staff_user_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'developer'::text, 'support'::text, 'finance'::text, 'auditor'::text]))) NOT VALID;
 
 ALTER TABLE ONLY public.statement_pdf
     ADD CONSTRAINT statement_pdf_pkey PRIMARY KEY (session_id);
@@ -1368,10 +1309,6 @@ CREATE INDEX link_delivery_look_idx ON public.link_delivery USING btree (look_at
 
 CREATE INDEX link_use_last_at_idx ON public.link_use USING btree (last_at);
 
-CREATE INDEX outage_ended_idx ON public.outage USING btree (last_failure_at);
-
-CREATE INDEX outage_endpoint_idx ON public.outage USING btree (endpoint_id, started_at);
-
 CREATE INDEX passkey_challenge_expires_idx ON public.passkey_challenge USING btree (expires_at);
 
 CREATE INDEX redelivery_account_idx ON public.redelivery USING btree (account_id, livemode, created_at DESC);
@@ -1420,12 +1357,6 @@ CREATE INDEX session_unsubmitted_idx ON public.session USING btree (account_id, 
 
 CREATE INDEX session_without_pdf_idx ON public.session USING btree (completed_at) WHERE ((status = 'completed'::text) AND (pdf_ready_at IS NULL) AND (erased_at IS NULL));
 
-CREATE UNIQUE INDEX sso_domain_verified_key ON public.sso_domain USING btree (domain) WHERE (verified_at IS NOT NULL);
-
-CREATE UNIQUE INDEX sso_identity_staff_key ON public.sso_identity USING btree (staff_id);
-
-CREATE INDEX sso_used_expires_idx ON public.sso_used USING btree (expires_at);
-
 CREATE UNIQUE INDEX staff_passkey_credential_key ON public.staff_passkey USING btree (credential_id);
 
 CREATE INDEX staff_passkey_staff_idx ON public.staff_passkey USING btree (staff_id);
@@ -1439,8 +1370,6 @@ CREATE UNIQUE INDEX staff_request_token_key ON public.staff_request USING btree 
 CREATE INDEX staff_session_passkey_idx ON public.staff_session USING btree (passkey_id) WHERE (passkey_id IS NOT NULL);
 
 CREATE INDEX staff_session_seen_idx ON public.staff_session USING btree (seen_at);
-
-CREATE INDEX staff_session_sso_idx ON public.staff_session USING btree (sso_account_id) WHERE (sso_account_id IS NOT NULL);
 
 CREATE INDEX staff_session_staff_idx ON public.staff_session USING btree (staff_id);
 
@@ -1601,12 +1530,6 @@ ALTER TABLE ONLY public.link_email
 ALTER TABLE ONLY public.link_use
     ADD CONSTRAINT link_use_session_id_fkey FOREIGN KEY (session_id) REFERENCES public.session(id);
 
-ALTER TABLE ONLY public.outage
-    ADD CONSTRAINT outage_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
-
-ALTER TABLE ONLY public.outage
-    ADD CONSTRAINT outage_endpoint_id_fkey FOREIGN KEY (endpoint_id) REFERENCES public.webhook_endpoint(id) ON DELETE CASCADE;
-
 ALTER TABLE ONLY public.passkey_challenge
     ADD CONSTRAINT passkey_challenge_staff_id_fkey FOREIGN KEY (staff_id) REFERENCES public.staff_user(id) ON DELETE CASCADE;
 
@@ -1646,18 +1569,6 @@ ALTER TABLE ONLY public.session_key
 ALTER TABLE ONLY public.spend_notice
     ADD CONSTRAINT spend_notice_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
 
-ALTER TABLE ONLY public.sso_connection
-    ADD CONSTRAINT sso_connection_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
-
-ALTER TABLE ONLY public.sso_domain
-    ADD CONSTRAINT sso_domain_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
-
-ALTER TABLE ONLY public.sso_identity
-    ADD CONSTRAINT sso_identity_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.sso_connection(account_id) ON DELETE CASCADE;
-
-ALTER TABLE ONLY public.sso_identity
-    ADD CONSTRAINT sso_identity_staff_id_fkey FOREIGN KEY (staff_id) REFERENCES public.staff_user(id) ON DELETE CASCADE;
-
 ALTER TABLE ONLY public.staff_passkey
     ADD CONSTRAINT staff_passkey_staff_id_fkey FOREIGN KEY (staff_id) REFERENCES public.staff_user(id) ON DELETE CASCADE;
 
@@ -1666,9 +1577,6 @@ ALTER TABLE ONLY public.staff_recovery_code
 
 ALTER TABLE ONLY public.staff_session
     ADD CONSTRAINT staff_session_passkey_id_fkey FOREIGN KEY (passkey_id) REFERENCES public.staff_passkey(id) ON DELETE CASCADE;
-
-ALTER TABLE ONLY public.staff_session
-    ADD CONSTRAINT staff_session_sso_account_id_fkey FOREIGN KEY (sso_account_id) REFERENCES public.sso_connection(account_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.staff_session
     ADD CONSTRAINT staff_session_staff_id_fkey FOREIGN KEY (staff_id) REFERENCES public.staff_user(id) ON DELETE CASCADE;

@@ -73,9 +73,11 @@ var oddCases = map[string]oddCase{
 	"GET /dashboard/:mode/audit/export": {fields: "who=Theirs&action=api_key.created&from=2026-11-01&to=2026-11-20"},
 	"POST /dashboard/:mode/settings": {
 		fields: "name=Lender&help_email=help@lender.example&help_phone=1300+123+456&money_help=Hardship+team&money_help_url=https://lender.example/help&next_steps=We+call+you&receipt_email=true&brand_colour=b0241c"},
-	"POST /dashboard/:mode/settings/languages": {fields: "languages=vi"},
+	"POST /dashboard/:mode/settings/brand":   {fields: "name=Lender&brand_colour=b0241c"},
+	"POST /dashboard/:mode/settings/preview": {fields: "name=Lender&brand_colour=b0241c"},
+	"POST /dashboard/:mode/settings/forms": {
+		fields: "help_email=help@lender.example&help_phone=1300+123+456&money_help=Hardship+team&money_help_url=https://lender.example/help&next_steps=We+call+you&receipt_email=true&languages=vi&default_expires_in_days=7"},
 	"POST /dashboard/:mode/settings/time-zone": {fields: "time_zone=Australia/Perth"},
-	"POST /dashboard/:mode/settings/expiry":    {fields: "default_expires_in_days=7"},
 	"POST /dashboard/:mode/settings/two-step":  {fields: "of=everyone"},
 	"GET /dashboard/:mode/settings/retention":  {fields: "retention_days=30"},
 	"POST /dashboard/:mode/settings/retention": {fields: "retention_days=30&from_days=90"},
@@ -88,6 +90,7 @@ var oddCases = map[string]oddCase{
 	"POST /dashboard/:mode/settings/sign-in/domains/remove": {fields: "domain=lender.com"},
 
 	"POST /dashboard/:mode/team":             {fields: "email=jo@lender.example&role=support&may_download=yes"},
+	"POST /dashboard/:mode/ask":              {fields: "for=webhooks"},
 	"POST /dashboard/:mode/team/:staff/role": {fields: "role=support&may_download=yes"},
 	"GET /dashboard/:mode/live":              {fields: "on=session,delivery&session={session}&since=1770000000000&every=2"},
 	"GET /dashboard/:mode/billing":           {fields: "before=9"},

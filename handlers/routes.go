@@ -40,6 +40,12 @@ type Route struct {
 	disabled  bool             // by the configuration
 }
 
+// OpensTo reports whether the staff user may make the request.
+func (r Route) OpensTo(session *domain.StaffSession) bool { return r.staff.OpensTo(session) }
+
+// ActsOnly reports whether the page is there only to act.
+func (r Route) ActsOnly() bool { return r.staff != nil && r.staff.Has(acts) }
+
 // AnswersHead reports whether a GET route answers HEAD, too.
 func (r Route) AnswersHead() bool { return !r.getAlone }
 
@@ -164,6 +170,7 @@ var (
 	takesFile = dashboard.TakesFile
 	toCards   = dashboard.ToCardPages
 	streams   = dashboard.Streams
+	acts      = dashboard.Acts
 	confirmed = dashboard.Confirmed
 	settles   = dashboard.Settles
 )
@@ -205,7 +212,7 @@ func (s *server) modeRoutes() []Route {
 		staff(get, "/sessions", domain.UseSessions, d.ListSessions),
 		staff(post, "/sessions", domain.UseSessions, d.CreateSession),
 		staff(post, "/sessions/chosen", domain.UseSessions, d.ChangeChosen),
-		staff(get, "/sessions/new", domain.UseSessions, d.ShowNewSession),
+		staff(get, "/sessions/new", domain.UseSessions, d.ShowNewSession, acts),
 		staff(get, "/sessions/export", domain.UseSessions, d.ExportSessions, confirmed("export sessions"), asFile),
 		staff(get, "/sessions/:session", domain.UseSessions, d.ShowSession),
 		staff(post, "/sessions/:session/cancel", domain.UseSessions, d.CancelSession),
@@ -217,12 +224,12 @@ func (s *server) modeRoutes() []Route {
 		staff(get, "/sessions/:session/data", domain.DownloadData, d.DownloadData),
 		staff(get, "/sessions/:session/pdf", domain.DownloadData, d.DownloadPDF),
 		staff(get, "/sessions/:session/documents/:document", domain.DownloadData, d.DownloadDocument),
-		staff(get, "/sessions/:session/erase", domain.ManageAccount, d.ShowErase, confirmed("delete a customer’s data")),
+		staff(get, "/sessions/:session/erase", domain.ManageAccount, d.ShowErase, acts, confirmed("delete a customer’s data")),
 		staff(post, "/sessions/:session/erase", domain.ManageAccount, d.EraseCustomer, confirmed("delete this customer’s data")),
 		staff(get, "/sessions/:session/receipt", domain.UseSessions, d.DownloadReceipt),
 		staff(get, "/webhooks", domain.ManageWebhooks, d.ShowWebhooks),
 		staff(get, "/webhooks/settings", domain.ManageWebhooks, d.ShowWebhookSettings),
-		staff(get, "/webhooks/endpoints/new", domain.ManageWebhooks, d.ShowNewEndpoint),
+		staff(get, "/webhooks/endpoints/new", domain.ManageWebhooks, d.ShowNewEndpoint, acts),
 		staff(post, "/webhooks/endpoints", domain.ManageWebhooks, d.CreateEndpoint, confirmed("add this webhook endpoint")),
 		staff(get, "/webhooks/endpoints/:endpoint", domain.ManageWebhooks, d.ShowEndpoint),
 		staff(post, "/webhooks/endpoints/:endpoint", domain.ManageWebhooks, d.ChangeEndpoint,
@@ -241,7 +248,7 @@ func (s *server) modeRoutes() []Route {
 		staff(post, "/webhooks/secret/restore", domain.ManageWebhooks, d.RestoreSecret,
 			confirmed("restore the previous webhook secret")),
 		staff(post, "/webhooks/secret/abandon", domain.ManageWebhooks, d.AbandonSecret, confirmed("delete the new webhook secret")),
-		staff(get, "/webhooks/redeliveries", domain.ManageWebhooks, d.ShowRedeliveries),
+		staff(get, "/webhooks/redeliveries", domain.ManageWebhooks, d.ShowRedeliveries, acts),
 		staff(post, "/webhooks/redeliveries", domain.ManageWebhooks, d.StartRedelivery),
 		staff(get, "/webhooks/redeliveries/:redelivery", domain.ManageWebhooks, d.ShowRedelivery),
 		staff(post, "/webhooks/redeliveries/:redelivery/stop", domain.ManageWebhooks, d.StopRedelivery),
@@ -256,9 +263,9 @@ func (s *server) modeRoutes() []Route {
 		staff(post, "/quickstart/key", domain.ManageKeys, d.CreateQuickstartKey, confirmed("create this API key")),
 		staff(get, "/keys", domain.ManageKeys, d.ShowKeys),
 		staff(post, "/keys", domain.ManageKeys, d.CreateKey, confirmed("create this API key")),
-		staff(get, "/keys/new", domain.ManageKeys, d.ShowNewKey, confirmed("create an API key")),
+		staff(get, "/keys/new", domain.ManageKeys, d.ShowNewKey, acts, confirmed("create an API key")),
 		staff(get, "/keys/:key", domain.ManageKeys, d.ShowKey),
-		staff(get, "/keys/:key/leaked", domain.ManageKeys, d.ShowLeakedKey),
+		staff(get, "/keys/:key/leaked", domain.ManageKeys, d.ShowLeakedKey, acts),
 		staff(post, "/keys/:key/change", domain.ManageKeys, d.ChangeKey, confirmed("change this API key")),
 		staff(post, "/keys/:key/rotate", domain.ManageKeys, d.RotateKey, confirmed("rotate this API key")),
 		staff(post, "/keys/:key/delete", domain.ManageKeys, d.DeleteKey, confirmed("delete this API key")),
@@ -277,9 +284,9 @@ func (s *server) sharedRoutes() []Route {
 		staff(post, "/billing/details", domain.UseBilling, d.ChangeInvoiceDetails, shared),
 		staff(post, "/billing/spend", domain.UseBilling, d.ChangeSpendLimits, shared, confirmed("change the spend cap and alerts")),
 		staff(post, "/billing/subscribe", domain.UseBilling, d.Subscribe, shared, confirmed("subscribe to this plan")),
-		staff(get, "/billing/plan", domain.UseBilling, d.ShowPlan, shared),
+		staff(get, "/billing/plan", domain.UseBilling, d.ShowPlan, acts, shared),
 		staff(post, "/billing/plan", domain.UseBilling, d.ChangePlan, shared, confirmed("change the plan")),
-		staff(get, "/billing/cancel", domain.UseBilling, d.ShowCancelSubscription, shared),
+		staff(get, "/billing/cancel", domain.UseBilling, d.ShowCancelSubscription, acts, shared),
 		staff(post, "/billing/cancel", domain.UseBilling, d.CancelSubscription, shared, confirmed("cancel the subscription")),
 		staff(post, "/billing/reactivate", domain.UseBilling, d.Reactivate, shared, confirmed("reactivate the subscription")),
 		staff(post, "/billing/card", domain.UseBilling, d.AddCard, shared, toCards, confirmed("add a card")),
@@ -290,6 +297,11 @@ func (s *server) sharedRoutes() []Route {
 		staff(get, "/billing/invoices/:invoice/pdf", domain.UseBilling, d.DownloadInvoice, shared),
 		staff(get, "/team", domain.ManageAccount, d.ShowTeam, shared),
 		staff(post, "/team", domain.ManageAccount, d.Invite, shared, confirmed("send this invitation")),
+		staff(post, "/ask", domain.UseDashboard, d.AskForAccess, shared),
+		staff(post, "/team/invitations/:invitation/resend", domain.ManageAccount, d.ResendInvitation, shared,
+			confirmed("send this invitation again")),
+		staff(post, "/team/invitations/:invitation/link", domain.ManageAccount, d.CopyInvitation, shared,
+			confirmed("see this invitation’s link")),
 		staff(post, "/team/invitations/:invitation/revoke", domain.ManageAccount, d.RevokeInvitation, shared,
 			confirmed("withdraw this invitation")),
 		staff(post, "/team/:staff/role", domain.ManageAccount, d.ChangeRole, shared, confirmed("change this person’s role")),
@@ -298,9 +310,11 @@ func (s *server) sharedRoutes() []Route {
 		staff(post, "/settings", domain.ManageAccount, d.ChangeSettings, shared),
 		staff(post, "/settings/logo", domain.ManageAccount, d.SetLogo, shared, takesFile),
 		staff(post, "/settings/logo/remove", domain.ManageAccount, d.RemoveLogo, shared),
-		staff(post, "/settings/languages", domain.ManageAccount, d.ChangeFormLanguages, shared),
-		staff(post, "/settings/time-zone", domain.ManageAccount, d.ChangeTimeZone, shared),
-		staff(post, "/settings/expiry", domain.ManageAccount, d.ChangeDefaultExpiry, shared),
+		staff(post, "/settings/brand", domain.ManageAccount, d.ChangeSettings, shared),
+		staff(post, "/settings/forms", domain.ManageAccount, d.ChangeSettings, shared),
+		staff(post, "/settings/time-zone", domain.ManageAccount, d.ChangeSettings, shared),
+		staff(get, "/settings/preview", domain.ManageAccount, d.PreviewForm, shared),
+		staff(post, "/settings/preview", domain.ManageAccount, d.PreviewForm, shared),
 		staff(post, "/settings/two-step", domain.ManageAccount, d.RequireTwoStep, shared,
 			confirmed("change who needs two-step sign-in")),
 		staff(get, "/settings/sign-in", domain.ManageAccount, d.ShowCompanySignIn, shared),
@@ -311,7 +325,7 @@ func (s *server) sharedRoutes() []Route {
 		staff(post, "/settings/sign-in/domains", domain.ManageAccount, d.AddDomain, shared, confirmed("add this domain")),
 		staff(post, "/settings/sign-in/domains/check", domain.ManageAccount, d.CheckDomain, shared),
 		staff(post, "/settings/sign-in/domains/remove", domain.ManageAccount, d.RemoveDomain, shared, confirmed("remove this domain")),
-		staff(get, "/settings/retention", domain.ManageAccount, d.ReviewRetention, shared, confirmed("change how long files are kept")),
+		staff(get, "/settings/retention", domain.ManageAccount, d.ReviewRetention, acts, shared, confirmed("change how long files are kept")),
 		staff(post, "/settings/retention", domain.ManageAccount, d.ChangeRetention, shared,
 			confirmed("change how long files are kept")),
 		staff(get, "/audit", domain.ManageAccount, d.ShowAudit, shared),

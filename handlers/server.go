@@ -196,6 +196,7 @@ func (s *server) wire() (err error) {
 		Pages:   web.NewLine(pages, "Your team’s other requests are still being worked on."),
 		Exports: web.NewLine(pages/2, "Other exports of your team are still running."),
 		Notices: notices, Fonts: s.Fonts, FormData: api.SubmittedData, QuickStart: s.docs.QuickStart,
+		FirstPage: s.form.Preview,
 	})
 	return nil
 }

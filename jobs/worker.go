@@ -168,6 +168,7 @@ func workers(c Config) *river.Workers {
 		c.Mail = mail.Nowhere{}
 	}
 	river.AddWorker(all, &staffEmailWorker{db: c.DB, ring: c.Ring, sender: c.Mail, baseURL: c.BaseURL, clock: c.Clock})
+	river.AddWorker(all, &accessEmailWorker{db: c.DB, sender: c.Mail, baseURL: c.BaseURL})
 	river.AddWorker(all, &receiptEmailWorker{db: c.DB, vault: safe, sender: c.Mail, clock: c.Clock})
 	river.AddWorker(all, &linkEmailWorker{db: c.DB, vault: safe, ring: c.Ring, sender: c.Mail, baseURL: c.BaseURL, clock: c.Clock,
 		observer: c.Observer})

@@ -61,7 +61,8 @@ func TestNamesHoldNoLinks(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	set := func(name string) error {
-		return h.Service.Accounts.ChangeSettings(h.Context(), h.Account.AccountID, harness.Operator, accounts.Settings{Name: name})
+		return h.Service.Accounts.ChangeSettings(h.Context(), h.Account.AccountID, harness.Operator,
+			func(s *accounts.Settings) { s.Name = name })
 	}
 	for _, name := range []string{
 		"http://evil.example", "Win at www.evil.example", "evil.example/prize", "https://evil", "Visit evil.com", "EVIL.COM.AU now",

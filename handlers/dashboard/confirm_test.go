@@ -74,6 +74,14 @@ func afterPosts(steps ...string) func(*harness.StaffBrowser) string {
 	}
 }
 
+// invited invites a person to the team.
+func invited(s *harness.StaffBrowser) string {
+	invitation, err := s.Service.Team.Invite(s.Context(), s.Account.AccountID, harness.Operator,
+		harness.NewInvitation("new@lender.example", domain.RoleSupport))
+	s.OK(err)
+	return invitation.ID.String()
+}
+
 func lateCases() map[string]lateCase {
 	const ok = http.StatusOK
 	secret := func(s *harness.StaffBrowser) string {
@@ -164,13 +172,12 @@ func lateCases() map[string]lateCase {
 			want: "https://checkout.stripe.com/page"},
 		"POST /team": {path: "team", form: fields("email=new@lender.example&role=support"), effect: "staff.invited",
 			want: "team"},
-		"POST /team/invitations/:invitation/revoke": {path: "team/invitations/{id}/revoke",
-			first: func(s *harness.StaffBrowser) string {
-				invitation, err := s.Service.Team.Invite(s.Context(), s.Account.AccountID, harness.Operator,
-					harness.NewInvitation("new@lender.example", domain.RoleSupport))
-				s.OK(err)
-				return invitation.ID.String()
-			}, effect: "staff.invitation_revoked", want: "team"},
+		"POST /team/invitations/:invitation/revoke": {path: "team/invitations/{id}/revoke", first: invited,
+			effect: "staff.invitation_revoked", want: "team"},
+		"POST /team/invitations/:invitation/resend": {path: "team/invitations/{id}/resend", first: invited, effect: "staff.invited",
+			want: "team"},
+		"POST /team/invitations/:invitation/link": {path: "team/invitations/{id}/link", first: invited,
+			effect: "staff.invitation_link_shown", status: ok, want: "This link is shown once"},
 		"POST /team/:staff/role": {path: "team/{id}/role", first: colleague, form: fields("role=developer"),
 			effect: "staff.role_changed", want: "team"},
 		"POST /team/:staff/remove": {path: "team/{id}/remove", first: colleague, effect: "staff.removed", want: "team"},

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"candor/internal/domain"
+	"candor/internal/service/accounts"
 	"candor/internal/testkit/harness"
 )
 
@@ -19,8 +20,8 @@ import (
 func TestEmailLinkByHand(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
-	h.OK(h.Service.Accounts.ChangeFormLanguages(t.Context(), h.Account.AccountID, harness.Operator,
-		[]string{string(domain.Vietnamese)}))
+	h.OK(h.Service.Accounts.ChangeSettings(t.Context(), h.Account.AccountID, harness.Operator,
+		func(s *accounts.Settings) { s.Languages = []string{string(domain.Vietnamese)} }))
 	m := h.Mailbox()
 	live := domain.Scope{AccountID: h.Account.AccountID, Livemode: true}
 	session := h.NewSession(live, domain.NewSession{CustomerEmail: "jo@customer.example", CustomerName: "Jo Citizen"})

@@ -43,7 +43,9 @@ func (s *Server) AnswerError(c echo.Context, status int, public *domain.Error) e
 	switch status {
 	case http.StatusForbidden:
 		p.Title, p.Owners = "You can’t do this", s.owners(c, v)
-		p.Asked = s.BaseURL + c.Request().URL.Path
+		if v != nil && !v.Staff.May(v.Route.May) {
+			p.Wanted = v.Route.May
+		}
 	case http.StatusNotFound, http.StatusMethodNotAllowed:
 		p.Title = "There is nothing here"
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
@@ -71,7 +73,7 @@ func (s *Server) owners(c echo.Context, v *Visit) (out []string) {
 	team, err := s.Team.List(c.Request().Context(), v.Scope.AccountID)
 	for _, member := range team {
 		if err == nil && member.Role == domain.RoleOwner {
-			out = append(out, member.Email)
+			out = append(out, member.DisplayName())
 		}
 	}
 	return out

@@ -20,7 +20,7 @@ func (s *Server) ShowHome(c echo.Context, v *Visit) error {
 	page := view.HomePage{
 		Page: s.page(v, "Home"), ByStatus: figures.ByStatus, Period: *figures.Now, Before: *figures.Before,
 		Funnel: *figures.Funnel, Median: view.Median(figures.Median), MedianBefore: view.Median(figures.MedianBefore),
-		Sessions: v.Staff.May(domain.UseSessions), Webhooks: v.Staff.May(domain.ManageWebhooks), Keys: v.Staff.May(domain.ManageKeys),
+		Sessions: v.Staff.Sees(domain.UseSessions), Webhooks: v.Staff.Sees(domain.ManageWebhooks), Keys: v.Staff.Sees(domain.ManageKeys),
 		HasKey: figures.HasKey, Opened: figures.Opened,
 	}
 	page.Live = view.Live{Topics: domain.SessionChanged | domain.DeliveryChanged | domain.InvoiceChanged, Pause: view.SlowPause}
@@ -40,7 +40,7 @@ func (s *Server) ShowHome(c echo.Context, v *Visit) error {
 			return err
 		}
 	}
-	if v.Staff.May(domain.ManageAccount) {
+	if v.Staff.Sees(domain.ManageAccount) {
 		if page.GoLive, err = s.Home.GoLive(c.Request().Context(), v.Scope.AccountID); err != nil {
 			return err
 		}
@@ -49,11 +49,11 @@ func (s *Server) ShowHome(c echo.Context, v *Visit) error {
 		page.Expiring, page.ExpiringOrMore = figures.Expiring, figures.Expiring == domain.ExpiringMost
 		page.FarAlong = figures.FarAlong
 	}
-	if v.Scope.Livemode && v.Staff.May(domain.UseBilling) {
+	if v.Scope.Livemode && v.Staff.Sees(domain.UseBilling) {
 		page.Unpaid, page.Invoice, page.NoSubscription = figures.Unpaid, figures.Invoice, figures.Subscription == nil &&
 			v.Staff.Approved
 	}
-	if sub := figures.Subscription; sub != nil && v.Staff.May(domain.UseBilling) {
+	if sub := figures.Subscription; sub != nil && v.Staff.Sees(domain.UseBilling) {
 		page.CapReached = sub.CapReached && sub.Status != domain.SubscriptionCancelled
 		page.Plan = &view.PlanUse{Name: sub.Name, Used: sub.Used, Carried: sub.Carried, Included: sub.SessionsIncluded,
 			End: sub.Period.End}

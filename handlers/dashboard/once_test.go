@@ -35,7 +35,7 @@ func TestFormsThatAreSentOnce(t *testing.T) {
 			String(): "/change /rotate /delete",
 		"sessions/" + session + "/erase": "/erase", "webhooks/settings": "/secret/switch",
 		"keys/" + keyOf(h).String() + "/leaked": "/delete", "sessions/" + session: "/cancel /email /renew",
-		"settings/retention?answer_days=100": "/retention", "team": "/team /remove /revoke",
+		"settings/retention?answer_days=100": "/retention", "team": "/team /remove /revoke /resend /link",
 		retry + "?preview=1&since=2026-01-01": "/" + retry, strings.TrimPrefix(retrying, "/dashboard/test/"): "/stop",
 		"webhooks/outages/" + harness.Objects(h, h.TestScope())["outage"]: "/send",
 	} {

@@ -35,7 +35,7 @@ func (s *Server) quickstartPage(c echo.Context, v *Visit, key string) error {
 	page.Live = view.Live{Topics: domain.SessionChanged | domain.DeliveryChanged | domain.EventRecorded | domain.RequestLogged}
 	page.Self = view.URL(v.Scope.Livemode, "quickstart") // after the POST, too: the ticks have no key
 	// In live mode it can be a real customer's form.
-	if !v.Scope.Livemode && done.Link != nil {
+	if !v.Scope.Livemode && done.Link != nil && v.Staff.May(domain.UseSessions) {
 		page.FormURL = s.Sessions.LinkNow(done.Link, v.Staff.May(domain.DownloadData))
 	}
 	if key == "" {

@@ -6,6 +6,8 @@ package dashboard
 import (
 	"log/slog"
 
+	"github.com/a-h/templ"
+
 	"candor/handlers/dashboard/auth"
 	"candor/handlers/web"
 	"candor/internal/domain"
@@ -55,6 +57,9 @@ type Config struct {
 	Fonts   *pdf.Fonts  // of invoices as PDF
 	// QuickStart are the commands of the docs' guide by their titles, with this key.
 	QuickStart func(key string) (map[string]string, error)
+	// FirstPage draws the first page of an account's forms, to be looked at, with what is
+	// said of its colour.
+	FirstPage func(account *domain.Account, words string) templ.Component
 	// FormData makes what the API answers for a session's data.
 	FormData func(*sessions.Submitted) any
 }

@@ -54,7 +54,7 @@ func (s *Server) sessionPage(c echo.Context, v *Visit, id domain.SessionID, stat
 			return err
 		}
 	}
-	if found.Session.Status.Open() {
+	if found.Session.Status.Open() && v.Staff.May(domain.UseSessions) {
 		page.Link = s.Sessions.LinkNow(found.Session, page.MayDownload)
 	}
 	for _, e := range found.Events {

@@ -135,7 +135,7 @@ func TestLanguageOfASessionByHand(t *testing.T) {
 	wrong := url.Values{"customer_email": {"jo@customer.example"}, "expires_in_days": {"2"}, "language": {"vi"}}
 	owner.WantPage(owner.Post("/dashboard/test/sessions", wrong), http.StatusUnprocessableEntity, "Choose a language from the list")
 
-	owner.WantRedirect(owner.Post("/dashboard/test/settings/languages", url.Values{"languages": {"vi"}}), "/dashboard/test/settings")
+	owner.WantRedirect(owner.Post("/dashboard/test/settings/forms", url.Values{"languages": {"vi"}}), "/dashboard/test/settings")
 	fresh := owner.WantPage(owner.Get("/dashboard/test/sessions/new"), http.StatusOK, "Language of the form",
 		"As the customer’s browser asks").WantField("language", "")
 	var options []string

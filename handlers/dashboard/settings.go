@@ -2,6 +2,8 @@ package dashboard
 
 import (
 	"net/http"
+	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,12 +31,9 @@ func (s *Server) settingsPage(c echo.Context, v *Visit, errs form.Errors, typed 
 		return err
 	}
 	page := view.SettingsPage{
-		Page: s.page(v, "Settings"), Name: account.Name, HelpEmail: web.Text(account.HelpEmail), HelpPhone: web.Text(account.HelpPhone),
-		MoneyHelp: web.Text(account.MoneyHelp), MoneyHelpURL: web.Text(account.MoneyHelpURL), NextSteps: web.Text(account.NextSteps),
-		ReceiptEmail: account.ReceiptEmail,
-		Logo:         ui.Logo(account), LogoOf: account.Name, Languages: account.FormLanguages, TimeZone: account.TimeZone,
-		DefaultExpiry: strconv.Itoa(account.DefaultExpiresInDays), Retention: map[domain.RetentionKind]string{},
+		Page: s.page(v, "Settings"), Logo: ui.Logo(account), LogoOf: account.Name, Retention: map[domain.RetentionKind]string{},
 	}
+	fillSettings(&page, accounts.SettingsOf(account))
 	page.TwoStepRequired = account.TwoStepRequired
 	team, err := s.Team.List(c.Request().Context(), v.Scope.AccountID)
 	if err != nil {
@@ -51,15 +50,20 @@ func (s *Server) settingsPage(c echo.Context, v *Visit, errs form.Errors, typed 
 			page.Retention[kind] = strconv.Itoa(days)
 		}
 	}
-	if account.BrandColour != nil {
-		page.BrandColour = "#" + *account.BrandColour
-	}
 	status := http.StatusOK
 	if errs != nil {
 		status, page.Errors = http.StatusUnprocessableEntity, view.ErrorItems(errs)
 	}
 	typed(&page)
+	c.Response().Header().Set("Content-Security-Policy", web.PagePolicy+"; frame-src 'self'") // the preview
 	return web.Render(c, status, view.Settings(page))
+}
+
+// fillSettings puts in what the forms of the page show.
+func fillSettings(p *view.SettingsPage, of accounts.Settings) {
+	p.Name, p.BrandColour, p.HelpEmail, p.HelpPhone = of.Name, of.BrandColour, of.HelpEmail, of.HelpPhone
+	p.MoneyHelp, p.MoneyHelpURL, p.NextSteps, p.ReceiptEmail = of.MoneyHelp, of.MoneyHelpURL, of.NextSteps, of.ReceiptEmail
+	p.Languages, p.DefaultExpiry, p.TimeZone = of.Languages, strconv.Itoa(of.DefaultExpiresInDays), of.TimeZone
 }
 
 // changedSettings leads back to the settings with a notice, or shows them with
@@ -71,30 +75,73 @@ func (s *Server) changedSettings(c echo.Context, v *Visit, err error, notice str
 	return s.backTo(c, v, "settings", err, notice)
 }
 
-// ChangeSettings stores how customers see the account.
+// ChangeSettings stores the settings that were posted: those of a form of the page, or of a
+// page of the previous release. Settings that were not posted stay as they are.
 func (s *Server) ChangeSettings(c echo.Context, v *Visit) error {
-	params := accounts.Settings{
-		Name: c.FormValue("name"), HelpEmail: c.FormValue("help_email"), HelpPhone: c.FormValue("help_phone"),
-		BrandColour: c.FormValue("brand_colour"),
-		MoneyHelp:   c.FormValue("money_help"), MoneyHelpURL: c.FormValue("money_help_url"),
-		NextSteps: c.FormValue("next_steps"), ReceiptEmail: c.FormValue("receipt_email") != "",
-	}
-	err := s.Accounts.ChangeSettings(c.Request().Context(), v.Scope.AccountID, v.Actor, params)
-	return s.changedSettings(c, v, err, "settings_saved", func(p *view.SettingsPage) {
-		p.Name, p.HelpEmail, p.HelpPhone, p.BrandColour = params.Name, params.HelpEmail, params.HelpPhone, params.BrandColour
-		p.MoneyHelp, p.MoneyHelpURL = params.MoneyHelp, params.MoneyHelpURL
-		p.NextSteps, p.ReceiptEmail = params.NextSteps, params.ReceiptEmail
-	})
-}
-
-// ChangeFormLanguages sets which languages forms offer besides English.
-func (s *Server) ChangeFormLanguages(c echo.Context, v *Visit) error {
 	values, err := web.FormValues(c)
 	if err != nil {
 		return err
 	}
-	err = s.Accounts.ChangeFormLanguages(c.Request().Context(), v.Scope.AccountID, v.Actor, values["languages"])
-	return s.changedSettings(c, v, err, "languages_saved", func(*view.SettingsPage) {})
+	var typed accounts.Settings
+	err = s.Accounts.ChangeSettings(c.Request().Context(), v.Scope.AccountID, v.Actor, func(to *accounts.Settings) {
+		putSettings(values, to)
+		typed = *to
+	})
+	return s.changedSettings(c, v, err, "settings_saved", func(p *view.SettingsPage) {
+		fillSettings(p, typed)
+		if values.Has(expiryField) {
+			p.DefaultExpiry = values.Get(expiryField)
+		}
+	})
+}
+
+const expiryField = "default_expires_in_days"
+
+// putSettings puts in what was posted.
+func putSettings(values url.Values, to *accounts.Settings) {
+	for name, field := range map[string]*string{
+		"name": &to.Name, "brand_colour": &to.BrandColour, "help_email": &to.HelpEmail, "help_phone": &to.HelpPhone,
+		"money_help": &to.MoneyHelp, "money_help_url": &to.MoneyHelpURL, "next_steps": &to.NextSteps, "time_zone": &to.TimeZone,
+	} {
+		if values.Has(name) {
+			*field = values.Get(name)
+		}
+	}
+	if values.Has("next_steps") { // a box that isn't ticked isn't posted
+		to.ReceiptEmail = values.Get("receipt_email") != ""
+	}
+	if values.Has("languages") {
+		to.Languages = slices.DeleteFunc(slices.Clone(values["languages"]), func(l string) bool { return l == "" })
+	}
+	if values.Has(expiryField) {
+		to.DefaultExpiresInDays = days(values.Get(expiryField))
+	}
+}
+
+// PreviewForm draws the first page of the account's forms with the brand that was posted, and
+// stores nothing. The settings show it in a frame.
+func (s *Server) PreviewForm(c echo.Context, v *Visit) error {
+	values, err := web.FormValues(c)
+	if err != nil {
+		return err
+	}
+	account, err := s.Accounts.Get(c.Request().Context(), v.Scope.AccountID)
+	if err != nil {
+		return err
+	}
+	typed := accounts.SettingsOf(account)
+	putSettings(values, &typed)
+	if name := strings.TrimSpace(typed.Name); name != "" {
+		account.Name = name
+	}
+	account.BrandColour = nil
+	if colour, ok := accounts.Colour(typed.BrandColour); ok && colour != "" {
+		account.BrandColour = &colour
+	}
+	headers := c.Response().Header()
+	headers.Del("X-Frame-Options")
+	headers.Set("Content-Security-Policy", strings.Replace(web.PagePolicy, "frame-ancestors 'none'", "frame-ancestors 'self'", 1))
+	return web.Render(c, http.StatusOK, s.FirstPage(account, ui.BrandWords(web.Text(account.BrandColour))))
 }
 
 // RequireTwoStep sets whether everyone in the team needs a second factor.
@@ -114,18 +161,4 @@ func days(typed string) int {
 		return -1
 	}
 	return n
-}
-
-// ChangeTimeZone sets the zone of the dashboard's times.
-func (s *Server) ChangeTimeZone(c echo.Context, v *Visit) error {
-	err := s.Accounts.ChangeTimeZone(c.Request().Context(), v.Scope.AccountID, v.Actor, c.FormValue("time_zone"))
-	return s.changedSettings(c, v, err, "time_zone_saved", func(*view.SettingsPage) {})
-}
-
-// ChangeDefaultExpiry sets when links expire that were created without an
-// expiry.
-func (s *Server) ChangeDefaultExpiry(c echo.Context, v *Visit) error {
-	typed := c.FormValue("default_expires_in_days")
-	err := s.Accounts.SetDefaultExpiry(c.Request().Context(), v.Scope.AccountID, v.Actor, days(typed))
-	return s.changedSettings(c, v, err, "expiry_saved", func(p *view.SettingsPage) { p.DefaultExpiry = typed })
 }

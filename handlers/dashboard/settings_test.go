@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 
 	"candor/db"
 	"candor/internal/domain"
+	"candor/internal/service/accounts"
 	"candor/internal/testkit/harness"
 	"candor/internal/testkit/page"
 )
@@ -45,6 +47,87 @@ func TestSettingsAreOnTheForm(t *testing.T) {
 		owner.WantPage(owner.Get(path), http.StatusNotFound)
 	}
 	wantEntries(owner.WantPage(owner.Get("/dashboard/test/audit"), http.StatusOK, "brand colour: b0241c"), "Settings changed")
+}
+
+// TestSettingsBySubject: a form changes what it has, with one Save, and so does a page of the
+// previous release. Other settings stay.
+func TestSettingsBySubject(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	owner, path := h.Owner(), "/dashboard/test/settings"
+	stored := func() accounts.Settings {
+		t.Helper()
+		account, err := h.Service.Accounts.Get(t.Context(), h.Account.AccountID)
+		h.OK(err)
+		return accounts.SettingsOf(account)
+	}
+	forms := url.Values{"help_email": {"help@lender.example"}, "help_phone": {"1300 123 456"}, "money_help": {"Our team"},
+		"money_help_url": {"https://lender.example/help"}, "next_steps": {"We call you."}, "receipt_email": {"true"},
+		"languages": {"", "vi"}, "default_expires_in_days": {"7"}}
+	owner.WantRedirect(owner.Post(path+"/forms", forms), path)
+	want := stored()
+	if want.HelpEmail != "help@lender.example" || !want.ReceiptEmail || want.DefaultExpiresInDays != 7 ||
+		!slices.Equal(want.Languages, []string{"vi"}) {
+		t.Errorf("stored %+v", want)
+	}
+	for _, post := range []struct {
+		form   string
+		fields url.Values
+		change func()
+	}{
+		{"/brand", url.Values{"name": {"Harbour"}, "brand_colour": {"#B0241C"}},
+			func() { want.Name, want.BrandColour = "Harbour", "#b0241c" }},
+		{"/time-zone", url.Values{"time_zone": {"Australia/Perth"}}, func() { want.TimeZone = "Australia/Perth" }},
+		{"/forms", url.Values{"languages": {""}}, func() { want.Languages = nil }},
+		{"", url.Values{"name": {"Old page"}, "help_email": {""}, "help_phone": {"1300 123 456"}, "brand_colour": {""},
+			"money_help": {"Our team"}, "money_help_url": {""}, "next_steps": {"We write."}}, func() {
+			want.Name, want.HelpEmail, want.BrandColour, want.MoneyHelpURL = "Old page", "", "", ""
+			want.NextSteps, want.ReceiptEmail = "We write.", false
+		}},
+		{"/preview", url.Values{"name": {"Not stored"}, "brand_colour": {"000000"}}, func() {}},
+		{"/brand", nil, func() {}},
+	} {
+		owner.Post(path+post.form, post.fields)
+		if post.change(); !reflect.DeepEqual(stored(), want) {
+			t.Errorf("%s %v: stored %+v, want %+v", post.form, post.fields, stored(), want)
+		}
+	}
+	wrong := owner.Post(path+"/brand", url.Values{"name": {"Typed"}, "brand_colour": {"red"}})
+	owner.WantPage(wrong, http.StatusUnprocessableEntity).
+		WantError("brand_colour", "six hex digits").WantField("name", "Typed").WantField("next_steps", "We write.")
+}
+
+// TestPreviewOfTheForm: the form's first page as it will look, in a frame of this site alone,
+// without script; the settings say what is used for a colour that is hard to read.
+func TestPreviewOfTheForm(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	owner, path := h.Owner(), "/dashboard/test/settings"
+	typed := owner.Post(path+"/preview", url.Values{"name": {"Harbour"}, "brand_colour": {"#7FD4FF"}})
+	shown := owner.WantPage(typed, http.StatusOK, "Your financial statement", "Harbour").Hides("Lender & Sons")
+	if got := shown.Loads("/brand/"); !slices.Equal(got, []string{"/brand/7fd4ff.css"}) || len(shown.All("script")) > 0 {
+		t.Errorf("the preview loads %q and has %d scripts", got, len(shown.All("script")))
+	}
+	if policy := typed.Header().Get("Content-Security-Policy"); !strings.Contains(policy, "frame-ancestors 'self'") ||
+		typed.Header().Get("X-Frame-Options") != "" {
+		t.Errorf("the preview's headers: %v", typed.Header())
+	}
+	for _, wrong := range []string{"red", harness.Hostile, ""} {
+		answer := owner.Post(path+"/preview", url.Values{"name": {" "}, "brand_colour": {wrong}})
+		if got := owner.WantPage(answer, http.StatusOK, "Lender & Sons").Loads("/brand/"); len(got) > 0 {
+			t.Errorf("%q is drawn with %q", wrong, got)
+		}
+	}
+	settings := owner.Get(path)
+	if policy := settings.Header().Get("Content-Security-Policy"); !strings.Contains(policy, "frame-src 'self'") ||
+		!strings.Contains(policy, "frame-ancestors 'none'") {
+		t.Errorf("the settings' policy: %s", policy)
+	}
+	owner.WantRedirect(owner.Post(path+"/brand", url.Values{"name": {"Harbour"}, "brand_colour": {"7fd4ff"}}), path)
+	owner.WantPage(owner.Get(path), http.StatusOK, "#7fd4ff has 1.6:1 on white. Text needs 4.5:1, so text and buttons use #")
+	owner.WantPage(owner.Get(path+"/preview"), http.StatusOK, "Harbour")
+	support := h.Staff(domain.RoleSupport)
+	support.WantPage(support.Get(path+"/preview"), http.StatusForbidden)
 }
 
 // wantLogo returns the address of the page's one picture, and fails unless it is
@@ -126,11 +209,11 @@ func TestDefaultExpiry(t *testing.T) {
 		t.Errorf("%d days, want the contract's 30", got)
 	}
 	for _, wrong := range []string{"", "0", "91", "-1", "1.5", "many", "9999999999999999999"} {
-		answer := owner.Post(path+"/expiry", url.Values{"default_expires_in_days": {wrong}})
+		answer := owner.Post(path+"/forms", url.Values{"default_expires_in_days": {wrong}})
 		owner.WantPage(answer, http.StatusUnprocessableEntity, "Enter a number of days from 1 to 90").
 			WantField("default_expires_in_days", wrong)
 	}
-	owner.WantRedirect(owner.Post(path+"/expiry", url.Values{"default_expires_in_days": {" 7 "}}), path)
+	owner.WantRedirect(owner.Post(path+"/forms", url.Values{"default_expires_in_days": {" 7 "}}), path)
 	for request, want := range map[string]int{"": 7, `, "expires_in_days": null`: 7, `, "expires_in_days": 90`: 90} {
 		if got := create("after"+request, request); got != want {
 			t.Errorf("%q: %d days, want %d", request, got, want)

@@ -43,6 +43,33 @@ func (s *Server) Invite(c echo.Context, v *Visit) error {
 	return s.changedTeam(c, v, err, "invited")
 }
 
+// ResendInvitation sends an invitation again, with another link.
+func (s *Server) ResendInvitation(c echo.Context, v *Visit) error {
+	err := s.Team.Again(c.Request().Context(), v.Scope.AccountID, v.Actor, c.Param("invitation"))
+	return s.changedTeam(c, v, err, "invited")
+}
+
+// CopyInvitation shows another link of an invitation, once.
+func (s *Server) CopyInvitation(c echo.Context, v *Visit) error {
+	i, token, err := s.Team.Copy(c.Request().Context(), v.Scope.AccountID, v.Actor, c.Param("invitation"))
+	if err != nil {
+		return s.changedTeam(c, v, err, "")
+	}
+	return web.Render(c, http.StatusOK, view.InvitationLink(view.InvitationLinkPage{
+		Page: s.page(v, "Invitation link"), Invitation: *i, Link: s.BaseURL + view.Root + "/invitation/" + token,
+	}))
+}
+
+// AskForAccess emails the owners that the user asks for what a page needs (D136).
+func (s *Server) AskForAccess(c echo.Context, v *Visit) error {
+	asked, err := s.Team.AskForAccess(c.Request().Context(), v.Staff, v.Actor, domain.Capability(c.FormValue("for")))
+	notice := "access_asked"
+	if !asked {
+		notice = "access_asked_before"
+	}
+	return s.backTo(c, v, "", err, notice)
+}
+
 // RevokeInvitation withdraws an invitation.
 func (s *Server) RevokeInvitation(c echo.Context, v *Visit) error {
 	err := s.Team.Revoke(c.Request().Context(), v.Scope.AccountID, v.Actor, c.Param("invitation"))

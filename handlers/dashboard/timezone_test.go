@@ -46,7 +46,7 @@ func TestTimeZone(t *testing.T) {
 			"Choose a time zone from the list")
 	}
 	owner.WantRedirect(owner.Post(settings+"/time-zone", url.Values{"time_zone": {"America/New_York"}}), settings)
-	owner.WantPage(owner.Get(settings), http.StatusOK, "Time zone saved", "The time there is 10:04 pm").
+	owner.WantPage(owner.Get(settings), http.StatusOK, "Settings saved", "The time there is 10:04 pm").
 		WantField("time_zone", "America/New_York")
 	owner.WantPage(owner.Get("/dashboard/test/audit"), http.StatusOK, "time zone: Australia/Sydney → America/New_York")
 	wantDay("2026-11-19", "19 Nov 2026, 10:04 pm", "Thursday 19 November 2026, 10:04:05 pm EST · 2026-11-20 03:04:05 UTC",

@@ -54,6 +54,9 @@ var (
 	ToCardPages = Option{name: "card pages"}
 	// TakesFile says that the route reads the posted form itself.
 	TakesFile = Option{name: "upload"}
+	// Acts says that the page is there only to act: it opens to who may do that, and
+	// not to who may only read.
+	Acts = Option{name: "acts"}
 	// Streams says that the route answers for as long as its page is open.
 	Streams = Option{name: "stream"}
 )
@@ -77,6 +80,14 @@ func (r *Route) Action() string {
 		}
 	}
 	return ""
+}
+
+// OpensTo reports whether the staff user may make the request (D135).
+func (r *Route) OpensTo(session *domain.StaffSession) bool {
+	if r.Method == http.MethodGet && !r.Has(Acts) {
+		return session.Sees(r.May)
+	}
+	return session.May(r.May)
 }
 
 // menu is the path of the page in the menu that the route belongs to.
@@ -116,7 +127,7 @@ func (s *Server) serve(c echo.Context, route *Route) error {
 	if duty := session.Duty(); duty != domain.NoDuty && !route.Has(Settles(duty)) {
 		return s.leadToDuty(c, v)
 	}
-	if !session.May(route.May) {
+	if !route.OpensTo(session) {
 		if err := s.Attempts.Forbidden(c.Request().Context(), session, route.May, web.Visitor(c)); err != nil {
 			return err
 		}

@@ -46,7 +46,7 @@ func TestStaffRoutesAreClosed(t *testing.T) {
 						t.Errorf("%s, posted by another site: %d, want 403", role, answer.Code)
 					}
 				}
-				may := browser.Session.May(route.May)
+				may := route.OpensTo(browser.Session)
 				for whose, objects := range foreign {
 					answer := browser.Send(route.Method, harness.WalkPath(t, route.Path, objects), nil,
 						http.Header{"Sec-Fetch-Site": {"same-origin"}})

@@ -26,7 +26,7 @@ const languagesPath = "/dashboard/test/settings"
 func offering(h *harness.Harness, languages ...string) {
 	h.Helper()
 	owner := h.Staff(domain.RoleOwner)
-	owner.WantRedirect(owner.Post(languagesPath+"/languages", url.Values{"languages": languages}), languagesPath)
+	owner.WantRedirect(owner.Post(languagesPath+"/forms", url.Values{"languages": append(languages, "")}), languagesPath)
 }
 
 // asks opens a page with a browser that asks for those languages.
@@ -67,7 +67,7 @@ func TestLanguagesThatAnAccountOffers(t *testing.T) {
 
 	owner := h.Staff(domain.RoleOwner)
 	for _, wrong := range []string{"fr", "en-AU", harness.Hostile} {
-		owner.WantPage(owner.Post(languagesPath+"/languages", url.Values{"languages": {"vi", wrong}}), http.StatusUnprocessableEntity,
+		owner.WantPage(owner.Post(languagesPath+"/forms", url.Values{"languages": {"vi", wrong}}), http.StatusUnprocessableEntity,
 			"Choose languages from the list")
 	}
 	offering(h, "vi", "zh-Hans")

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
 	"candor/handlers/web"
@@ -217,6 +218,18 @@ func (s *Server) ShowHub(c echo.Context, v *visit) error {
 	page.Return, _ = v.Session.ReturnLink()
 	page.Offered = v.offersMore()
 	return web.Render(c, http.StatusOK, view.Hub(page))
+}
+
+// Preview draws the list of sections as a customer of the account opens it, to be looked at:
+// it has no script. words are what is said of the account's colour.
+func (s *Server) Preview(account *domain.Account, words string) templ.Component {
+	v := &visit{State: &forms.State{
+		Session: &domain.Session{Livemode: true}, Account: account, Statement: &statement.Statement{},
+	}}
+	page := view.HubPage{Page: s.page(v), Tasks: tasks(v), Customer: "Alex Citizen",
+		Expires: s.Clock.Now().AddDate(0, 0, account.DefaultExpiresInDays)}
+	page.Preview = words
+	return view.Hub(page)
 }
 
 func (s *Server) page(v *visit) view.Page {

@@ -159,13 +159,11 @@ func (o *office) setUp(ctx context.Context) error {
 	if o.logo, err = o.Accounts.Logo(ctx, *account.LogoName); err != nil {
 		return err
 	}
-	err = o.Accounts.ChangeSettings(ctx, o.account, o.actor(0), accounts.Settings{
-		Name: partnerName, HelpEmail: "help@harbourlending.example", HelpPhone: "02 5550 0114", BrandColour: "123b5d",
+	err = o.Accounts.ChangeSettings(ctx, o.account, o.actor(0), func(s *accounts.Settings) {
+		s.Name, s.HelpEmail, s.HelpPhone, s.BrandColour = partnerName, "help@harbourlending.example", "02 5550 0114", "123b5d"
+		s.DefaultExpiresInDays = 14
 	})
 	if err != nil {
-		return err
-	}
-	if err := o.Accounts.SetDefaultExpiry(ctx, o.account, o.actor(0), 14); err != nil {
 		return err
 	}
 	o.past(176 * 24 * time.Hour)

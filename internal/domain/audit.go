@@ -126,6 +126,8 @@ const (
 	AuditSSODomainRemoved  AuditAction = "account.sso_domain_removed"
 	AuditSSOOnly           AuditAction = "account.sso_only"
 	AuditInvitationRevoked AuditAction = "staff.invitation_revoked"
+	AuditInvitationCopied  AuditAction = "staff.invitation_link_shown"
+	AuditAccessAsked       AuditAction = "staff.access_asked" // of an owner
 	AuditJoined            AuditAction = "staff.joined"
 	AuditAccountApproved   AuditAction = "account.approved"
 	AuditAccountOpened     AuditAction = "account.opened"  // by signing up
@@ -212,6 +214,8 @@ var AuditTable = []AuditActionInfo{
 	{AuditEmailsChosen, "Own alert emails changed"},
 	{AuditInvited, "Invited to the team"},
 	{AuditInvitationRevoked, "Invitation withdrawn"},
+	{AuditInvitationCopied, "Invitation’s link shown"},
+	{AuditAccessAsked, "Asked an owner for access"},
 	{AuditJoined, "Joined the team"},
 	{AuditAccountOpened, "Account opened"},
 	{AuditAccountApproved, "Account approved for live mode"},

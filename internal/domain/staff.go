@@ -2,6 +2,7 @@ package domain
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -39,24 +40,28 @@ const (
 	RoleDeveloper Role = "developer"
 	RoleSupport   Role = "support"
 	RoleFinance   Role = "finance"
+	RoleAuditor   Role = "auditor" // reads, and doesn't act (D135)
 )
 
 // A RoleInfo is what is known about a role.
 type RoleInfo struct {
-	Role  Role
-	Name  string // in the dashboard
-	Words string // what it opens, in the dashboard
-	May   []Capability
+	Role      Role
+	Name      string       // in the dashboard
+	May       []Capability // what it opens, to read and to act
+	IfAllowed []Capability // with MayDownload, too
+	Reads     []Capability // what it opens to read, and not to act
 }
 
 // RoleTable describes every role, in the order in which the dashboard shows them.
 var RoleTable = []RoleInfo{
-	{RoleOwner, "Owner", "opens everything", []Capability{UseDashboard, UseSessions, DownloadData, ManageKeys, ManageWebhooks,
+	{Role: RoleOwner, Name: "Owner", May: []Capability{UseDashboard, UseSessions, DownloadData, ManageKeys, ManageWebhooks,
 		ReadRequests, UseBilling, ManageAccount}},
-	{RoleDeveloper, "Developer", "opens sessions with customers’ data, API keys, webhooks, events and API requests",
-		[]Capability{UseDashboard, UseSessions, DownloadData, ManageKeys, ManageWebhooks, ReadRequests}},
-	{RoleSupport, "Support", "opens sessions, and customers’ data only if you allow it", []Capability{UseDashboard, UseSessions}},
-	{RoleFinance, "Finance", "opens home and billing", []Capability{UseDashboard, UseBilling}},
+	{Role: RoleDeveloper, Name: "Developer", May: []Capability{UseDashboard, UseSessions, DownloadData, ManageKeys, ManageWebhooks,
+		ReadRequests}},
+	{Role: RoleSupport, Name: "Support", May: []Capability{UseDashboard, UseSessions}, IfAllowed: []Capability{DownloadData}},
+	{Role: RoleFinance, Name: "Finance", May: []Capability{UseDashboard, UseBilling}},
+	{Role: RoleAuditor, Name: "Auditor", May: []Capability{UseDashboard}, Reads: []Capability{UseSessions, ManageKeys,
+		ManageWebhooks, ReadRequests, UseBilling, ManageAccount}},
 }
 
 // Roles lists the roles.
@@ -66,6 +71,31 @@ var roles = byKey(RoleTable, func(info RoleInfo) Role { return info.Role })
 
 // Info describes the role; it is zero for an unknown one.
 func (r Role) Info() RoleInfo { return roles[r] }
+
+// Rights says what the role opens: "Opens home and billing".
+func (info RoleInfo) Rights() string {
+	words := "Opens " + listed(info.May)
+	if len(info.Reads) > 0 {
+		words += ". Reads " + listed(info.Reads) + ", and changes nothing there"
+	}
+	if len(info.IfAllowed) > 0 {
+		words += ", and " + listed(info.IfAllowed) + " if an owner allows it"
+	}
+	return words
+}
+
+// listed are the capabilities in words: "home, sessions and billing".
+func listed(all []Capability) string {
+	words := make([]string, len(all))
+	for i, c := range all {
+		words[i] = c.Words()
+	}
+	last := len(words) - 1
+	if last == 0 {
+		return words[0]
+	}
+	return strings.Join(words[:last], ", ") + " and " + words[last]
+}
 
 // A Capability is one part of the dashboard that a role opens.
 type Capability string
@@ -82,13 +112,43 @@ const (
 	ManageAccount  Capability = "account" // settings, team, audit log
 )
 
-// May reports whether the staff user has the capability.
-func (s *Staff) May(c Capability) bool {
-	if c == DownloadData && s.Role == RoleSupport {
-		return s.MayDownload
-	}
-	return slices.Contains(s.Role.Info().May, c)
+// A CapabilityInfo is what is known about a capability.
+type CapabilityInfo struct {
+	Capability Capability
+	Words      string // in the dashboard and in emails
 }
+
+// CapabilityTable describes every capability.
+var CapabilityTable = []CapabilityInfo{
+	{UseDashboard, "home"},
+	{UseSessions, "sessions"},
+	{DownloadData, "customers’ data"},
+	{ManageKeys, "API keys"},
+	{ManageWebhooks, "webhooks and events"},
+	{ReadRequests, "API requests"},
+	{UseBilling, "billing"},
+	{ManageAccount, "settings, team and audit log"},
+}
+
+// Capabilities lists the capabilities.
+var Capabilities = keys(CapabilityTable, func(info CapabilityInfo) Capability { return info.Capability })
+
+var capabilities = byKey(CapabilityTable, func(info CapabilityInfo) Capability { return info.Capability })
+
+// Words are what the capability opens: "API keys".
+func (c Capability) Words() string { return capabilities[c].Words }
+
+// May reports whether the staff user has the capability, to act.
+func (s *Staff) May(c Capability) bool {
+	info := s.Role.Info()
+	return slices.Contains(info.May, c) || s.MayDownload && slices.Contains(info.IfAllowed, c)
+}
+
+// Sees reports whether the staff user may read what the capability opens (D135).
+func (s *Staff) Sees(c Capability) bool { return s.May(c) || slices.Contains(s.Role.Info().Reads, c) }
+
+// OnlyReads reports whether the staff user may look at more than act on.
+func (s *Staff) OnlyReads() bool { return len(s.Role.Info().Reads) > 0 }
 
 // Grantable are the permissions that the staff user can give an API key; nil is full
 // access (D93).

@@ -63,7 +63,7 @@ func (s *Staff) Follows(t Topics, ofSession bool) (out Topics) {
 		if ofSession && info.OfSession != "" {
 			may = info.OfSession
 		}
-		if t&info.Topic != 0 && s.May(may) {
+		if t&info.Topic != 0 && s.Sees(may) {
 			out |= info.Topic
 		}
 	}

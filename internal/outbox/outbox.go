@@ -35,6 +35,8 @@ type Jobs interface {
 	InvitationEmail(ctx context.Context, tx *db.Tx, id domain.InvitationID) error
 	// NoticeEmail tells a staff user of a change.
 	NoticeEmail(ctx context.Context, tx *db.Tx, staff domain.StaffID, n domain.StaffNotice) error
+	// AccessEmail tells an owner what a colleague asks for.
+	AccessEmail(ctx context.Context, tx *db.Tx, owner, asker domain.StaffID, wanted domain.Capability) error
 	// AlertEmail sends an alert to a staff user.
 	AlertEmail(ctx context.Context, tx *db.Tx, alert domain.AlertID, staff domain.StaffID) error
 	// InvoiceEmail sends a new invoice to the billing address.

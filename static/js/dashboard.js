@@ -2,6 +2,7 @@
 import "./access.js";
 import "./calendar.js";
 import "./chart.js";
+import "./colour.js";
 import "./copy.js";
 import "./export.js";
 import "./list.js";

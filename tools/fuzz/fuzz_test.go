@@ -19,6 +19,7 @@ import (
 	"candor/handlers"
 	"candor/internal/domain"
 	"candor/internal/platform/ratelimit"
+	"candor/internal/service/accounts"
 	"candor/internal/testkit/harness"
 	"candor/internal/webhook"
 )
@@ -92,7 +93,8 @@ func TestFuzz(t *testing.T) {
 
 // seedSessions stores a session in each state.
 func (f *fuzzer) seedSessions() {
-	f.OK(f.Service.Accounts.ChangeFormLanguages(f.Context(), f.Account.AccountID, harness.Operator, []string{"vi", "zh-Hans"}))
+	f.OK(f.Service.Accounts.ChangeSettings(f.Context(), f.Account.AccountID, harness.Operator,
+		func(s *accounts.Settings) { s.Languages = []string{"vi", "zh-Hans"} }))
 	pending := f.NewSession(f.TestScope(), domain.NewSession{})
 	opened := f.NewSession(f.TestScope(), domain.NewSession{})
 	f.Open(opened.ID)

@@ -85,6 +85,10 @@ func (p Page) backTo(path string) string {
 // to the same list.
 func (p Page) keeping(path string) string { return link(path, ListParam, p.List) }
 
+// onlyReads reports whether the style hides the buttons of the page's forms (D135): those
+// of an auditor, but the person's own.
+func (p Page) onlyReads() bool { return p.Staff.OnlyReads() && p.Current != "me" }
+
 // errorOf is the validation error of the field, "" for none.
 func (p Page) errorOf(field string) string {
 	for _, item := range p.Errors {
@@ -153,7 +157,7 @@ func (p Page) menu() (out []placeGroup) {
 	for _, group := range places {
 		var open []place
 		for _, one := range group.places {
-			if p.Staff.May(one.may) {
+			if p.Staff.Sees(one.may) {
 				open = append(open, one)
 			}
 		}

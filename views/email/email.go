@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -94,6 +95,25 @@ func InvitedElsewhere(i *domain.Invitation) Email {
 			fmt.Sprintf("%s invites you to the team of %s on Candor.", i.InvitedBy, i.AccountName),
 			"This email address already belongs to a team on Candor, and can only be in one. Ask to be invited with another address.",
 		},
+	}
+}
+
+// Access tells an owner which right a colleague asks for, and links to the team.
+func Access(asker *domain.Staff, wanted domain.Capability, url string) Email {
+	var roles []string
+	for _, role := range domain.RoleTable {
+		if slices.Contains(role.May, wanted) {
+			roles = append(roles, role.Name)
+		}
+	}
+	return Email{
+		Subject: "A colleague asks for access",
+		Lines: []string{
+			fmt.Sprintf("%s (%s) asks for access to %s on Candor. Their role is %s.", asker.DisplayName(), asker.Email, wanted.Words(),
+				asker.Role.Info().Name),
+			"These roles have it: " + strings.Join(roles, ", ") + ". To give it, change their role on the page Team."},
+		Button: "Open the team", URL: url,
+		After: []string{"If they don’t need it, do nothing. We send this at most once a day for each person and right."},
 	}
 }
 

@@ -64,6 +64,7 @@ type Page struct {
 	Test      bool              // a test session (D9): shows the strip
 	BrandURL  string            // style sheet setting --brand, --brand-ink, --brand-soft; "" for ours
 	HomeURL   string            // the hub; "" where the link opens nothing any more
+	Preview   string            // of a page to be looked at, which has no script, what is said of its colour; "" for others
 	Closed    bool              // the form is closed: the browser deletes what it kept of it
 	HelpEmail string            // the partner's contact for customers, or ""
 	HelpPhone string            // likewise

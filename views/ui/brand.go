@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 )
 
 // BrandPrefix is the path below which the style sheets of partners' colours
@@ -49,6 +50,33 @@ func BrandOnPaper(colour string) (r, g, b int, ok bool) {
 	dark := own.until(white, black)
 	return int(math.Round(dark[0])), int(math.Round(dark[1])), int(math.Round(dark[2])), true
 }
+
+// BrandHex is a colour as a browser's picker takes it: the typed one, or Candor's own.
+func BrandHex(typed string) string {
+	if own, ok := parseColour(strings.TrimPrefix(typed, "#")); ok {
+		return own.String()
+	}
+	return "#0d5748"
+}
+
+// BrandWords says how a colour, six hex digits, can be read, and what is used for it.
+func BrandWords(colour string) string {
+	own, ok := parseColour(colour)
+	if !ok {
+		return "Forms have Candor’s colour."
+	}
+	light, dark := own.until(lightCanvas, black), own.until(darkSurface, white)
+	words := fmt.Sprintf("%s has %s on white", own, ratio(own.against(white)))
+	if light == own {
+		words += ", and text needs 4.5:1."
+	} else {
+		words += fmt.Sprintf(". Text needs 4.5:1, so text and buttons use %s, %s.", light, ratio(light.against(white)))
+	}
+	return words + fmt.Sprintf(" On dark screens they use %s, %s.", dark, ratio(dark.against(darkSurface)))
+}
+
+// ratio writes a contrast ratio, never more than it is: 4.49 is 4.4:1.
+func ratio(r float64) string { return fmt.Sprintf("%.1f:1", math.Floor(r*10)/10) }
 
 func parseColour(colour string) (rgb, bool) {
 	n, err := strconv.ParseUint(colour, 16, 32)

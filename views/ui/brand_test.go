@@ -54,3 +54,17 @@ func TestBrandSheetRefuses(t *testing.T) {
 		}
 	}
 }
+
+// TestBrandWords: WCAG 2.2's relative luminance, never rounded up to a ratio that passes.
+func TestBrandWords(t *testing.T) {
+	t.Parallel()
+	for colour, want := range map[string]string{
+		"000000": "#000000 has 21.0:1 on white, and text needs 4.5:1.", "777777": "#777777 has 4.4:1 on white. Text needs 4.5:1,",
+		"7fd4ff": "#7fd4ff has 1.6:1 on white. Text needs", "ffffff": "#ffffff has 1.0:1 on white. Text needs",
+		"": "Forms have Candor’s colour.", "red": "Forms have Candor’s colour.",
+	} {
+		if got := BrandWords(colour); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %q, want %q", colour, got, want)
+		}
+	}
+}

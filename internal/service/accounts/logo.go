@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"image"
+	"image/color"
 	"image/jpeg"
 	"image/png"
 	"io"
@@ -125,7 +126,59 @@ func makeLogo(content []byte) (*domain.Logo, error) {
 	if err != nil {
 		return nil, logoError(form.Rule{Code: "logo_damaged"})
 	}
-	return drawLogo(picture)
+	inner := withoutBorder(picture)
+	switch {
+	case inner.Empty():
+		return nil, logoError(form.Rule{Code: "logo_blank"})
+	case inner.Dx() < minLogoSide || inner.Dy() < minLogoSide:
+		return nil, logoError(form.Rule{Code: "logo_sides", Min: minLogoSide})
+	}
+	return drawLogo(picture, inner)
+}
+
+// alike is how far apart the parts of two pixels of one colour may be, of 65,535: a JPEG's
+// are not quite the same.
+const alike = 12 * 257
+
+// withoutBorder is the part of the picture inside a border that is transparent or has the
+// colour of the corner at its top left; it is empty if the whole picture is like that.
+func withoutBorder(picture image.Image) image.Rectangle {
+	at := func(x, y int) color.RGBA64 { return color.RGBA64Model.Convert(picture.At(x, y)).(color.RGBA64) }
+	if fast, ok := picture.(image.RGBA64Image); ok {
+		at = fast.RGBA64At
+	}
+	in := picture.Bounds()
+	corner := at(in.Min.X, in.Min.Y)
+	plain := func(r image.Rectangle) bool {
+		for y := r.Min.Y; y < r.Max.Y; y++ {
+			for x := r.Min.X; x < r.Max.X; x++ {
+				if !near(at(x, y), corner) {
+					return false
+				}
+			}
+		}
+		return true
+	}
+	for !in.Empty() && plain(image.Rect(in.Min.X, in.Min.Y, in.Max.X, in.Min.Y+1)) {
+		in.Min.Y++
+	}
+	for !in.Empty() && plain(image.Rect(in.Min.X, in.Max.Y-1, in.Max.X, in.Max.Y)) {
+		in.Max.Y--
+	}
+	for !in.Empty() && plain(image.Rect(in.Min.X, in.Min.Y, in.Min.X+1, in.Max.Y)) {
+		in.Min.X++
+	}
+	for !in.Empty() && plain(image.Rect(in.Max.X-1, in.Min.Y, in.Max.X, in.Max.Y)) {
+		in.Max.X--
+	}
+	return in
+}
+
+// near reports whether two pixels are of one colour. Both have their colour multiplied by
+// alpha, so that all that is transparent is alike.
+func near(a, b color.RGBA64) bool {
+	same := func(v, w uint16) bool { return max(v, w)-min(v, w) <= alike }
+	return same(a.R, b.R) && same(a.G, b.G) && same(a.B, b.B) && same(a.A, b.A)
 }
 
 // notAPicture says why a file that is neither PNG nor JPEG isn't taken.
@@ -136,10 +189,9 @@ func notAPicture(content []byte) form.Rule {
 	return form.Rule{Code: "logo_format"}
 }
 
-// drawLogo makes the picture as small as a form needs it, and smaller if it still
-// has too many bytes.
-func drawLogo(picture image.Image) (*domain.Logo, error) {
-	from := picture.Bounds()
+// drawLogo makes that part of the picture as small as a form needs it, and smaller if it
+// still has too many bytes.
+func drawLogo(picture image.Image, from image.Rectangle) (*domain.Logo, error) {
 	fit := min(1, domain.MaxLogoWidth/float64(from.Dx()), domain.MaxLogoHeight/float64(from.Dy()))
 	for ; ; fit *= 0.8 {
 		canvas := image.NewRGBA(image.Rect(0, 0, max(1, int(float64(from.Dx())*fit+0.5)), max(1, int(float64(from.Dy())*fit+0.5))))

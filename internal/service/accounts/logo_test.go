@@ -71,26 +71,29 @@ func TestLogoIsRedrawn(t *testing.T) {
 	noise := func(int, int) color.Color {
 		return color.NRGBA{uint8(random.Uint32()), uint8(random.Uint32()), uint8(random.Uint32()), uint8(random.Uint32())}
 	}
-	bars := func(x, _ int) color.Color { return color.NRGBA{13, 87, 72, uint8(255 * (x / 8 % 2))} }
-	green := func(int, int) color.Color { return color.NRGBA{13, 87, 72, 255} }
+	bars := func(x, y int) color.Color { return color.NRGBA{13, 87, 72, uint8(255 * ((x/8 + y/8) % 2))} }
+	green := func(x, y int) color.Color { return color.NRGBA{13, 87, uint8(72 + 100*((x/20+y/20)%2)), 255} }
+	checked := func(m *image.Gray) *image.Gray {
+		return fill(m, func(x, y int) color.Color { return color.Gray{uint8(255 * ((x + y) % 2))} })
+	}
 	tests := []struct {
 		name, content, ending string
 		width, height         int // 0 for no matter
 	}{
 		{"PNG with a comment", withText(encoded(t, asPNG, fill(image.NewNRGBA(image.Rect(0, 0, 960, 100)), bars))), ".png", 480, 50},
 		{"JPEG with a comment", withComment(encoded(t, asJPEG, fill(image.NewNRGBA(image.Rect(0, 0, 400, 400)), green))),
-			".png", 96, 96},
+			".jpg", 96, 96},
 		{"PNG that is HTML, too", encoded(t, asPNG, fill(image.NewNRGBA(image.Rect(0, 0, 100, 40)), green)) + secretWords,
 			".png", 100, 40},
 		{"JPEG that is HTML, too", encoded(t, asJPEG, fill(image.NewNRGBA(image.Rect(0, 0, 100, 40)), green)) + secretWords,
 			".png", 100, 40},
-		{"grey", encoded(t, asPNG, image.NewGray(image.Rect(0, 0, 64, 64))), ".png", 64, 64},
+		{"grey", encoded(t, asPNG, checked(image.NewGray(image.Rect(0, 0, 64, 64)))), ".png", 64, 64},
 		{"of 16 bits", encoded(t, asPNG, fill(image.NewNRGBA64(image.Rect(0, 0, 64, 64)), bars)), ".png", 64, 64},
-		{"with a palette", encoded(t, asPNG, image.NewPaletted(image.Rect(0, 0, 64, 64), color.Palette{color.Black,
-			color.Transparent})), ".png", 64, 64},
-		{"smallest", encoded(t, asPNG, image.NewGray(image.Rect(0, 0, 16, 16))), ".png", 16, 16},
-		{"widest", encoded(t, asPNG, image.NewGray(image.Rect(0, 0, 4000, 16))), ".png", 480, 2},
-		{"largest", encoded(t, asPNG, image.NewGray(image.Rect(0, 0, 2000, 2000))), ".png", 96, 96},
+		{"with a palette", encoded(t, asPNG, fill(image.NewPaletted(image.Rect(0, 0, 64, 64), color.Palette{color.Black,
+			color.Transparent}), bars)), ".png", 64, 64},
+		{"smallest", encoded(t, asPNG, checked(image.NewGray(image.Rect(0, 0, 16, 16)))), ".png", 16, 16},
+		{"widest", encoded(t, asPNG, checked(image.NewGray(image.Rect(0, 0, 4000, 16)))), ".png", 480, 2},
+		{"largest", encoded(t, asPNG, checked(image.NewGray(image.Rect(0, 0, 2000, 2000)))), ".png", 96, 96},
 		{"noise", encoded(t, asPNG, fill(image.NewNRGBA(image.Rect(0, 0, 300, 90)), noise)), ".png", 0, 0},
 		{"a photo", encoded(t, asJPEG, fill(image.NewNRGBA(image.Rect(0, 0, 480, 96)), noise)), ".jpg", 0, 0},
 	}
@@ -128,6 +131,36 @@ func TestLogoIsRedrawn(t *testing.T) {
 	}
 }
 
+// TestLogoLosesItsBorder: what is drawn inside a border stays, whole, and nothing of the border.
+func TestLogoLosesItsBorder(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	random := rand.New(rand.NewPCG(3, 4))
+	for name, border := range map[string]color.Color{
+		"transparent": color.Transparent, "white": color.White, "red": color.NRGBA{200, 0, 0, 255},
+		"nearly transparent": color.NRGBA{255, 255, 255, 4},
+	} {
+		for blurred, encode := range map[int]func(io.Writer, image.Image) error{0: asPNG, 16: asJPEG} { // pixels of a JPEG's blocks
+			inner := image.Rect(0, 0, 16+random.IntN(80), 16+random.IntN(80))
+			inner = inner.Add(image.Pt(random.IntN(60), random.IntN(60)))
+			m := fill(image.NewNRGBA(image.Rect(0, 0, inner.Max.X+random.IntN(60), inner.Max.Y+random.IntN(60))),
+				func(x, y int) color.Color {
+					if image.Pt(x, y).In(inner) {
+						return color.NRGBA{0, 80, 255, 255}
+					}
+					return border
+				})
+			b.OK(b.Accounts.SetLogo(b.Ctx, b.Account.AccountID, servicetest.Someone, strings.NewReader(encoded(t, encode, m))))
+			account, err := b.Accounts.Get(b.Ctx, b.Account.AccountID)
+			b.OK(err)
+			if wide, high := *account.LogoWidth-inner.Dx(), *account.LogoHeight-inner.Dy(); wide < 0 || high < 0 || wide > 2*blurred ||
+				high > 2*blurred {
+				t.Errorf("%s: %d × %d, want %v", name, *account.LogoWidth, *account.LogoHeight, inner)
+			}
+		}
+	}
+}
+
 func TestHostileLogos(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
@@ -143,12 +176,17 @@ func TestHostileLogos(t *testing.T) {
 		"GIF": {encoded(t, func(w io.Writer, m image.Image) error {
 			return gif.Encode(w, m, nil)
 		}, image.NewGray(image.Rect(0, 0, 64, 64))), "must be a PNG or JPEG"},
-		"PDF":                {"%PDF-1.7", "must be a PNG or JPEG"},
-		"too large":          {whole + strings.Repeat("x", domain.MaxLogoUpload), "512 KB or smaller"},
-		"bomb":               {servicetest.Bomb(t), "4 million pixels"},
-		"too wide":           {encoded(t, asPNG, image.NewGray(image.Rect(0, 0, 4001, 16))), "4,000 pixels"},
-		"too many pixels":    {encoded(t, asJPEG, image.NewGray(image.Rect(0, 0, 2001, 2000))), "4 million pixels"},
-		"too small":          {encoded(t, asPNG, image.NewGray(image.Rect(0, 0, 64, 15))), "at least 16 pixels"},
+		"PDF":             {"%PDF-1.7", "must be a PNG or JPEG"},
+		"too large":       {whole + strings.Repeat("x", domain.MaxLogoUpload), "512 KB or smaller"},
+		"bomb":            {servicetest.Bomb(t), "4 million pixels"},
+		"too wide":        {encoded(t, asPNG, image.NewGray(image.Rect(0, 0, 4001, 16))), "4,000 pixels"},
+		"too many pixels": {encoded(t, asJPEG, image.NewGray(image.Rect(0, 0, 2001, 2000))), "4 million pixels"},
+		"too small":       {encoded(t, asPNG, image.NewGray(image.Rect(0, 0, 64, 15))), "at least 16 pixels"},
+		"blank":           {whole, "nothing on it"},
+		"transparent":     {encoded(t, asPNG, image.NewNRGBA(image.Rect(0, 0, 64, 64))), "nothing on it"},
+		"a dot": {encoded(t, asPNG, fill(image.NewNRGBA(image.Rect(0, 0, 64, 64)), func(x, y int) color.Color {
+			return color.Gray{uint8(x / 60 * y / 60 * 255)}
+		})), "at least 16 pixels"},
 		"PNG cut short":      {whole[:len(whole)-20], "damaged"},
 		"PNG of a signature": {whole[:8], "damaged"},
 		"PNG, then SVG":      {whole[:8] + "<svg onload='alert(1)'/>", "damaged"},

@@ -9,35 +9,6 @@ import (
 	"candor/internal/form"
 )
 
-// SetDefaultExpiry sets how many days the links of new sessions work by default, 1
-// to 90. Existing sessions keep theirs. Error: validation_error on
-// default_expires_in_days.
-func (s *Service) SetDefaultExpiry(ctx context.Context, id domain.AccountID, by domain.Actor, days int) error {
-	if err := daysError("default_expires_in_days", days, domain.MaxExpiresInDays); err != nil {
-		return err
-	}
-	return s.DB.InTx(ctx, func(tx *db.Tx) error {
-		account, err := tx.LockAccount(ctx, id)
-		if err != nil {
-			return db.MissingAs(err, domain.ErrAccountNotFound)
-		}
-		before := account.DefaultExpiresInDays
-		if before == days {
-			return nil
-		}
-		account.DefaultExpiresInDays = days
-		return s.updateAccount(ctx, tx, account, by, map[string]any{"default_expires_in_days": before},
-			map[string]any{"default_expires_in_days": days})
-	})
-}
-
-func daysError(field string, days, most int) error {
-	if days < 1 || days > most {
-		return domain.Breaks(domain.CodeValidation, field, form.Rule{Code: form.RuleRange, Min: 1, Max: most})
-	}
-	return nil
-}
-
 // A RetentionChange is what another retention would do to an account.
 type RetentionChange struct {
 	Kind     domain.RetentionKind

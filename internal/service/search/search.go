@@ -57,22 +57,22 @@ func (s *Service) Find(ctx context.Context, staff *domain.Staff, scope domain.Sc
 		found.ByID = true
 		return found, nil
 	}
-	if staff.May(domain.ManageKeys) {
+	if staff.Sees(domain.ManageKeys) {
 		if err := s.keys(ctx, scope, text, found); err != nil {
 			return nil, err
 		}
 	}
-	if staff.May(domain.UseBilling) {
+	if staff.Sees(domain.UseBilling) {
 		if err := s.invoice(ctx, scope, text, found); err != nil {
 			return nil, err
 		}
 	}
-	if staff.May(domain.ManageAccount) {
+	if staff.Sees(domain.ManageAccount) {
 		if err := s.people(ctx, scope.AccountID, text, found); err != nil {
 			return nil, err
 		}
 	}
-	if !staff.May(domain.UseSessions) {
+	if !staff.Sees(domain.UseSessions) {
 		return found, nil
 	}
 	return found, s.customers(ctx, scope, text, found)
@@ -127,26 +127,26 @@ func contains(text, part string) bool {
 
 // byID finds what has the text as its id, or as a reference made of its id.
 func (s *Service) byID(ctx context.Context, staff *domain.Staff, scope domain.Scope, text string, found *domain.Found) error {
-	if staff.May(domain.UseSessions) {
+	if staff.Sees(domain.UseSessions) {
 		if err := s.session(ctx, scope, text, found); err != nil {
 			return err
 		}
 	}
-	if id, err := domain.ParseDeliveryID(text); err == nil && staff.May(domain.ManageWebhooks) {
+	if id, err := domain.ParseDeliveryID(text); err == nil && staff.Sees(domain.ManageWebhooks) {
 		delivery, err := s.DB.Delivery(ctx, scope, id)
 		if err == nil {
 			found.Delivery = &delivery.Delivery
 		}
 		return unlessMissing(err)
 	}
-	if id, err := domain.ParseEventID(text); err == nil && staff.May(domain.ManageWebhooks) {
+	if id, err := domain.ParseEventID(text); err == nil && staff.Sees(domain.ManageWebhooks) {
 		event, err := s.DB.FindEvent(ctx, scope, id)
 		if err == nil {
 			found.Event = event
 		}
 		return unlessMissing(err)
 	}
-	if id, err := domain.ParseRequestID(text); err == nil && staff.May(domain.ReadRequests) {
+	if id, err := domain.ParseRequestID(text); err == nil && staff.Sees(domain.ReadRequests) {
 		request, err := s.RequestLog.Get(ctx, scope, id)
 		if err == nil {
 			found.Request = request

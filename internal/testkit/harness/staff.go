@@ -235,7 +235,11 @@ func Drawing(t testing.TB, width, height int, c color.Color) string {
 	m := image.NewNRGBA(image.Rect(0, 0, width, height))
 	for y := range height {
 		for x := range width {
-			m.Set(x, y, c)
+			if x > 0 && y > 0 || x+y == 0 { // white at its upper and left edges: none is a border
+				m.Set(x, y, c)
+			} else {
+				m.Set(x, y, color.White)
+			}
 		}
 	}
 	var b bytes.Buffer

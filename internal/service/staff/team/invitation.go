@@ -119,6 +119,65 @@ func (s *Service) Invitations(ctx context.Context, account domain.AccountID) ([]
 	return s.DB.Invitations(ctx, account)
 }
 
+// Again makes an open invitation of the account again, as it was, and sends it by
+// email. The former link stops working. Errors: not_found, those of Invite.
+func (s *Service) Again(ctx context.Context, account domain.AccountID, by domain.Actor, id string) error {
+	former, err := s.invitationOf(ctx, account, id)
+	if err != nil {
+		return err
+	}
+	_, err = s.Invite(ctx, account, by, InvitationParams{Email: former.Email, Role: former.Role, MayDownload: former.MayDownload})
+	return err
+}
+
+// Copy makes an invitation of the account again, and returns it with the token of its
+// link, which is stored nowhere. No email has it, and the former link stops working.
+// Errors: not_found, rate_limit_exceeded.
+func (s *Service) Copy(ctx context.Context, account domain.AccountID, by domain.Actor, id string) (*domain.Invitation, string, error) {
+	i, err := s.invitationOf(ctx, account, id)
+	if err != nil {
+		return nil, "", err
+	}
+	if err := s.countInvitation(ctx, account); err != nil {
+		return nil, "", err
+	}
+	now := s.Clock.Now()
+	former := i.ID
+	i.ID, i.InvitedBy, i.CreatedAt, i.ExpiresAt = domain.NewInvitationID(), by.Name, now, now.Add(domain.InvitationLife)
+	token, hash := domain.NewToken()
+	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
+		if i.SenderID, err = s.sender(ctx, tx, account, by); err != nil {
+			return err
+		}
+		if _, err := tx.DeleteInvitation(ctx, account, former); err != nil { // accepted or withdrawn just now
+			return db.MissingAs(err, errNoInvitation)
+		}
+		if err := tx.PutInvitation(ctx, i); err != nil {
+			return err
+		}
+		if err := tx.SetInvitationToken(ctx, i.ID, hash); err != nil {
+			return err
+		}
+		return s.Audit.Record(ctx, tx, account, by, audit.Entry{
+			Action: domain.AuditInvitationCopied, TargetID: i.ID.String(), TargetName: i.Email,
+		})
+	})
+	return i, token, err
+}
+
+// invitationOf returns an invitation of the account that wasn't accepted, or not_found.
+func (s *Service) invitationOf(ctx context.Context, account domain.AccountID, id string) (*domain.Invitation, error) {
+	invitation, err := domain.ParseInvitationID(id)
+	if err != nil {
+		return nil, errNoInvitation
+	}
+	i, err := s.DB.Invitation(ctx, invitation)
+	if err == nil && i.AccountID != account {
+		return nil, errNoInvitation
+	}
+	return i, db.MissingAs(err, errNoInvitation)
+}
+
 var errNoInvitation = domain.Errorf(domain.CodeNotFound, "This invitation was accepted or withdrawn already.")
 
 // Revoke withdraws an invitation of the account: its link ends at

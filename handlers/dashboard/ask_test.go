@@ -1,0 +1,70 @@
+package dashboard_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"candor/internal/domain"
+	"candor/internal/testkit/harness"
+)
+
+// TestAskForAccess: who is refused a page has its owners asked by email, once a day (D136).
+func TestAskForAccess(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	m := h.Mailbox()
+	support := h.Staff(domain.RoleSupport)
+	page := support.WantPage(support.Get("/dashboard/test/webhooks"), http.StatusForbidden, h.Account.Email,
+		"Ask for webhooks and events")
+	wanted := url.Values{"for": {page.Field("for").Value}}
+	support.WantRedirect(support.Post("/dashboard/test/ask", wanted), "/dashboard/test")
+	text := m.Email(h.Account.Email, "A colleague asks for access").Text
+	for _, want := range []string{support.Session.Email, "access to webhooks and events", "Their role is Support", "Owner, Developer",
+		"/dashboard/live/team"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the email lacks %q:\n%s", want, text)
+		}
+	}
+	support.WantRedirect(support.Post("/dashboard/test/ask", wanted), "/dashboard/test")
+	support.WantPage(support.Get("/dashboard/test"), http.StatusOK, "in the last 24 hours")
+	audited(h, domain.AuditAccessAsked, 1)
+	for _, other := range []string{"", "sessions", "everything"} {
+		support.WantPage(support.Post("/dashboard/test/ask", url.Values{"for": {other}}), http.StatusForbidden)
+	}
+	audited(h, domain.AuditAccessAsked, 1)
+}
+
+// TestInvitationAgain: an invitation is sent again or its link is shown once; the former
+// link stops working.
+func TestInvitationAgain(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	m := h.Mailbox()
+	owner := h.Owner()
+	invite := func() string {
+		t.Helper()
+		open, err := h.Service.Team.Invitations(t.Context(), h.Account.AccountID)
+		h.OK(err)
+		if len(open) != 1 {
+			t.Fatalf("%d invitations, want 1", len(open))
+		}
+		return "/dashboard/test/team/invitations/" + open[0].ID.String()
+	}
+	owner.Post("/dashboard/test/team", url.Values{"email": {"sam@lender.example"}, "role": {"auditor"}})
+	first := m.Link(m.Email("sam@lender.example", "Join Lender & Sons on Candor"))
+	owner.WantRedirect(owner.Post(invite()+"/resend", nil), "/dashboard/test/team")
+	shown := owner.WantPage(owner.Post(invite()+"/link", nil), http.StatusOK, "shown once", "Auditor")
+	link := shown.Copies("Copy link")
+	for old, works := range map[string]bool{first: false, link: true} {
+		browser := h.SignedOut()
+		browser.Get(strings.TrimPrefix(old, harness.BaseURL))
+		answer := browser.Get("/dashboard/invitation")
+		if got := strings.Contains(answer.Body.String(), "sam@lender.example"); got != works {
+			t.Errorf("the link works: %t, want %t", got, works)
+		}
+	}
+	audited(h, domain.AuditInvited, 2)
+	audited(h, domain.AuditInvitationCopied, 1)
+}
