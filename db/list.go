@@ -42,12 +42,17 @@ func (c *conditions) scope(scope domain.Scope) {
 
 // below continues a list that descends by the columns after a row with those
 // values (keyset paging). A page far down costs no more than the first.
-func (c *conditions) below(columns sqlText, values ...any) {
+func (c *conditions) below(columns sqlText, values ...any) { c.beyond(columns, " < ", values...) }
+
+// above is below for a list that ascends.
+func (c *conditions) above(columns sqlText, values ...any) { c.beyond(columns, " > ", values...) }
+
+func (c *conditions) beyond(columns, compare sqlText, values ...any) {
 	places := make([]sqlText, len(values))
 	for i, v := range values {
 		places[i] = c.arg(v)
 	}
-	c.and("(" + columns + ") < (" + joined(places, ", ") + ")")
+	c.and("(" + columns + ")" + compare + "(" + joined(places, ", ") + ")")
 }
 
 // filter adds the filters that are set, that compare a column and that an index

@@ -143,6 +143,13 @@ func requests(s *store) map[string]func() error {
 			return err
 		}
 	}
+	sorted := func(f domain.SessionFilter, order domain.SessionOrder) func() error {
+		return func() error {
+			last := &domain.Session{ID: domain.NewSessionID(), CreatedAt: start.AddDate(0, 0, -100), ExpiresAt: start.Add(time.Hour)}
+			_, err := s.SortedSessions(s.ctx, s.scope, f, order, last, 25, start)
+			return err
+		}
+	}
 	var id domain.SessionID
 	s.ok(s.Raw().GetContext(s.ctx, &id, "SELECT id FROM session WHERE account_id = $1 LIMIT 1", s.scope.AccountID))
 	after, before, soon := start.AddDate(0, -3, 0), start.AddDate(0, -1, 0), start.AddDate(0, 0, 60)
@@ -154,6 +161,10 @@ func requests(s *store) map[string]func() error {
 		"list by all": list(domain.SessionFilter{ReferenceID: "REF 100", CustomerEmail: "Customer7@example.com",
 			Status: domain.Expired, CreatedAfter: &after, CreatedBefore: &before}),
 		"list expiring":           list(domain.SessionFilter{ExpiresBefore: &soon}),
+		"list oldest":             sorted(domain.SessionFilter{}, domain.OldestFirst),
+		"list oldest expired":     sorted(domain.SessionFilter{Status: domain.Expired}, domain.OldestFirst),
+		"list ends pending":       sorted(domain.SessionFilter{Status: domain.Pending}, domain.EndsSoonest),
+		"list ends opened":        sorted(domain.SessionFilter{Status: domain.InProgress}, domain.EndsSoonest),
 		"list after":              list(domain.SessionFilter{CreatedAfter: &after}),
 		"list before":             list(domain.SessionFilter{CreatedBefore: &before}),
 		"list between":            list(domain.SessionFilter{CreatedAfter: &after, CreatedBefore: &before}),

@@ -1329,6 +1329,8 @@ CREATE INDEX session_count_writers_idx ON public.session_count USING btree (day)
 
 CREATE INDEX session_email_idx ON public.session USING btree (account_id, livemode, lower(customer_email), created_at DESC, id DESC, status COLLATE "C");
 
+CREATE INDEX session_ends_idx ON public.session USING btree (account_id, livemode, status, expires_at, id) WHERE (status = ANY (ARRAY['pending'::text, 'in_progress'::text]));
+
 CREATE INDEX session_expired_idx ON public.session USING btree (expires_at, id) WHERE (status = 'expired'::text);
 
 CREATE INDEX session_expiring_idx ON public.session USING btree (expires_at) WHERE (status = ANY (ARRAY['pending'::text, 'in_progress'::text]));

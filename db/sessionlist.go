@@ -137,9 +137,29 @@ func statusClauses(f domain.SessionFilter, now sqlText) []sqlText {
 // that order, nil for the newest. A page far down costs no more than the first.
 func (q *Queries) SessionsBefore(ctx context.Context, scope domain.Scope, f domain.SessionFilter, last *domain.Session, limit int,
 	now time.Time) ([]domain.Session, error) {
+	return q.SortedSessions(ctx, scope, f, domain.NewestFirst, last, limit, now)
+}
+
+// SortedSessions is SessionsBefore in any order that sorts the filter: those that come after
+// the given session in it. Of last, it reads what the order compares.
+func (q *Queries) SortedSessions(ctx context.Context, scope domain.Scope, f domain.SessionFilter, order domain.SessionOrder,
+	last *domain.Session, limit int, now time.Time) ([]domain.Session, error) {
 	l := newSessionList(scope, &f)
-	if last != nil {
-		l.below("created_at, id", last.CreatedAt, last.ID)
+	switch order {
+	case domain.OldestFirst:
+		l.order = "created_at, id"
+		if last != nil {
+			l.above("created_at, id", last.CreatedAt, last.ID)
+		}
+	case domain.EndsSoonest:
+		l.order = "expires_at, id"
+		if last != nil {
+			l.above("expires_at, id", last.ExpiresAt, last.ID)
+		}
+	default:
+		if last != nil {
+			l.below("created_at, id", last.CreatedAt, last.ID)
+		}
 	}
 	l.fromSessions(f, now)
 	var out []domain.Session

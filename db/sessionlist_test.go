@@ -357,6 +357,75 @@ func TestSessionsPages(t *testing.T) {
 	}
 }
 
+// TestSortedSessionsPages: the pages of each order that sorts a filter have each session that
+// matches once, in order, also where many have the same time.
+func TestSortedSessionsPages(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	sessions := randomSessions(s, 150)
+	less := map[domain.SessionOrder]func(a, b *domain.Session) int{
+		domain.NewestFirst: func(a, b *domain.Session) int { return b.CreatedAt.Compare(a.CreatedAt) },
+		domain.OldestFirst: func(a, b *domain.Session) int { return a.CreatedAt.Compare(b.CreatedAt) },
+		domain.EndsSoonest: func(a, b *domain.Session) int { return a.ExpiresAt.Compare(b.ExpiresAt) },
+	}
+	filters := []domain.SessionFilter{{}}
+	for _, status := range domain.Statuses {
+		filters = append(filters, domain.SessionFilter{Status: status}, domain.SessionFilter{Status: status, ReferenceID: "REF 1"},
+			domain.SessionFilter{Status: status, CreatedBefore: new(start.Add(70 * time.Hour))})
+	}
+	for _, one := range filterExamples {
+		filters = append(filters, one.filter)
+	}
+	sorted := map[domain.SessionOrder]int{}
+	for _, f := range filters {
+		for order, compare := range less {
+			if !order.Sorts(&f) || f.Search != "" {
+				continue
+			}
+			sorted[order]++
+			want := matching(sessions, f, listNow) // newest first, by id
+			if order != domain.NewestFirst {
+				slices.Reverse(want)
+			}
+			slices.SortStableFunc(want, func(a, b *domain.Session) int {
+				if c := compare(a, b); c != 0 || order != domain.EndsSoonest {
+					return c
+				}
+				return bytes.Compare(a.ID.UUID[:], b.ID.UUID[:])
+			})
+			checkSorted(s, f, order, want)
+		}
+	}
+	if sorted[domain.EndsSoonest] < 5 || sorted[domain.OldestFirst] < 15 {
+		t.Errorf("the orders were tried with %v filters", sorted)
+	}
+}
+
+// checkSorted reads an order page by page, each from what the address of the last says.
+func checkSorted(s *store, f domain.SessionFilter, order domain.SessionOrder, want []*domain.Session) {
+	s.Helper()
+	var last *domain.Session
+	var got []domain.SessionID
+	for {
+		page, err := s.SortedSessions(s.ctx, s.scope, f, order, last, 7, listNow)
+		s.ok(err)
+		for i := range page {
+			last = &page[i]
+			got = append(got, last.ID)
+		}
+		if len(page) < 7 {
+			break
+		}
+	}
+	var ids []domain.SessionID
+	for _, x := range want {
+		ids = append(ids, x.ID)
+	}
+	if !slices.Equal(got, ids) {
+		s.Errorf("%+v in order %q: %d sessions on all pages, want %d in order", f, order, len(got), len(ids))
+	}
+}
+
 // Usage is what a count over the sessions themselves gives (D44).
 func TestUsageMatchesANaiveCount(t *testing.T) {
 	t.Parallel()

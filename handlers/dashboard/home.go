@@ -71,8 +71,8 @@ func (s *Server) OpenDashboard(c echo.Context) error {
 	if session == nil {
 		return s.Auth.SendTo(c, "/sign-in")
 	}
-	live, err := s.Sessions.Before(c.Request().Context(), domain.Scope{AccountID: session.AccountID, Livemode: true},
-		domain.SessionFilter{}, nil, 1)
+	live, err := s.Sessions.After(c.Request().Context(), domain.Scope{AccountID: session.AccountID, Livemode: true},
+		domain.SessionFilter{}, domain.NewestFirst, nil, 1)
 	if err != nil {
 		return err
 	}

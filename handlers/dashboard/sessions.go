@@ -1,9 +1,11 @@
 package dashboard
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -61,37 +63,107 @@ func sessionControls(cal calendar, now time.Time) []control[domain.SessionFilter
 // of one, leads to its session.
 func (s *Server) ListSessions(c echo.Context, v *Visit) error {
 	ctx := c.Request().Context()
-	filter, shown, errs := readFilters(c.QueryParams(), sessionControls(s.calendar(v), s.Clock.Now()))
-	if id, found, err := s.Sessions.Find(ctx, v.Scope, shown.Value("q")); err != nil {
+	if id, found, err := s.Sessions.Find(ctx, v.Scope, strings.TrimSpace(c.QueryParam("q"))); err != nil {
 		return err
 	} else if found {
 		return c.Redirect(http.StatusSeeOther, view.URL(v.Scope.Livemode, "sessions/"+id.String()))
 	}
-	before, err := beforeIn(c, domain.ParseSessionID)
+	if c.QueryParams().Has(view.ListParam) {
+		return showColumns(c, v, c.QueryParam(view.ListParam))
+	}
+	mark, err := markIn(c)
 	if err != nil {
 		return err
 	}
-	page := view.SessionsPage{Page: s.page(v, "Sessions"), Filters: shown, First: before == nil}
-	page.Errors, page.Of = view.ErrorItems(errs), shown.Title()
-	page.Live.Topics = domain.SessionChanged
 	newest, err := newestIn(c, domain.ParseSessionID)
 	if err != nil {
 		return err
 	}
-	var slice *sessions.Slice
-	if newest != nil && before == nil {
-		slice, page.Newer, err = s.Sessions.From(ctx, v.Scope, filter, *newest, sessionsPerPage)
-	} else {
-		slice, err = s.Sessions.Before(ctx, v.Scope, filter, before, sessionsPerPage)
-	}
+	page, err := s.sessionsPage(ctx, v, c.QueryParams(), mark, newest)
 	if err != nil {
 		return err
 	}
+	return web.Render(c, http.StatusOK, view.Sessions(*page))
+}
+
+// showColumns leads to the list that has those parameters, with the columns that were chosen.
+func showColumns(c echo.Context, v *Visit, list string) error {
+	values, err := url.ParseQuery(list)
+	if err != nil {
+		return echo.ErrNotFound
+	}
+	values.Del(view.ListParam)
+	values.Set("columns", view.SessionColumns(c.QueryParams()["columns"], domain.NewestFirst).Control().Value)
+	if values.Get("columns") == "" {
+		values.Del("columns")
+	}
+	to := view.URL(v.Scope.Livemode, "sessions")
+	if len(values) > 0 {
+		to += "?" + values.Encode()
+	}
+	return c.Redirect(http.StatusSeeOther, to)
+}
+
+// sessionsPage is the list with the parameters of an address, after the mark, or from the
+// newest that it began with when it was shown; nil for each from its first.
+func (s *Server) sessionsPage(ctx context.Context, v *Visit, values url.Values, mark *domain.SessionMark,
+	newest *domain.SessionID) (*view.SessionsPage, error) {
+	filter, shown, errs := readFilters(values, sessionControls(s.calendar(v), s.Clock.Now()))
+	order, sorted := orderIn(values, &filter)
+	page := &view.SessionsPage{Page: s.page(v, "Sessions"), Order: order, Filters: append(shown, sorted...), First: mark == nil}
+	page.Columns = view.SessionColumns(values["columns"], order)
+	page.Filters = append(page.Filters, page.Columns.Control())
+	page.Errors, page.Of = view.ErrorItems(errs), shown.Title()
+	page.Live.Topics = domain.SessionChanged
+	follows := order == domain.NewestFirst && mark == nil // its first rows change under the reader
+	var slice *sessions.Slice
+	var err error
+	if newest != nil && follows {
+		slice, page.Newer, err = s.Sessions.From(ctx, v.Scope, filter, *newest, sessionsPerPage)
+	} else {
+		slice, err = s.Sessions.After(ctx, v.Scope, filter, order, mark, sessionsPerPage)
+	}
+	if err != nil {
+		return nil, err
+	}
 	page.Sessions, page.Total, page.OrMore, page.More = slice.Sessions, slice.Total, slice.OrMore, slice.More
-	if page.First && newest == nil && len(page.Sessions) > 0 {
+	if follows && newest == nil && len(page.Sessions) > 0 {
 		page.Page = page.From(page.Sessions[0].ID.String())
 	}
-	return web.Render(c, http.StatusOK, view.Sessions(page))
+	return page, nil
+}
+
+// orderIn reads the order of a list, and returns the control that offers those which sort
+// what the filter matches. An order that isn't offered is the newest first (D134).
+func orderIn(values url.Values, f *domain.SessionFilter) (order domain.SessionOrder, offered view.Filters) {
+	var options []view.Option
+	for _, one := range view.OrderOptions {
+		if domain.SessionOrder(one.Value).Sorts(f) {
+			options = append(options, one)
+		}
+	}
+	if order = domain.SessionOrder(values.Get("sort")); !order.Sorts(f) {
+		order = domain.NewestFirst
+	}
+	if options == nil {
+		return order, nil
+	}
+	return order, view.Filters{{Name: "sort", Label: "Order", All: "Newest first", Options: options, Value: string(order), Kept: true}}
+}
+
+// markIn reads the row after which a page of the list begins, nil for the first page.
+func markIn(c echo.Context) (*domain.SessionMark, error) {
+	id, err := beforeIn(c, domain.ParseSessionID)
+	if id == nil {
+		return nil, err
+	}
+	mark := &domain.SessionMark{ID: *id}
+	if text := c.QueryParam("at"); text != "" {
+		if mark.ExpiresAt, err = time.Parse(time.RFC3339Nano, text); err != nil {
+			return nil, echo.ErrNotFound
+		}
+	}
+	return mark, nil
 }
 
 // ShowNewSession shows the form for a new session.

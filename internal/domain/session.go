@@ -196,6 +196,35 @@ func (f SessionFilter) Counted() bool { return counted(SessionFilters, &f) }
 // ByCustomer reports whether the filter names a customer or a reference.
 func (f SessionFilter) ByCustomer() bool { return f.ReferenceID != "" || f.CustomerEmail != "" }
 
+// A SessionOrder is how a list of sessions is sorted (D134).
+type SessionOrder string
+
+// The orders.
+const (
+	NewestFirst SessionOrder = ""
+	OldestFirst SessionOrder = "oldest"
+	EndsSoonest SessionOrder = "ends" // open links, by their expiry
+)
+
+// Sorts reports whether an index leads through what the filter matches in this order.
+func (o SessionOrder) Sorts(f *SessionFilter) bool {
+	switch o {
+	case NewestFirst:
+		return true
+	case OldestFirst:
+		return f.Search == ""
+	case EndsSoonest:
+		return f.Search == "" && (f.ExpiresBefore != nil || f.Status.Open() && f.CreatedAfter == nil)
+	}
+	return false
+}
+
+// A SessionMark is the last row of a page of sessions, after which the next one begins.
+type SessionMark struct {
+	ID        SessionID
+	ExpiresAt time.Time // as the page was sorted by it; zero for what it is now
+}
+
 // FarAlong is how many completed sections make it worth the while to extend a link.
 const FarAlong = 4
 

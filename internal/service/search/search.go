@@ -91,7 +91,7 @@ func (s *Service) customers(ctx context.Context, scope domain.Scope, text string
 		return nil
 	}
 	filter := domain.SessionFilter{Search: text}
-	slice, err := s.Sessions.Before(ctx, scope, filter, nil, Most)
+	slice, err := s.Sessions.After(ctx, scope, filter, domain.NewestFirst, nil, Most)
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (s *Service) customers(ctx context.Context, scope domain.Scope, text string
 		return nil
 	}
 	filter.Misspelt = true
-	if slice, err = s.Sessions.Before(ctx, scope, filter, nil, Most); err != nil {
+	if slice, err = s.Sessions.After(ctx, scope, filter, domain.NewestFirst, nil, Most); err != nil {
 		return err
 	}
 	found.Sessions, found.Total, found.Misspelt = slice.Sessions, len(slice.Sessions), len(slice.Sessions) > 0

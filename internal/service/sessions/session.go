@@ -80,7 +80,7 @@ type Slice struct {
 	Sessions []domain.Session
 	Total    int  // of the whole list
 	OrMore   bool // than Total: it was counted no further
-	More     bool // older ones follow
+	More     bool // others follow
 }
 
 // Find returns the session whose id, or whose reference made of it, the text is.
@@ -99,22 +99,24 @@ func (s *Service) Find(ctx context.Context, scope domain.Scope, text string) (id
 	return ids[0], true, nil
 }
 
-// Before returns at most limit of the scope's sessions that match the filter,
-// newest first, after the session with that id (nil: from the newest). Error:
-// session_not_found.
-func (s *Service) Before(ctx context.Context, scope domain.Scope, f domain.SessionFilter, before *domain.SessionID,
-	limit int) (*Slice, error) {
-	var last *domain.Session
-	if before != nil {
-		var err error
-		if last, err = s.Get(ctx, scope, *before); err != nil {
-			return nil, err
-		}
+// After returns at most limit of the scope's sessions that match the filter, in an order
+// that sorts it, after the mark (nil: from the first). Error: session_not_found.
+func (s *Service) After(ctx context.Context, scope domain.Scope, f domain.SessionFilter, order domain.SessionOrder,
+	mark *domain.SessionMark, limit int) (*Slice, error) {
+	if mark == nil {
+		return s.after(ctx, scope, f, order, nil, limit)
 	}
-	return s.below(ctx, scope, f, last, limit)
+	last, err := s.Get(ctx, scope, mark.ID)
+	if err != nil {
+		return nil, err
+	}
+	if !mark.ExpiresAt.IsZero() {
+		last.ExpiresAt = mark.ExpiresAt
+	}
+	return s.after(ctx, scope, f, order, last, limit)
 }
 
-// From returns what Before returned of the newest when the session with that id was the
+// From returns what After returned of the newest when the session with that id was the
 // newest, as it is now, and how many of the filter's have come since, at most
 // domain.NewMost. Error: session_not_found.
 func (s *Service) From(ctx context.Context, scope domain.Scope, f domain.SessionFilter, newest domain.SessionID,
@@ -127,7 +129,7 @@ func (s *Service) From(ctx context.Context, scope domain.Scope, f domain.Session
 	if just := first.CreatedAt.Add(-time.Microsecond); f.CreatedAfter == nil || f.CreatedAfter.Before(just) {
 		since.CreatedAfter = &just // so that a search looks at few
 	}
-	latest, err := s.below(ctx, scope, since, nil, domain.NewMost)
+	latest, err := s.after(ctx, scope, since, domain.NewestFirst, nil, domain.NewMost)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -136,13 +138,13 @@ func (s *Service) From(ctx context.Context, scope domain.Scope, f domain.Session
 		newer++
 	}
 	first.ID = first.ID.Next() // so that it is among those below
-	slice, err = s.below(ctx, scope, f, first, limit)
+	slice, err = s.after(ctx, scope, f, domain.NewestFirst, first, limit)
 	return slice, newer, err
 }
 
-// below returns the slice after last in the list's order, nil for the newest.
-func (s *Service) below(ctx context.Context, scope domain.Scope, f domain.SessionFilter, last *domain.Session,
-	limit int) (*Slice, error) {
+// after returns the slice after last in the order, nil for the first one.
+func (s *Service) after(ctx context.Context, scope domain.Scope, f domain.SessionFilter, order domain.SessionOrder,
+	last *domain.Session, limit int) (*Slice, error) {
 	now := s.Clock.Now()
 	if f.Search != "" {
 		found, err := s.DB.SearchSessions(ctx, scope, f, last, limit+1, now)
@@ -154,7 +156,7 @@ func (s *Service) below(ctx context.Context, scope domain.Scope, f domain.Sessio
 			More: len(found.Sessions) > limit,
 		}, nil
 	}
-	sessions, err := s.DB.SessionsBefore(ctx, scope, f, last, limit+1, now)
+	sessions, err := s.DB.SortedSessions(ctx, scope, f, order, last, limit+1, now)
 	if err != nil {
 		return nil, err
 	}
