@@ -103,7 +103,7 @@ func TestReceiptEmail(t *testing.T) {
 		t.Errorf("%d jobs for one session", n)
 	}
 	m.Idle()
-	owner.WantRedirect(owner.Post(path, url.Values{"name": {"Lender & Sons"}}), path)
+	owner.WantRedirect(owner.Post(path, url.Values{"name": {"Lender & Sons"}, "next_steps": {""}}), path)
 	off := submit(live, "LOAN-3", "")
 	again(off.ID) // a job from before the setting was switched off
 	m.Idle()
