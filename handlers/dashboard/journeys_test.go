@@ -285,7 +285,7 @@ func officeJourneys() []journey {
 			w.follow("Billing")
 			w.fill("spend_cap", "500")
 			w.press("Save")
-			w.page.WantField("spend_cap", "500.00")
+			w.page.Shows("Spend cap and alerts saved")
 		}},
 		{"See who did what", 3, func(w *walker) {
 			w.follow("Audit log")
