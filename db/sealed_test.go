@@ -24,6 +24,7 @@ var notSealed = map[string]string{
 	"invitation.token_hash":        "a hash",
 	"staff_passkey.credential_id":  "public",
 	"passkey_challenge.token_hash": "a hash",
+	"sso_used.hash":                "a hash",
 	"staff_recovery_code.hash":     "a hash",
 	"section.answers":              "sealed by the session's data key",
 	"section.draft":                "sealed by the session's data key",

@@ -49,5 +49,5 @@ type SSOIdentity struct {
 	Groups       []string
 }
 
-// SSOLifetime is how long a session of a company's sign-in lasts in all.
+// SSOLifetime is how long a session of a company’s sign-in lasts in all (D142).
 const SSOLifetime = 12 * time.Hour

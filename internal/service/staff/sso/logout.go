@@ -29,7 +29,8 @@ type logoutClaims struct {
 
 var errLogout = domain.Errorf(domain.CodeValidation, "This logout token isn’t valid.")
 
-// Logout ends the sessions that the provider's logout token names. Error: validation_error.
+// Logout ends the sessions that the provider’s logout token names (D142). Error:
+// validation_error.
 func (s *Service) Logout(ctx context.Context, account, raw string, from domain.Visitor) error {
 	id, err := domain.ParseAccountID(account)
 	if err != nil {
