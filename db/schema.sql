@@ -668,6 +668,20 @@ CREATE TABLE public.link_use (
     last_at timestamp with time zone NOT NULL
 );
 
+CREATE TABLE public.outage (
+    id uuid NOT NULL,
+    account_id uuid NOT NULL,
+    livemode boolean NOT NULL,
+    endpoint_id uuid NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    last_failure_at timestamp with time zone NOT NULL,
+    answered_at timestamp with time zone,
+    confirmed_at timestamp with time zone,
+    first_sequence bigint NOT NULL,
+    last_sequence bigint NOT NULL,
+    answers jsonb NOT NULL
+);
+
 CREATE TABLE public.passkey_challenge (
     token_hash bytea NOT NULL,
     staff_id uuid,
@@ -849,6 +863,37 @@ CREATE TABLE public.spend_notice (
     at timestamp with time zone NOT NULL
 );
 
+CREATE TABLE public.sso_connection (
+    account_id uuid NOT NULL,
+    issuer text NOT NULL,
+    client_id text NOT NULL,
+    client_secret bytea NOT NULL,
+    default_role text NOT NULL,
+    groups_claim text NOT NULL,
+    group_roles jsonb NOT NULL,
+    trusts_email boolean NOT NULL,
+    only_sso boolean DEFAULT false NOT NULL,
+    created_at timestamp with time zone NOT NULL
+);
+
+CREATE TABLE public.sso_domain (
+    account_id uuid NOT NULL,
+    domain text NOT NULL,
+    token text NOT NULL,
+    verified_at timestamp with time zone
+);
+
+CREATE TABLE public.sso_identity (
+    account_id uuid NOT NULL,
+    subject text NOT NULL,
+    staff_id uuid NOT NULL
+);
+
+CREATE TABLE public.sso_used (
+    hash bytea NOT NULL,
+    expires_at timestamp with time zone NOT NULL
+);
+
 CREATE TABLE public.staff_passkey (
     id uuid NOT NULL,
     staff_id uuid NOT NULL,
@@ -887,6 +932,8 @@ CREATE TABLE public.staff_session (
     address text NOT NULL,
     user_agent text NOT NULL,
     passkey_id uuid,
+    sso_account_id uuid,
+    sso_sid text,
     CONSTRAINT staff_session_stage_check CHECK ((stage = ANY (ARRAY['password'::text, 'full'::text])))
 );
 
@@ -907,7 +954,8 @@ CREATE TABLE public.staff_user (
     must_change_password boolean DEFAULT false NOT NULL,
     webhook_emails boolean DEFAULT true NOT NULL,
     key_emails boolean DEFAULT true NOT NULL,
-    seen_at timestamp with time zone
+    seen_at timestamp with time zone,
+    break_glass boolean DEFAULT false NOT NULL
 );
 
 CREATE TABLE public.statement_pdf (
@@ -1110,6 +1158,9 @@ ALTER TABLE public.link_use
 ALTER TABLE ONLY public.link_use
     ADD CONSTRAINT link_use_pkey PRIMARY KEY (session_id, kind, user_agent, address);
 
+ALTER TABLE ONLY public.outage
+    ADD CONSTRAINT outage_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY public.passkey_challenge
     ADD CONSTRAINT passkey_challenge_pkey PRIMARY KEY (token_hash);
 
@@ -1157,6 +1208,18 @@ ALTER TABLE ONLY public.session_search
 
 ALTER TABLE ONLY public.spend_notice
     ADD CONSTRAINT spend_notice_pkey PRIMARY KEY (account_id, period_start, cap, cents);
+
+ALTER TABLE ONLY public.sso_connection
+    ADD CONSTRAINT sso_connection_pkey PRIMARY KEY (account_id);
+
+ALTER TABLE ONLY public.sso_domain
+    ADD CONSTRAINT sso_domain_pkey PRIMARY KEY (account_id, domain);
+
+ALTER TABLE ONLY public.sso_identity
+    ADD CONSTRAINT sso_identity_pkey PRIMARY KEY (account_id, subject);
+
+ALTER TABLE ONLY public.sso_used
+    ADD CONSTRAINT sso_used_pkey PRIMARY KEY (hash);
 
 ALTER TABLE ONLY public.staff_passkey
     ADD CONSTRAINT staff_passkey_pkey PRIMARY KEY (id);
@@ -1309,6 +1372,10 @@ CREATE INDEX link_delivery_look_idx ON public.link_delivery USING btree (look_at
 
 CREATE INDEX link_use_last_at_idx ON public.link_use USING btree (last_at);
 
+CREATE INDEX outage_ended_idx ON public.outage USING btree (last_failure_at);
+
+CREATE INDEX outage_endpoint_idx ON public.outage USING btree (endpoint_id, started_at);
+
 CREATE INDEX passkey_challenge_expires_idx ON public.passkey_challenge USING btree (expires_at);
 
 CREATE INDEX redelivery_account_idx ON public.redelivery USING btree (account_id, livemode, created_at DESC);
@@ -1359,6 +1426,12 @@ CREATE INDEX session_unsubmitted_idx ON public.session USING btree (account_id, 
 
 CREATE INDEX session_without_pdf_idx ON public.session USING btree (completed_at) WHERE ((status = 'completed'::text) AND (pdf_ready_at IS NULL) AND (erased_at IS NULL));
 
+CREATE UNIQUE INDEX sso_domain_verified_key ON public.sso_domain USING btree (domain) WHERE (verified_at IS NOT NULL);
+
+CREATE UNIQUE INDEX sso_identity_staff_key ON public.sso_identity USING btree (staff_id);
+
+CREATE INDEX sso_used_expires_idx ON public.sso_used USING btree (expires_at);
+
 CREATE UNIQUE INDEX staff_passkey_credential_key ON public.staff_passkey USING btree (credential_id);
 
 CREATE INDEX staff_passkey_staff_idx ON public.staff_passkey USING btree (staff_id);
@@ -1372,6 +1445,8 @@ CREATE UNIQUE INDEX staff_request_token_key ON public.staff_request USING btree 
 CREATE INDEX staff_session_passkey_idx ON public.staff_session USING btree (passkey_id) WHERE (passkey_id IS NOT NULL);
 
 CREATE INDEX staff_session_seen_idx ON public.staff_session USING btree (seen_at);
+
+CREATE INDEX staff_session_sso_idx ON public.staff_session USING btree (sso_account_id) WHERE (sso_account_id IS NOT NULL);
 
 CREATE INDEX staff_session_staff_idx ON public.staff_session USING btree (staff_id);
 
@@ -1532,6 +1607,12 @@ ALTER TABLE ONLY public.link_email
 ALTER TABLE ONLY public.link_use
     ADD CONSTRAINT link_use_session_id_fkey FOREIGN KEY (session_id) REFERENCES public.session(id);
 
+ALTER TABLE ONLY public.outage
+    ADD CONSTRAINT outage_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.outage
+    ADD CONSTRAINT outage_endpoint_id_fkey FOREIGN KEY (endpoint_id) REFERENCES public.webhook_endpoint(id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY public.passkey_challenge
     ADD CONSTRAINT passkey_challenge_staff_id_fkey FOREIGN KEY (staff_id) REFERENCES public.staff_user(id) ON DELETE CASCADE;
 
@@ -1571,6 +1652,18 @@ ALTER TABLE ONLY public.session_key
 ALTER TABLE ONLY public.spend_notice
     ADD CONSTRAINT spend_notice_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY public.sso_connection
+    ADD CONSTRAINT sso_connection_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.sso_domain
+    ADD CONSTRAINT sso_domain_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.sso_identity
+    ADD CONSTRAINT sso_identity_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.sso_connection(account_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.sso_identity
+    ADD CONSTRAINT sso_identity_staff_id_fkey FOREIGN KEY (staff_id) REFERENCES public.staff_user(id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY public.staff_passkey
     ADD CONSTRAINT staff_passkey_staff_id_fkey FOREIGN KEY (staff_id) REFERENCES public.staff_user(id) ON DELETE CASCADE;
 
@@ -1579,6 +1672,9 @@ ALTER TABLE ONLY public.staff_recovery_code
 
 ALTER TABLE ONLY public.staff_session
     ADD CONSTRAINT staff_session_passkey_id_fkey FOREIGN KEY (passkey_id) REFERENCES public.staff_passkey(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.staff_session
+    ADD CONSTRAINT staff_session_sso_account_id_fkey FOREIGN KEY (sso_account_id) REFERENCES public.sso_connection(account_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.staff_session
     ADD CONSTRAINT staff_session_staff_id_fkey FOREIGN KEY (staff_id) REFERENCES public.staff_user(id) ON DELETE CASCADE;
