@@ -26,6 +26,9 @@ const (
 	leftNotTried = "were not tried, because something went wrong. Try these again"
 )
 
+// chosenNotices say what was done to all that were chosen.
+var chosenNotices = map[string]string{"extend": "chosen_extend", "cancel": "chosen_cancel", "email": "chosen_email"}
+
 // ChangeChosen extends or cancels the sessions that were chosen in the list, or has their links
 // emailed, each in a transaction of its own. It says which stay as they are, and why; also if
 // an error ends it midway.
@@ -67,7 +70,7 @@ func (s *Server) ChangeChosen(c echo.Context, v *Visit) error {
 		return web.Render(c, status, view.Chosen(page))
 	}
 	if page.Done > 0 {
-		s.Notices.Leave(c, web.Counted("chosen_"+do, page.Done))
+		s.Notices.Leave(c, web.Counted(chosenNotices[do], page.Done))
 	}
 	return c.Redirect(http.StatusSeeOther, back)
 }

@@ -127,7 +127,8 @@ func TestChosenSessionsAreEmailed(t *testing.T) {
 	h.AwaitLinkEmails()
 	m.Email(sent.CustomerEmail, "Lender & Sons asks for your financial statement")
 	h.Clock.Advance(time.Minute)
-	support.WantPage(email(support, shown, sent), http.StatusOK, "Links that are being emailed: 0", "1 had the link sent since", "Ann")
+	support.WantPage(email(support, shown, sent), http.StatusOK, "Links that are being emailed: 0", "1 had the link sent since",
+		"Ann")
 	support.WantPage(email(support, "", sent), http.StatusOK, "1 had the link sent since")
 	m.Idle()
 	owner.WantRedirect(email(owner, shownAt(owner), sent, opened), list)

@@ -148,7 +148,8 @@ func orderIn(values url.Values, f *domain.SessionFilter) (order domain.SessionOr
 	if options == nil {
 		return order, nil
 	}
-	return order, view.Filters{{Name: "sort", Label: "Order", All: "Newest first", Options: options, Value: string(order), Kept: true}}
+	return order, view.Filters{{Name: "sort", Label: "Order", All: "Newest first", Options: options, Value: string(order),
+		Kept: true}}
 }
 
 // markIn reads the row after which a page of the list begins, nil for the first page.
