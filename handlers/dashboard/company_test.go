@@ -51,7 +51,7 @@ func (p *company) LookupTXT(_ context.Context, name string) ([]string, error) {
 	return p.records[name], nil
 }
 
-const companyClient, companySecret = "candor-client", "secret of the client" //nolint:gosec // of a test
+const companyClient, companySecret = "candor-client", "secret of the client"
 
 // newCompany starts a server whose account has a provider and the verified domain.
 func newCompany(t *testing.T) *company {
@@ -101,7 +101,8 @@ func (p *company) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (p *company) token() []byte {
 	now := p.Clock.Now()
 	all := map[string]any{"iss": p.URL, "aud": companyClient, "sub": "subject-1", "exp": now.Add(time.Hour).Unix(),
-		"iat": now.Unix(), "nonce": p.asked.Get("nonce"), "email": "kim@lender.example", "email_verified": true, "name": "Kim Lee", "sid": "sid-1",
+		"iat": now.Unix(), "nonce": p.asked.Get("nonce"), "email": "kim@lender.example", "email_verified": true, "name": "Kim Lee",
+		"sid":       "sid-1",
 		"auth_time": now.Unix()}
 	return p.changed(all)
 }

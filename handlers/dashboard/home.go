@@ -20,7 +20,8 @@ func (s *Server) ShowHome(c echo.Context, v *Visit) error {
 	page := view.HomePage{
 		Page: s.page(v, "Home"), ByStatus: figures.ByStatus, Period: *figures.Now, Before: *figures.Before,
 		Funnel: *figures.Funnel, Median: view.Median(figures.Median), MedianBefore: view.Median(figures.MedianBefore),
-		Sessions: v.Staff.Sees(domain.UseSessions), Webhooks: v.Staff.Sees(domain.ManageWebhooks), Keys: v.Staff.Sees(domain.ManageKeys),
+		Sessions: v.Staff.Sees(domain.UseSessions), Webhooks: v.Staff.Sees(domain.ManageWebhooks),
+		Keys:   v.Staff.Sees(domain.ManageKeys),
 		HasKey: figures.HasKey, Opened: figures.Opened,
 	}
 	page.Live = view.Live{Topics: domain.SessionChanged | domain.DeliveryChanged | domain.InvoiceChanged, Pause: view.SlowPause}

@@ -27,7 +27,8 @@ func (s *Server) ShowOutage(c echo.Context, v *Visit) error {
 		return err
 	}
 	before, _ := strconv.ParseInt(c.QueryParam("before"), 10, 64) // 0, the newest, for anything else
-	page := view.OutagePage{Page: s.page(v, "Outage"), Outage: *o, Endpoint: *e, Counts: counts, First: before <= o.First || before > o.Last}
+	page := view.OutagePage{Page: s.page(v, "Outage"), Outage: *o, Endpoint: *e, Counts: counts, First: before <= o.First ||
+		before > o.Last}
 	page.Of, page.Live = view.EndpointName(*e), view.Live{Topics: domain.DeliveryChanged}
 	next := o.Last + 1
 	if !page.First {

@@ -41,7 +41,8 @@ func newOutageWalk(t *testing.T, h *harness.Harness) *outageWalk {
 	client := webhook.NewClient(webhook.Policy{Development: true})
 	schedule, err := webhook.ParseSchedule("0s,2h")
 	h.OK(err)
-	d := delivery.New(delivery.Config{DB: h.DB, Ring: h.Service.Webhooks.Ring, Client: client, Schedule: schedule, Clock: h.Clock.Now,
+	d := delivery.New(delivery.Config{DB: h.DB, Ring: h.Service.Webhooks.Ring, Client: client, Schedule: schedule,
+		Clock:  h.Clock.Now,
 		Logger: slog.New(slog.DiscardHandler), PollEvery: 20 * time.Millisecond, RescueAfter: time.Minute})
 	d.Start()
 	t.Cleanup(func() { d.Stop(t.Context()); client.Close() })
@@ -182,7 +183,8 @@ func TestOutage(t *testing.T) {
 		w.quiet()
 	}
 	w.outagePage(developer, path, first, last, "Over", events+"all 20 confirmed, the last at "+
-		w.Clock.Now().In(domain.LoadTimeZone("Australia/Sydney")).Format("2 Jan 2006, 3:04 pm")).Lacks("Send everything undelivered now")
+		w.Clock.Now().In(domain.LoadTimeZone("Australia/Sydney")).Format("2 Jan 2006, 3:04 pm")).Lacks(
+		"Send everything undelivered now")
 	for n, times := range w.log() {
 		if want := map[bool]int{true: 3, false: 1}[n >= first && n <= last]; times != want {
 			t.Errorf("the receiver had number %d %d times, want %d", n, times, want)

@@ -108,7 +108,8 @@ func TestSessionsColumnsAreChosen(t *testing.T) {
 	const list = "/dashboard/test/sessions"
 	support.WantRedirect(support.Get(list+"?list=sort%3Doldest%26status%3Dpending&columns=customer&columns=state&columns=x"),
 		list+"?columns=customer%2Cstate&sort=oldest&status=pending")
-	support.WantRedirect(support.Get(list+"?list=&columns=reference&columns=state&columns=sections&columns=created&columns=completed"),
+	support.WantRedirect(support.Get(list+
+		"?list=&columns=reference&columns=state&columns=sections&columns=created&columns=completed"),
 		list)
 }
 

@@ -130,7 +130,8 @@ func TestScrapeWithoutDatabase(t *testing.T) {
 	if v := families["candor_database_readable"].GetMetric()[0].GetGauge().GetValue(); v != 0 {
 		t.Errorf("candor_database_readable is %v, want 0", v)
 	}
-	if families["candor_webhook_pending_deliveries"] != nil || families["candor_workers"] != nil || families["candor_events_total"] == nil {
+	if families["candor_webhook_pending_deliveries"] != nil || families["candor_workers"] != nil ||
+		families["candor_events_total"] == nil {
 		t.Error("the backlog is shown without a database, or the events aren't")
 	}
 }

@@ -46,7 +46,8 @@ type signs struct {
 }
 
 // The files of scripts/backup.sh's folder that have a time, and what it is the time of.
-var backupTimes = []struct{ file, of string }{{"base.time", "base"}, {"documents.time", "documents"}, {"verified.time", "verified"}}
+var backupTimes = []struct{ file, of string }{{"base.time", "base"}, {"documents.time", "documents"},
+	{"verified.time", "verified"}}
 
 // backupTime is how scripts/backup.sh writes a time.
 const backupTime = "20060102T150405Z"
@@ -56,7 +57,8 @@ func newSigns(source Source) *signs {
 		source: source, database: cached[db.Signs]{ask: source.Signs},
 		workers: prometheus.NewDesc("candor_workers", "Workers that have shown a sign of life within 10 seconds.", nil, nil),
 		due: prometheus.NewDesc("candor_job_queue_age_seconds",
-			"How long the oldest job that waits for a worker has been due, 0 for none, by queue; absent for an empty queue.", []string{"queue"}, nil),
+			"How long the oldest job that waits for a worker has been due, 0 for none, by queue; absent for an empty queue.",
+			[]string{"queue"}, nil),
 		oldest: prometheus.NewDesc("candor_job_oldest_age_seconds",
 			"Age of the oldest job that isn't done or put off, 0 for none, by queue; absent for an empty queue.", []string{"queue"}, nil),
 		replicas: prometheus.NewDesc("candor_database_replicas", "Replicas that stream from the primary.", nil, nil),

@@ -75,7 +75,7 @@ func Start(t testing.TB) *Cluster {
 		}
 	})
 	c := &Cluster{t: t, dir: dir, values: sharedValues(t, root(t))}
-	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // PostgreSQL's user enters it
+	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	c.certificate()
@@ -340,7 +340,7 @@ func programs(t testing.TB) string {
 func (n *Node) start() {
 	t := n.c.t
 	t.Helper()
-	if err := os.Mkdir(n.dir, 0o755); err != nil { //nolint:gosec // PostgreSQL's user enters it
+	if err := os.Mkdir(n.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	settings, err := os.ReadFile(n.c.render("etcd.env", n.dir, n))
@@ -380,7 +380,7 @@ func (c *Cluster) giveToPostgres(path string) *syscall.Credential {
 	if err := os.Chown(path, uid, gid); err != nil {
 		c.t.Fatal(err)
 	}
-	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)} //nolint:gosec // small numbers
+	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
 }
 
 // postmaster is the process id of PostgreSQL's first process, or 0.

@@ -45,16 +45,19 @@ type Start struct {
 }
 
 var (
-	errNotHere   = domain.Breaks(domain.CodeUnauthorized, "email", form.Rule{Code: "sso_unknown"})
-	errRefused   = domain.Errorf(domain.CodeUnauthorized, "Your company’s sign-in didn’t work. Try again. If that doesn’t help, ask an owner of your Candor account: its audit log has the reason.")
-	errCancelled = domain.Errorf(domain.CodeUnauthorized, "Your company’s sign-in let no one in. Try again, or ask the people who run it.")
+	errNotHere = domain.Breaks(domain.CodeUnauthorized, "email", form.Rule{Code: "sso_unknown"})
+	errRefused = domain.Errorf(domain.CodeUnauthorized,
+		"Your company’s sign-in didn’t work. Try again. If that doesn’t help, ask an owner of your Candor account: its audit log has the reason.")
+	errCancelled = domain.Errorf(domain.CodeUnauthorized,
+		"Your company’s sign-in let no one in. Try again, or ask the people who run it.")
 )
 
 // Begin leads who gives that address to the provider of its domain. The answer is the same
 // for every address of a domain. Errors: unauthorized on email, rate_limit_exceeded,
 // service_unavailable.
 func (s *Service) Begin(ctx context.Context, email, then string, from domain.Visitor) (*Start, error) {
-	if err := s.Attempts.Count(ctx, attempts.Counter(attempts.PasskeysPerNetwork, "sso", domain.Network(from.IPAddress))); err != nil {
+	if err := s.Attempts.Count(ctx, attempts.Counter(attempts.PasskeysPerNetwork, "sso",
+		domain.Network(from.IPAddress))); err != nil {
 		return nil, err
 	}
 	c, err := s.DB.SSOConnectionOf(ctx, domainOf(email))

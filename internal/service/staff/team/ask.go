@@ -15,7 +15,8 @@ import (
 // AskForAccess emails the account's owners that the staff user asks for what the
 // capability opens, once in 24 hours (D136); false if that was asked already. Error:
 // forbidden for what isn't refused to the user.
-func (s *Service) AskForAccess(ctx context.Context, staff *domain.StaffSession, by domain.Actor, wanted domain.Capability) (bool, error) {
+func (s *Service) AskForAccess(ctx context.Context, staff *domain.StaffSession, by domain.Actor,
+	wanted domain.Capability) (bool, error) {
 	if !slices.Contains(domain.Capabilities, wanted) || staff.May(wanted) {
 		return false, errMayAlready
 	}
@@ -50,4 +51,5 @@ func (s *Service) AskForAccess(ctx context.Context, staff *domain.StaffSession, 
 	return err == nil, err
 }
 
-var errMayAlready = domain.Errorf(domain.CodeForbidden, "You can’t ask for this here. Open the page that you need, and ask there.")
+var errMayAlready = domain.Errorf(domain.CodeForbidden,
+	"You can’t ask for this here. Open the page that you need, and ask there.")

@@ -133,7 +133,8 @@ func (s *Service) Again(ctx context.Context, account domain.AccountID, by domain
 // Copy makes an invitation of the account again, and returns it with the token of its
 // link, which is stored nowhere. No email has it, and the former link stops working.
 // Errors: not_found, rate_limit_exceeded.
-func (s *Service) Copy(ctx context.Context, account domain.AccountID, by domain.Actor, id string) (*domain.Invitation, string, error) {
+func (s *Service) Copy(ctx context.Context, account domain.AccountID, by domain.Actor, id string) (*domain.Invitation,
+	string, error) {
 	i, err := s.invitationOf(ctx, account, id)
 	if err != nil {
 		return nil, "", err
