@@ -21,11 +21,11 @@ import (
 
 // aboutNoSession are the routes that have nothing to do with a session.
 var aboutNoSession = regexp.MustCompile(
-	`^/dashboard/:mode/(live|me|keys|quickstart|billing|team|settings|audit)(/|$)|^/dashboard/:mode/webhooks(/(settings|endpoints|url|tests?|verify|secret)(/|$)|$)|^/v1/(billing|webhook_endpoints)(/|$)|^/v1/test/events$`)
+	`^/dashboard/:mode/(live|me|ask|keys|quickstart|billing|team|settings|audit)(/|$)|^/dashboard/:mode/webhooks(/(settings|endpoints|url|tests?|verify|secret)(/|$)|$)|^/v1/(billing|webhook_endpoints)(/|$)|^/v1/test/events$`)
 
 // jobAboutNoSession are the kinds of jobs that have nothing to do with a session.
 var jobAboutNoSession = regexp.MustCompile(
-	`^(audit_repeats|alert_sweep|alert_email|billing|billing_letter|staff_letter|usage_recount)$`)
+	`^(access_email|audit_repeats|alert_sweep|alert_email|billing|billing_letter|staff_letter|usage_recount)$`)
 
 // A progress is how far a session has come before it is erased.
 type progress int

@@ -39,7 +39,7 @@ type walker struct {
 	clicks, loads, ticks int
 }
 
-// home begins, or begins anew.
+// home begins, or begins again.
 func (w *walker) home(mode string) {
 	w.Helper()
 	w.path = "/dashboard/" + mode

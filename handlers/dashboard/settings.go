@@ -76,7 +76,7 @@ func (s *Server) changedSettings(c echo.Context, v *Visit, err error, notice str
 }
 
 // ChangeSettings stores the settings that were posted: those of a form of the page, or of a
-// page of the previous release. Settings that were not posted stay as they are.
+// page of the previous release (D143). Settings that were not posted stay as they are.
 func (s *Server) ChangeSettings(c echo.Context, v *Visit) error {
 	values, err := web.FormValues(c)
 	if err != nil {

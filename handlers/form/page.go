@@ -228,7 +228,7 @@ func (s *Server) Preview(account *domain.Account, words string) templ.Component 
 	}}
 	page := view.HubPage{Page: s.page(v), Tasks: tasks(v), Customer: "Alex Citizen",
 		Expires: s.Clock.Now().AddDate(0, 0, account.DefaultExpiresInDays)}
-	page.Preview = words
+	page.Preview, page.Focus = words, "nothing" // a frame without scripts may not take the focus
 	return view.Hub(page)
 }
 

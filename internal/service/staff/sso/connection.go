@@ -79,8 +79,8 @@ func (s *Service) Connect(ctx context.Context, account domain.AccountID, by doma
 		roleRule = form.Rule{Code: "role"}
 	}
 	err = domain.Invalid(
-		form.Error{Field: "issuer", Rule: textRule(p.Issuer, "sso_issuer")},
-		form.Error{Field: "client_id", Rule: textRule(p.ClientID, "sso_client")},
+		form.Error{Field: "issuer", Rule: textRule(p.Issuer, form.Rule{Code: "sso_issuer"})},
+		form.Error{Field: "client_id", Rule: textRule(p.ClientID, form.Rule{Code: "sso_client"})},
 		form.Error{Field: "client_secret", Rule: secretRule}, form.Error{Field: "default_role", Rule: roleRule},
 		form.Error{Field: "groups_claim", Rule: claimRule(p, lines)}, form.Error{Field: "group_roles", Rule: linesRule})
 	if err != nil {
@@ -97,7 +97,7 @@ func (s *Service) badIssuer(ctx context.Context, account domain.AccountID, err e
 	s.Logger.InfoContext(ctx, "a provider of sign-in can't be asked", "account_id", account, "error", err)
 	var refused *webhook.TargetError
 	if errors.As(err, &refused) {
-		return domain.FieldError(domain.CodeValidation, "issuer", refused.Message)
+		return domain.Breaks(domain.CodeValidation, "issuer", form.Rule{Code: "target", Value: refused.Message})
 	}
 	return domain.Breaks(domain.CodeValidation, "issuer", form.Rule{Code: "sso_discovery"})
 }
@@ -150,10 +150,10 @@ func (s *Service) Disconnect(ctx context.Context, account domain.AccountID, by d
 	})
 }
 
-// textRule is broken by an empty text and by a long one.
-func textRule(text string, code form.RuleCode) form.Rule {
+// textRule is the rule if it is broken by an empty text or a long one.
+func textRule(text string, broken form.Rule) form.Rule {
 	if text == "" || len(text) > maxText || strings.ContainsAny(text, "\r\n\x00") {
-		return form.Rule{Code: code}
+		return broken
 	}
 	return form.Rule{}
 }
