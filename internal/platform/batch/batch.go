@@ -62,6 +62,8 @@ type outcome[R any] struct {
 // a new one would have its stack grow.
 func New[I, R any](o Options, flush Flush[I, R]) *Batcher[I, R] {
 	b := &Batcher[I, R]{flush: flush, options: o, wake: make(chan struct{}, o.Running)}
+	b.mu.Lock() // it can run before it is kept
+	defer b.mu.Unlock()
 	b.linger = time.AfterFunc(o.Linger, b.lingered)
 	b.linger.Stop()
 	return b
