@@ -310,6 +310,8 @@ func TestBrowserOwnerByKeyboard(t *testing.T) {
 	support.WantPage(support.Get("/dashboard/test/sessions"), http.StatusOK)
 	reach(t, tab, other+" summary")
 	tab.Press(" ")
+	reach(t, tab, other+" form[action$=remove] summary")
+	tab.Press(" ")
 	reach(t, tab, other+" form[action$=remove] button")
 	tab.Press(" ")
 	tab.WaitForText("#announcement", "Removed from the team")
