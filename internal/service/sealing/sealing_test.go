@@ -89,6 +89,11 @@ func TestReseal(t *testing.T) {
 	b.OK(b.StaffAuth.RequestReset(b.Ctx, b.Account.Email, from))
 	_, err = b.once()
 	b.OK(err)
+	client := domain.SSOSecretOwner(b.Account.AccountID)
+	b.OK(b.DB.InTx(b.Ctx, func(tx *db.Tx) error {
+		return tx.InsertSSOConnection(b.Ctx, &domain.SSOConnection{AccountID: b.Account.AccountID, Issuer: "https://login.example.com",
+			ClientSecret: b.Ring.Seal(client, []byte("s3cret")), GroupRoles: []byte("[]"), CreatedAt: b.Clock.Now()})
+	}))
 	session := b.Opened()
 	b.OK(b.Fill(session.ID, statement.IncomeSection))
 	other := b.Opened()
@@ -163,6 +168,11 @@ func TestReseal(t *testing.T) {
 	state, err := only.Forms.Get(b.Ctx, session.ID)
 	if err != nil || state.Statement.Income.Employment.GrossSalary == 0 {
 		t.Errorf("answers: %v", err)
+	}
+	connection, err := b.DB.SSOConnection(b.Ctx, b.Account.AccountID)
+	b.OK(err)
+	if secret, err := only.Ring.Open(client, connection.ClientSecret); err != nil || string(secret) != "s3cret" {
+		t.Errorf("company sign-in secret: %v", err)
 	}
 	var sealed []byte
 	var id domain.StaffRequestID
