@@ -79,7 +79,8 @@ func (tx *Tx) countOutages(ctx context.Context, outcomes []AttemptOutcome, healt
 // extendOutage counts those of the failed attempts that were made at the endpoint. One of
 // an event that an outage has belongs to it, another to the one that hasn't ended or has
 // ended a moment ago, else to a new one.
-func (tx *Tx) extendOutage(ctx context.Context, id domain.EndpointID, failed []string, times []time.Time, answers []string) error {
+func (tx *Tx) extendOutage(ctx context.Context, id domain.EndpointID, failed []string, times []time.Time,
+	answers []string) error {
 	_, err := tx.exec(ctx, `
 		WITH failed AS MATERIALIZED (
 			SELECT d.account_id, d.livemode, d.sequence, f.at, f.answer, coalesce((

@@ -21,7 +21,8 @@ func TestAskForAccess(t *testing.T) {
 	wanted := url.Values{"for": {page.Field("for").Value}}
 	support.WantRedirect(support.Post("/dashboard/test/ask", wanted), "/dashboard/test")
 	text := m.Email(h.Account.Email, "A colleague asks for access").Text
-	for _, want := range []string{support.Session.Email, "access to webhooks and events", "Their role is Support", "Owner, Developer",
+	for _, want := range []string{support.Session.Email, "access to webhooks and events", "Their role is Support",
+		"Owner, Developer",
 		"/dashboard/live/team"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the email lacks %q:\n%s", want, text)

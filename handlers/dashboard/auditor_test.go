@@ -71,7 +71,8 @@ func wantNothingToPress(s *harness.StaffBrowser, path string, own bool) {
 	if !strings.HasPrefix(main, ` class="only-reads"`) {
 		s.Errorf("GET %s shows buttons of forms: <main%.60s", path, main)
 	}
-	for _, opens := range []string{"/sessions/new", "/keys/new", "/endpoints/new", "/billing/plan\"", "/billing/cancel\"", "/f/ses_"} {
+	for _, opens := range []string{"/sessions/new", "/keys/new", "/endpoints/new", "/billing/plan\"", "/billing/cancel\"",
+		"/f/ses_"} {
 		if strings.Contains(main, opens) {
 			s.Errorf("GET %s leads to %s", path, opens)
 		}

@@ -75,7 +75,7 @@ func Start(t testing.TB) *Cluster {
 		}
 	})
 	c := &Cluster{t: t, dir: dir, values: sharedValues(t, root(t))}
-	if err := os.Chmod(dir, 0o755); err != nil {
+	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // users of other programs pass through it
 		t.Fatal(err)
 	}
 	c.certificate()
