@@ -45,6 +45,11 @@ func TestLostLinkEmailsAreFound(t *testing.T) {
 		return h.Count("SELECT count(*) FROM link_email WHERE state = 'sent' AND tries = 1") == many &&
 			h.Count("SELECT count(*) FROM link_delivery WHERE look_at IS NULL") == many
 	})
+	h.Eventually("all emails counted, after their commits", func() bool {
+		observer.mu.Lock()
+		defer observer.mu.Unlock()
+		return len(observer.emailed) >= many
+	})
 	mu.Lock()
 	defer mu.Unlock()
 	if len(sent) != many {
