@@ -56,7 +56,7 @@ QUICK := -vet=off -ldflags=-w
 PACKAGES_WITH = $$(grep -rl --include='*_test.go' --exclude-dir=node_modules '^func $(1)' . | xargs -n1 dirname | sort -u)
 
 # What tests need.
-NEEDS = go node cc postgres chromium pdftools promtool python redis pgbouncer caddy nginx
+NEEDS = go node cc postgres chromium pdftools promtool python redis pgbouncer caddy nginx aptrepo
 
 # Packages that start goroutines or share what they change, and the API's, whose tests run
 # the code of most others with the race detector. It makes demo data ten times as slow.
@@ -182,7 +182,7 @@ packages: $(GENERATED) $(GENERATORS) ## Build binaries, archives, deb, rpm, SDKs
 
 .PHONY: check-packages
 check-packages: $(GENERATED) check-kubernetes ## Install, upgrade, run and remove the packages and the image on a bare Debian; needs root
-	$(SETUP) go pdftools packagetools
+	$(SETUP) go pdftools aptrepo packagetools
 	@bash scripts/check-packages.sh
 
 .PHONY: check-kubernetes

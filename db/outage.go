@@ -49,11 +49,12 @@ func (tx *Tx) countOutages(ctx context.Context, outcomes []AttemptOutcome, healt
 			answering, answeredAt = append(answering, h.ID.UUID.String()), append(answeredAt, *h.SuccessAt)
 		}
 	}
-	if len(failed) > 0 {
-		for _, h := range health {
-			if err := tx.extendOutage(ctx, h.ID, failed, times, answers); err != nil {
-				return err
-			}
+	for _, h := range health {
+		if h.Counted.Attempts == h.Counted.Delivered {
+			continue // none of the failed attempts were made there
+		}
+		if err := tx.extendOutage(ctx, h.ID, failed, times, answers); err != nil {
+			return err
 		}
 	}
 	if len(arrived) == 0 || !late && len(failed) == 0 {

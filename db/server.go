@@ -35,6 +35,9 @@ type ServerFacts struct {
 	Extensions        pq.StringArray `db:"extensions"`
 }
 
+// archiveFails is whether the last attempt to archive WAL failed.
+const archiveFails sqlText = `(SELECT coalesce(last_failed_time > coalesce(last_archived_time, '-infinity'), false) FROM pg_stat_archiver)`
+
 // ServerFacts reads them.
 func (q *Queries) ServerFacts(ctx context.Context) (ServerFacts, error) {
 	var f ServerFacts
@@ -47,7 +50,7 @@ func (q *Queries) ServerFacts(ctx context.Context) (ServerFacts, error) {
 			(SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend') AS connections,
 			current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int AS max_connections,
 			current_setting('archive_mode') <> 'off' AS archives, current_setting('restore_command') <> '' AS restored,
-			(SELECT coalesce(last_failed_time > coalesce(last_archived_time, '-infinity'), false) FROM pg_stat_archiver) AS archive_fails,
+			`+archiveFails+` AS archive_fails,
 			ARRAY(SELECT extname::text FROM pg_extension ORDER BY extname) AS extensions
 		FROM pg_database d WHERE d.datname = current_database()`)
 	return f, wrap(err, "read the server's settings")
@@ -126,7 +129,7 @@ func (q *Queries) Signs(ctx context.Context) (Signs, error) {
 	if err := q.get(ctx, &s, `
 		SELECT (SELECT count(*) FROM worker WHERE alive_at > clock_timestamp() - make_interval(secs => $1)) AS workers,
 			(SELECT count(*) FROM pg_stat_replication) AS replicas, current_setting('archive_mode') <> 'off' AS archives,
-			(SELECT coalesce(last_failed_time > coalesce(last_archived_time, '-infinity'), false) FROM pg_stat_archiver) AS archive_fails,
+			`+archiveFails+` AS archive_fails,
 			now() AS server_time`, workerDeadAfter.Seconds()); err != nil {
 		return Signs{}, wrap(err, "look for workers and replicas")
 	}

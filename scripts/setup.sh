@@ -2,7 +2,7 @@
 # Installs what is missing for the named needs, with apt-get on Debian and Ubuntu or
 # Homebrew on macOS. Prints nothing if nothing is missing.
 # Usage: scripts/setup.sh [go] [node] [postgres] [cc] [chromium] [pdftools] [promtool] [python]
-# [redis] [pgbouncer] [caddy] [nginx] [ha] [packagetools]
+# [redis] [pgbouncer] [caddy] [nginx] [ha] [aptrepo] [packagetools]
 set -eu
 
 has() { command -v "$1" >/dev/null 2>&1; }
@@ -94,9 +94,9 @@ for part in "$@"; do
 		has etcd || need etcd-server ""
 		has haproxy || [ -x /usr/sbin/haproxy ] || need haproxy ""
 		;;
+	aptrepo) ! has apt-get || { has apt-ftparchive && has gpg; } || need "apt-utils gnupg" "" ;;
 	packagetools) # on Debian only
 		has lintian || need lintian ""
-		has apt-ftparchive && has gpg || need "apt-utils gnupg" ""
 		has mmdebstrap || need mmdebstrap ""
 		has systemd-nspawn || need systemd-container ""
 		has buildah || need buildah ""
