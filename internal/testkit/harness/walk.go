@@ -106,7 +106,8 @@ func outageOf(h *Harness, scope domain.Scope, d *domain.Delivery) domain.OutageI
 	h.OK(h.DB.RecordAttempts(h.Context(), []db.AttemptOutcome{{Scope: scope, Cycle: 1, State: domain.DeliveryPending, Next: &next,
 		DeliveryAttempt: domain.DeliveryAttempt{DeliveryID: d.ID, Number: 1, StartedAt: now, RequestHeaders: []byte(`{}`),
 			StatusCode: &status, ErrorClass: &class}}},
-		[]db.EndpointHealth{{ID: d.EndpointID, At: now, Failures: 1, StatusCode: status, ErrorClass: class}}))
+		[]db.EndpointHealth{{ID: d.EndpointID, At: now, Failures: 1, StatusCode: status, ErrorClass: class,
+			Counted: domain.EndpointMonth{Attempts: 1}}}))
 	outages, err := h.DB.Outages(h.Context(), []domain.EndpointID{d.EndpointID}, 1)
 	h.OK(err)
 	return outages[d.EndpointID][0].ID
