@@ -169,8 +169,7 @@ func TestReminders(t *testing.T) {
 	m.Email("jo@customer.example", invited)
 	start := h.Clock.Now()
 	at := func(after time.Duration) {
-		h.Clock.Set(start.Add(after))
-		h.LookAtEmails(session.ID)
+		h.LookAtEmails(session.ID, start.Add(after))
 	}
 	const day, hour = 24 * time.Hour, time.Hour
 	at(2*day - time.Minute)
@@ -280,8 +279,7 @@ func TestRemindersEnd(t *testing.T) {
 		end(session)
 		created := h.Clock.Now()
 		for _, days := range []int{2, 7, 28} {
-			h.Clock.Set(created.AddDate(0, 0, days))
-			h.LookAtEmails(session.ID)
+			h.LookAtEmails(session.ID, created.AddDate(0, 0, days))
 			if name == "nothing" {
 				<-m.Sent
 			} else {
@@ -328,8 +326,7 @@ func TestEmailsThatAreNotTaken(t *testing.T) {
 	want(gone, "failed", missing)
 	owner.WantPage(owner.Get("/dashboard/live/sessions/"+gone.ID.String()), http.StatusOK, "Couldn’t be delivered", missing)
 	say("", "")
-	h.Clock.Advance(49 * time.Hour)
-	h.LookAtEmails(gone.ID)
+	h.LookAtEmails(gone.ID, h.Clock.Now().Add(49 * time.Hour))
 	want(gone, "failed", missing)
 
 	say(".", "451 4.7.1 wait, grey@customer.example")
@@ -345,18 +342,16 @@ func TestEmailsThatAreNotTaken(t *testing.T) {
 				t.Fatalf("try %d is due after %s: %t", i+2, pause, looked)
 			}
 		}
-		h.LookAtEmails(grey.ID)
+		h.LookAtEmails(grey.ID, h.Clock.Now())
 		if n := tried(grey); n != i+2 {
 			t.Fatalf("tried %d times, want %d", n, i+2)
 		}
 	}
-	h.Clock.Advance(100 * time.Hour)
-	h.LookAtEmails(later.ID) // for the second time
-	h.Clock.Advance(3 * time.Hour)
-	h.LookAtEmails(grey.ID)
+	h.LookAtEmails(later.ID, h.Clock.Now().Add(100 * time.Hour)) // for the second time
+	h.LookAtEmails(grey.ID, h.Clock.Now().Add(3 * time.Hour))
 	want(grey, "failed", "The mail server did not take the email for 4½ days (451 4.7.1).")
 	say("", "")
-	h.LookAtEmails(later.ID)
+	h.LookAtEmails(later.ID, h.Clock.Now())
 	want(later, "sent", nil)
 	if emails := server.Emails(); len(emails) != 1 || emails[0].To != "later@customer.example" {
 		t.Errorf("the server has %v", emails)
@@ -366,10 +361,9 @@ func TestEmailsThatAreNotTaken(t *testing.T) {
 	unknown := delivered(h, true, "unknown@customer.example")
 	want(unknown, "unknown", nil)
 	say("", "")
-	h.LookAtEmails(unknown.ID)
+	h.LookAtEmails(unknown.ID, h.Clock.Now())
 	want(unknown, "unknown", nil)
-	h.Clock.Advance(53 * time.Hour)
-	h.LookAtEmails(unknown.ID)
+	h.LookAtEmails(unknown.ID, h.Clock.Now().Add(53 * time.Hour))
 	emails := server.Emails()
 	if len(emails) != 3 || emails[2].To != "unknown@customer.example" || !strings.Contains(emails[2].Text,
 		"List-Unsubscribe-Post: List-Unsubscribe=One-Click") {

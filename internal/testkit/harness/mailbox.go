@@ -68,11 +68,13 @@ func (h *Harness) Workers(sender mail.Sender) {
 	})
 }
 
-// LookAtEmails has the workers look which email with the session's link is due (D103), and
-// waits until they have.
-func (h *Harness) LookAtEmails(id domain.SessionID) {
+// LookAtEmails has the workers look which email with the session's link is due at a time
+// (D103), which is now from here on, and waits until they have. An email that was under way
+// is one of the time before.
+func (h *Harness) LookAtEmails(id domain.SessionID, at time.Time) {
 	h.Helper()
 	h.AwaitLinkEmails()
+	h.Clock.Set(at)
 	h.OK(h.DB.InTx(h.Context(), func(tx *db.Tx) error { return h.Service.Outbox.LinkEmail(h.Context(), tx, id) }))
 	h.AwaitLinkEmails()
 }
