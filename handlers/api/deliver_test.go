@@ -326,7 +326,7 @@ func TestEmailsThatAreNotTaken(t *testing.T) {
 	want(gone, "failed", missing)
 	owner.WantPage(owner.Get("/dashboard/live/sessions/"+gone.ID.String()), http.StatusOK, "Couldn’t be delivered", missing)
 	say("", "")
-	h.LookAtEmails(gone.ID, h.Clock.Now().Add(49 * time.Hour))
+	h.LookAtEmails(gone.ID, h.Clock.Now().Add(49*time.Hour))
 	want(gone, "failed", missing)
 
 	say(".", "451 4.7.1 wait, grey@customer.example")
@@ -347,8 +347,8 @@ func TestEmailsThatAreNotTaken(t *testing.T) {
 			t.Fatalf("tried %d times, want %d", n, i+2)
 		}
 	}
-	h.LookAtEmails(later.ID, h.Clock.Now().Add(100 * time.Hour)) // for the second time
-	h.LookAtEmails(grey.ID, h.Clock.Now().Add(3 * time.Hour))
+	h.LookAtEmails(later.ID, h.Clock.Now().Add(100*time.Hour)) // for the second time
+	h.LookAtEmails(grey.ID, h.Clock.Now().Add(3*time.Hour))
 	want(grey, "failed", "The mail server did not take the email for 4½ days (451 4.7.1).")
 	say("", "")
 	h.LookAtEmails(later.ID, h.Clock.Now())
@@ -363,7 +363,7 @@ func TestEmailsThatAreNotTaken(t *testing.T) {
 	say("", "")
 	h.LookAtEmails(unknown.ID, h.Clock.Now())
 	want(unknown, "unknown", nil)
-	h.LookAtEmails(unknown.ID, h.Clock.Now().Add(53 * time.Hour))
+	h.LookAtEmails(unknown.ID, h.Clock.Now().Add(53*time.Hour))
 	emails := server.Emails()
 	if len(emails) != 3 || emails[2].To != "unknown@customer.example" || !strings.Contains(emails[2].Text,
 		"List-Unsubscribe-Post: List-Unsubscribe=One-Click") {
