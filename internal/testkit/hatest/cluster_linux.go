@@ -454,8 +454,12 @@ func (n *Node) Cut() (mend func()) {
 }
 
 // Commit tries to write on the machine itself, and succeeds if the commit is acknowledged.
-func (n *Node) Commit(within time.Duration) error {
-	return n.exec("candor", "SELECT pg_logical_emit_message(true, 'drill', '')", within)
+// It returns the timeline on which that was: each promotion begins another.
+func (n *Node) Commit(within time.Duration) (timeline string, err error) {
+	err = n.use("candor", within, func(ctx context.Context, conn *pgx.Conn) error {
+		return conn.QueryRow(ctx, "SELECT left(pg_walfile_name(pg_logical_emit_message(true, 'drill', '')), 8)").Scan(&timeline)
+	})
+	return timeline, err
 }
 
 // DSN leads to the machine's PostgreSQL as its superuser.
