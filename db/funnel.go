@@ -42,6 +42,32 @@ func (q *Queries) Funnel(ctx context.Context, scope domain.Scope, first, last ti
 	return f, wrap(err, "sum problems")
 }
 
+// FunnelTimes is Funnel without rules.
+func (q *Queries) FunnelTimes(ctx context.Context, scope domain.Scope, first, last time.Time) (*domain.Funnel, error) {
+	f := &domain.Funnel{Sections: map[string]*domain.FunnelSection{}}
+	return f, q.sumProgress(ctx, f, scope, first, last)
+}
+
+// FunnelProgress is Funnel without times and rules: what an earlier period is compared by.
+func (q *Queries) FunnelProgress(ctx context.Context, scope domain.Scope, first, last time.Time) (*domain.Funnel, error) {
+	var rows []struct {
+		Section   string `db:"section"`
+		Reached   int    `db:"reached"`
+		Completed int    `db:"completed"`
+	}
+	err := q.all(ctx, &rows, `
+		SELECT section, sum(reached)::bigint AS reached, sum(completed)::bigint AS completed
+		FROM form_count
+		WHERE account_id = $1 AND livemode = $2 AND day BETWEEN $3::date AND $4::date
+		GROUP BY section`, scope.AccountID, scope.Livemode, day(first), day(last))
+	f := &domain.Funnel{Sections: map[string]*domain.FunnelSection{}}
+	for _, r := range rows {
+		section := f.Section(r.Section)
+		section.Reached, section.Completed = r.Reached, r.Completed
+	}
+	return f, wrap(err, "sum earlier progress")
+}
+
 // sumProgress reads a row for each day and section.
 func (q *Queries) sumProgress(ctx context.Context, f *domain.Funnel, scope domain.Scope, first, last time.Time) error {
 	var rows []struct {

@@ -97,7 +97,7 @@ BEGIN
             created = c.created + excluded.created, pending = c.pending + excluded.pending, in_progress = c.in_progress + excluded.in_progress,
             completed = c.completed + excluded.completed, expired = c.expired + excluded.expired, cancelled = c.cancelled + excluded.cancelled,
             completion_seconds = c.completion_seconds + excluded.completion_seconds,
-            completed_that_day = c.completed_that_day + excluded.completed_that_day;
+            completed_that_day = c.completed_that_day + excluded.completed_that_day, figured = false;
     ELSE
         INSERT INTO session_count AS c (account_id, livemode, day, shard, ahead, created, pending, in_progress, completed, expired, cancelled, completion_seconds, completed_that_day)
         SELECT account_id, livemode, day, count_shard(ahead), ahead,
@@ -132,7 +132,7 @@ BEGIN
             pending = c.pending + excluded.pending, in_progress = c.in_progress + excluded.in_progress,
             completed = c.completed + excluded.completed, expired = c.expired + excluded.expired, cancelled = c.cancelled + excluded.cancelled,
             completion_seconds = c.completion_seconds + excluded.completion_seconds,
-            completed_that_day = c.completed_that_day + excluded.completed_that_day;
+            completed_that_day = c.completed_that_day + excluded.completed_that_day, figured = false;
     END IF;
     RETURN NULL;
 END $$;
@@ -231,6 +231,12 @@ BEGIN
     END IF;
     RETURN NULL;
 END $$;
+
+CREATE FUNCTION public.readable(metadata json) RETURNS json
+    LANGUAGE sql IMMUTABLE
+    AS $$
+    SELECT CASE WHEN metadata::text ~ '\\u(0000|[dD][89a-fA-F])' THEN '{}'::json ELSE metadata END
+$$;
 
 CREATE FUNCTION public.refuse_change() RETURNS trigger
     LANGUAGE plpgsql
@@ -536,6 +542,16 @@ CREATE TABLE public.event_sequence (
     last bigint NOT NULL
 );
 
+CREATE TABLE public.figure_count (
+    account_id uuid NOT NULL,
+    livemode boolean NOT NULL,
+    name text NOT NULL,
+    day date NOT NULL,
+    value text NOT NULL,
+    created bigint NOT NULL,
+    completed bigint NOT NULL
+);
+
 CREATE TABLE public.form_count (
     account_id uuid NOT NULL,
     livemode boolean NOT NULL,
@@ -810,6 +826,7 @@ CREATE TABLE public.session (
     emailed boolean DEFAULT false NOT NULL,
     previous_session_id uuid,
     chosen_language text,
+    documents smallint,
     CONSTRAINT session_pdf_sha256_check CHECK ((octet_length(pdf_sha256) = 32)),
     CONSTRAINT session_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'in_progress'::text, 'completed'::text, 'expired'::text, 'cancelled'::text])))
 )
@@ -838,6 +855,8 @@ CREATE TABLE public.session_count (
     completion_seconds numeric DEFAULT 0 NOT NULL,
     completed_that_day bigint DEFAULT 0 NOT NULL,
     ahead smallint DEFAULT 0 NOT NULL,
+    figured boolean DEFAULT false NOT NULL,
+    refigure_after timestamp with time zone,
     CONSTRAINT session_count_ahead_check CHECK (((ahead >= '-1'::integer) AND (ahead <= 1)))
 );
 
@@ -1116,6 +1135,9 @@ ALTER TABLE ONLY public.event
 ALTER TABLE ONLY public.event_sequence
     ADD CONSTRAINT event_sequence_pkey PRIMARY KEY (account_id, livemode);
 
+ALTER TABLE ONLY public.figure_count
+    ADD CONSTRAINT figure_count_pkey PRIMARY KEY (account_id, livemode, name, day, value);
+
 ALTER TABLE ONLY public.form_count
     ADD CONSTRAINT form_count_pkey PRIMARY KEY (account_id, livemode, day, section);
 
@@ -1344,6 +1366,8 @@ CREATE UNIQUE INDEX event_terminal_key ON public.event USING btree (session_id) 
 
 CREATE INDEX event_type_idx ON public.event USING btree (account_id, livemode, type, sequence);
 
+CREATE INDEX figure_count_day_idx ON public.figure_count USING btree (account_id, livemode, day);
+
 CREATE INDEX held_form_expires_idx ON public.held_form USING btree (expires_at);
 
 CREATE INDEX held_form_session_idx ON public.held_form USING btree (staff_session_id);
@@ -1389,6 +1413,8 @@ CREATE INDEX section_phone_idx ON public.section USING btree (phone_hash, sessio
 CREATE INDEX session_answers_idx ON public.session USING btree (account_id, completed_at) WHERE ((status = 'completed'::text) AND (data_erased_at IS NULL));
 
 CREATE INDEX session_cancel_due_idx ON public.session_cancel USING btree (due_at);
+
+CREATE INDEX session_count_unfigured_idx ON public.session_count USING btree (day, account_id, livemode) WHERE (NOT figured);
 
 CREATE INDEX session_count_unfolded_idx ON public.session_count USING btree (day) WHERE (shard <> 0);
 

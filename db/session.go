@@ -16,7 +16,7 @@ const sessionColumns = `id, account_id, livemode, status, form_type, customer_em
 	webhook_url, return_url, metadata, sections_completed, created_at, expires_at, accessed_at, completed_at, cancelled_at,
 	last_activity_at, pdf_ready_at, erased_at, data_erased_at, customer_erased_at, created_by_kind, created_by, language,
 		pdf_sha256, pdf_signer, pdf_signer_issuer, prefilled, link_version, saved_by, emailed, previous_session_id,
-		chosen_language`
+		chosen_language, documents`
 
 // InsertSession stores a new session. If it has no ExpiresAt, that is set by the account's
 // default.
@@ -267,7 +267,8 @@ func (tx *Tx) LockOpenSession(ctx context.Context, id domain.SessionID, now time
 // sections. Returns ErrState if it isn't in progress.
 func (tx *Tx) CompleteSession(ctx context.Context, s *domain.Session) error {
 	result, err := tx.exec(ctx, `
-		UPDATE session SET status = 'completed', completed_at = $2, sections_completed = $3
+		UPDATE session SET status = 'completed', completed_at = $2, sections_completed = $3,
+			documents = (SELECT count(*) FROM document WHERE session_id = $1)
 		WHERE id = $1 AND status = 'in_progress'`,
 		s.ID, s.CompletedAt, s.SectionsCompleted)
 	return changedState(result, err, "complete session")

@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/lib/pq"
@@ -93,7 +94,65 @@ func newSessionList(scope domain.Scope, f *domain.SessionFilter) *list {
 	if f.Sections > 0 { // of those that expire soon, which are few
 		l.and("sections_completed >= " + l.arg(f.Sections))
 	}
+	if f.Figure != nil {
+		l.and(l.figure(*f.Figure))
+	}
+	if f.Progress != nil {
+		l.and(l.progress(*f.Progress))
+	}
 	return l
+}
+
+// figure is the condition of a session that is counted so.
+func (c *conditions) figure(f domain.Figure) sqlText {
+	switch f.Name {
+	case domain.FigureWay:
+		return figureWay + " = " + c.arg(f.Value)
+	case domain.FigureDocuments:
+		return figureDocuments + " = " + c.arg(f.Value)
+	}
+	return "readable(metadata) ->> " + c.arg(strings.TrimPrefix(f.Name, domain.FigureMember)) + " = " + c.arg(f.Value)
+}
+
+// progress is the condition of a session whose customer came so far.
+func (c *conditions) progress(p domain.Progress) sqlText {
+	section := func(more sqlText) sqlText {
+		return "EXISTS (SELECT FROM section n WHERE n.session_id = id AND n.name = " + c.arg(p.Section) + " AND " + more + ")"
+	}
+	switch p.Did {
+	case domain.ProgressOpened:
+		return "accessed_at IS NOT NULL"
+	case domain.ProgressUnopened:
+		return "accessed_at IS NULL"
+	case domain.ProgressCompleted:
+		return section("n.completed_at IS NOT NULL")
+	case domain.ProgressStopped:
+		return section("n.reached_at IS NOT NULL AND n.completed_at IS NULL")
+	case domain.ProgressTook:
+		first, last := domain.SpanSteps(p.Span)
+		return section("n.completed_at <> n.reached_at AND time_step(extract(epoch FROM n.completed_at - n.reached_at)::bigint) BETWEEN " +
+			c.arg(first) + " AND " + c.arg(last))
+	case domain.ProgressRefused:
+		return section("n.problems @> ARRAY[" + c.arg(p.Rule.Field+" "+p.Rule.Message) + "::text]")
+	}
+	return section("n.reached_at IS NOT NULL")
+}
+
+// walked is a table of the sessions that are looked at: the newest of the time that the filter names, or
+// those after last.
+func (c *conditions) walked(f domain.SessionFilter, last *domain.Session) sqlText {
+	span := sqlText("")
+	if f.CreatedAfter != nil {
+		span += " AND created_at > " + c.arg(*f.CreatedAfter)
+	}
+	if f.CreatedBefore != nil {
+		span += " AND created_at < " + c.arg(*f.CreatedBefore)
+	}
+	if last != nil {
+		span += " AND (created_at, id) < (" + c.arg(last.CreatedAt) + ", " + c.arg(last.ID) + ")"
+	}
+	return "(SELECT * FROM session WHERE account_id = $1 AND livemode = $2" + span + " ORDER BY created_at DESC, id DESC LIMIT " +
+		c.arg(domain.CountMost) + ") walked"
 }
 
 // storedStatuses are the statuses as constants of a statement's text, with the
@@ -132,6 +191,10 @@ func statusClauses(f domain.SessionFilter, now sqlText) []sqlText {
 	return []sqlText{stored}
 }
 
+// walkMost is how many rows a list has at most that looks at domain.CountMost sessions and no
+// further. An export reads more at a time, and looks at all.
+const walkMost = domain.NewMost + 1
+
 // SessionsBefore returns up to limit of the scope's sessions that match the
 // filter, which has no Search, newest first: those that come after the given one in
 // that order, nil for the newest. A page far down costs no more than the first.
@@ -161,7 +224,11 @@ func (q *Queries) SortedSessions(ctx context.Context, scope domain.Scope, f doma
 			l.below("created_at, id", last.CreatedAt, last.ID)
 		}
 	}
-	l.fromSessions(f, now)
+	if f.Walks() && f.ExpiresBefore == nil && limit <= walkMost {
+		l.from(l.walked(f, last), "("+joined(statusClauses(f, l.nowFor(f.Status, now)), " OR ")+")")
+	} else {
+		l.fromSessions(f, now)
+	}
 	var out []domain.Session
 	if err := q.all(ctx, &out, l.first(l.arg(limit)), l.args...); err != nil {
 		return nil, wrap(err, "list sessions")
@@ -243,6 +310,8 @@ func (q *Queries) countMatching(ctx context.Context, scope domain.Scope, f domai
 	table, most := sqlText("session"), sqlText("")
 	if f.ExpiresBefore != nil {
 		table = c.expiring(f, now)
+	} else if f.Walks() && limit > 0 {
+		table = c.walked(f, nil)
 	}
 	if limit > 0 {
 		most = " LIMIT " + c.arg(limit)

@@ -42,8 +42,13 @@ func randomSessions(s *store, n int) []*domain.Session {
 			session.CompletedAt = &at
 		}
 		session.SectionsCompleted = random.IntN(8)
-		_, err := s.Raw().ExecContext(s.ctx, `UPDATE session SET status = $2, completed_at = $3, sections_completed = $4 WHERE id = $1`,
-			session.ID, session.Status, session.CompletedAt, session.SectionsCompleted)
+		if i%3 > 0 {
+			session.AccessedAt = &created
+		}
+		_, err := s.Raw().ExecContext(s.ctx, `
+			UPDATE session SET status = $2, completed_at = $3, sections_completed = $4, accessed_at = $5,
+				documents = CASE WHEN $2 = 'completed' THEN 0 END WHERE id = $1`,
+			session.ID, session.Status, session.CompletedAt, session.SectionsCompleted, session.AccessedAt)
 		s.ok(err)
 		out = append(out, session)
 		if i%10 == 0 {
@@ -61,6 +66,7 @@ func matching(sessions []*domain.Session, f domain.SessionFilter, now time.Time)
 			(f.ReferenceID == "" || x.ReferenceID != nil && *x.ReferenceID == f.ReferenceID) &&
 			(f.Misspelt && hasNearWords(x, f.Search) || !f.Misspelt && hasWords(x, f.Search)) && x.SectionsCompleted >= f.Sections &&
 			(f.CustomerEmail == "" || strings.EqualFold(x.CustomerEmail, f.CustomerEmail)) &&
+			(f.Figure == nil || x.CompletedAt != nil) && (f.Progress == nil || x.AccessedAt == nil) && // of the examples
 			(f.CreatedAfter == nil || x.CreatedAt.After(*f.CreatedAfter)) &&
 			(f.CreatedBefore == nil || x.CreatedAt.Before(*f.CreatedBefore)) &&
 			(f.ExpiresBefore == nil || x.StatusAt(now).Open() && x.ExpiresAt.Before(*f.ExpiresBefore)) {
@@ -278,6 +284,8 @@ var filterExamples = map[string]struct {
 	"Search":        {domain.SessionFilter{Search: "REF 2"}, false},
 	"Misspelt":      {domain.SessionFilter{Search: "custmoer ref", Misspelt: true}, false},
 	"Sections":      {domain.SessionFilter{Sections: 4}, false},
+	"Figure":        {domain.SessionFilter{Figure: &domain.Figure{Name: domain.FigureDocuments, Value: "none"}}, false},
+	"Progress":      {domain.SessionFilter{Progress: &domain.Progress{Did: domain.ProgressUnopened}}, false},
 	"CreatedAfter":  {domain.SessionFilter{CreatedAfter: new(start.Add(30 * time.Hour))}, true},
 	"ExpiresBefore": {domain.SessionFilter{ExpiresBefore: new(listNow.AddDate(0, 0, 9))}, false},
 	"CreatedBefore": {domain.SessionFilter{CreatedBefore: new(start.Add(70 * time.Hour))}, true},

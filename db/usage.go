@@ -111,7 +111,7 @@ func (tx *Tx) FoldSessionCounts(ctx context.Context, before time.Time, limit int
 				completed = c.completed + excluded.completed, expired = c.expired + excluded.expired,
 					cancelled = c.cancelled + excluded.cancelled,
 				completion_seconds = c.completion_seconds + excluded.completion_seconds,
-				completed_that_day = c.completed_that_day + excluded.completed_that_day
+				completed_that_day = c.completed_that_day + excluded.completed_that_day, figured = false
 		)
 		SELECT count(*) FROM folded`,
 		day(before), limit)

@@ -21,7 +21,7 @@ import (
 
 // aboutNoSession are the routes that have nothing to do with a session.
 var aboutNoSession = regexp.MustCompile(
-	`^/dashboard/:mode/(live|me|ask|keys|quickstart|billing|team|settings|audit)(/|$)|^/dashboard/:mode/webhooks(/(settings|endpoints|url|tests?|verify|secret)(/|$)|$)|^/v1/(billing|webhook_endpoints)(/|$)|^/v1/test/events$`)
+	`^/dashboard/:mode/(live|me|ask|keys|figures|quickstart|billing|team|settings|audit)(/|$)|^/dashboard/:mode/webhooks(/(settings|endpoints|url|tests?|verify|secret)(/|$)|$)|^/v1/(billing|webhook_endpoints)(/|$)|^/v1/test/events$`)
 
 // jobAboutNoSession are the kinds of jobs that have nothing to do with a session.
 var jobAboutNoSession = regexp.MustCompile(
@@ -232,6 +232,8 @@ func jobCases() map[string]useCase {
 		"job session_email": {open, true, nil, job("session_email", "mail", `{"session_id": "{id}"}`)},
 		"job session_email_sweep": {open, true, sql(`UPDATE link_delivery SET look_at = now() WHERE session_id = $1`),
 			job("session_email_sweep", "upkeep", `{}`)},
+		"job figures": {open, false, sql(`UPDATE session_count SET figured = false WHERE $1::uuid IS NOT NULL`),
+			job("figures", "upkeep", `{}`)},
 		"job session_expiry": {open, false, sql(`UPDATE session SET expires_at = created_at WHERE id = $1`),
 			job("session_expiry", "upkeep", `{}`)},
 		"job retention": {open, false, sql(`UPDATE session SET status = 'expired', expires_at = '2026-01-01' WHERE id = $1`),

@@ -209,6 +209,8 @@ func (s *server) modeRoutes() []Route {
 		staff(get, "", domain.UseDashboard, d.ShowHome),
 		staff(get, "/live", domain.UseDashboard, d.FollowChanges, streams).withoutHead(),
 		staff(get, "/search", domain.UseDashboard, d.ShowSearch),
+		staff(get, "/figures", domain.UseSessions, d.ShowFigures),
+		staff(get, "/figures/export", domain.UseSessions, d.ExportFigures, asFile),
 		staff(get, "/sessions", domain.UseSessions, d.ListSessions),
 		staff(post, "/sessions", domain.UseSessions, d.CreateSession),
 		staff(post, "/sessions/chosen", domain.UseSessions, d.ChangeChosen),

@@ -36,6 +36,7 @@ func periodicJobs(sweepEvery time.Duration) []*river.PeriodicJob {
 		run(sweepEvery, expireArgs{}),
 		run(sweepEvery, rescueArgs{}),
 		run(sweepEvery, linkSweepArgs{}),
+		run(sweepEvery, figuresArgs{}),
 		run(alertEvery, alertArgs{}),
 		run(retentionEvery, retentionArgs{}),
 		run(retentionEvery, sealArgs{}),

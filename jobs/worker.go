@@ -172,6 +172,7 @@ func workers(c Config) *river.Workers {
 	river.AddWorker(all, &receiptEmailWorker{db: c.DB, vault: safe, sender: c.Mail, clock: c.Clock})
 	river.AddWorker(all, &linkEmailWorker{db: c.DB, vault: safe, ring: c.Ring, sender: c.Mail, baseURL: c.BaseURL, clock: c.Clock,
 		observer: c.Observer})
+	river.AddWorker(all, &figuresWorker{db: c.DB, clock: c.Clock})
 	river.AddWorker(all, &linkSweepWorker{db: c.DB, outbox: c.Outbox, clock: c.Clock})
 	river.AddWorker(all, &expireWorker{db: c.DB, outbox: c.Outbox, clock: c.Clock})
 	river.AddWorker(all, &alertWorker{db: c.DB, outbox: c.Outbox, clock: c.Clock})

@@ -44,6 +44,7 @@ const icons = {
   billing: "credit-card",
   docs: "book-open",
   events: "zap",
+  figures: "chart-column",
   home: "house",
   keys: "key-round",
   me: "circle-user-round",

@@ -138,6 +138,10 @@ func TestBrowserDashboard(t *testing.T) {
 	at("webhooks/redeliveries")
 	view(tab, "redeliveries")
 
+	at("figures")
+	view(tab, "figures")
+	at("figures?from=soon")
+	tab.WaitForFocus("error-summary")
 	logCalls(h, done.ID)
 	at("requests")
 	view(tab, "requests")

@@ -127,3 +127,22 @@ func countNewer[Row any](latest []Row, came func(Row) bool) int {
 	}
 	return len(latest)
 }
+
+// readBack is a control that says what a link of the page of figures has set.
+func readBack[F, T any](name, label string, parse func(string) (T, bool), words func(T) string, field func(*F) **T) control[F] {
+	return control[F]{
+		Control: view.Control{Name: name, Label: label, Type: "hidden"},
+		read: func(f *F, text string) string {
+			value, ok := parse(text)
+			if !ok {
+				return "Follow a link of Figures for this list, or remove the filter “" + label + "”"
+			}
+			*field(f) = &value
+			return ""
+		},
+		understood: func(text string) (string, string) {
+			value, _ := parse(text)
+			return text, words(value)
+		},
+	}
+}

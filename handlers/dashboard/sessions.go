@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -51,6 +52,8 @@ func sessionControls(cal calendar, now time.Time) []control[domain.SessionFilter
 				}
 				return ""
 			}},
+		readBack("progress", "Came to", domain.ParseProgress, view.ProgressWords, func(f *filter) **domain.Progress { return &f.Progress }),
+		readBack("figure", "Counted as", domain.ParseFigure, view.FigureWords, func(f *filter) **domain.Figure { return &f.Figure }),
 		dayControl(cal, "from", "Created from", theFirst, func(f *filter, day time.Time) {
 			after := day.Add(-time.Microsecond) // the filter's bounds are exclusive
 			f.CreatedAfter = &after
@@ -358,22 +361,33 @@ func (s *Server) ExportSessions(c echo.Context, v *Visit) error {
 	if err != nil {
 		return err
 	}
-	columns := []string{
-		"id", "status", "customer_email", "customer_name", "reference_id", "created_at", "expires_at", "accessed_at", "completed_at",
-		"cancelled_at", "sections_completed",
-	}
-	return web.StreamCSV(c, s.Logger, s.Clock.Now().In(zone), "sessions_"+view.ModeName(v.Scope.Livemode), columns,
+	return web.StreamCSV(c, s.Logger, s.Clock.Now().In(zone), "sessions_"+view.ModeName(v.Scope.Livemode), view.ExportColumns,
 		func(write web.WriteRow) error {
-			row := func(of *domain.Session) error {
-				return write(
-					of.ID.String(), string(of.Status), of.CustomerEmail, web.Text(of.CustomerName), web.Text(of.ReferenceID),
-					web.Stamp(&of.CreatedAt, zone), web.Stamp(&of.ExpiresAt, zone),
-					web.Stamp(of.AccessedAt, zone), web.Stamp(of.CompletedAt, zone), web.Stamp(of.CancelledAt,
-						zone), strconv.Itoa(of.SectionsCompleted))
-			}
+			row := func(of *domain.Session) error { return write(sessionCells(of, zone)...) }
 			if len(chosen) > 0 {
 				return s.Sessions.ExportChosen(ctx, v.Scope, chosen, v.Actor, row)
 			}
 			return s.Sessions.Export(ctx, v.Scope, filter, v.Actor, row)
 		})
+}
+
+// sessionCells are a session's cells below view.ExportColumns.
+func sessionCells(of *domain.Session, zone *time.Location) []string {
+	minutes, documents, metadata := "", "", ""
+	if of.AccessedAt != nil && of.CompletedAt != nil {
+		minutes = strconv.Itoa(of.DurationMinutes())
+	}
+	if of.Documents != nil {
+		documents = strconv.Itoa(*of.Documents)
+	}
+	if len(of.Metadata) > 0 {
+		text, _ := json.Marshal(of.Metadata) // raw JSON can't fail
+		metadata = string(text)
+	}
+	return []string{
+		of.ID.String(), view.StatusWord(of.Status), of.CustomerEmail, web.Text(of.CustomerName), web.Text(of.ReferenceID),
+		web.Stamp(&of.CreatedAt, zone), web.Stamp(&of.ExpiresAt, zone), web.Stamp(of.AccessedAt, zone),
+		web.Stamp(of.LastActivityAt, zone), web.Stamp(of.CompletedAt, zone), web.Stamp(of.CancelledAt, zone),
+		strconv.Itoa(of.SectionsCompleted), minutes, documents, metadata,
+	}
 }

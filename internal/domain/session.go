@@ -68,6 +68,7 @@ type Session struct {
 	LinkVersion       int        `db:"link_version"`        // how often the link was renewed
 	SavedBy           *string    `db:"saved_by"`            // LinkHolder.Mark of the browser that saved last; nil: none has
 	Emailed           bool       `db:"emailed"`             // Candor emails its link (D103)
+	Documents         *int       `db:"documents"`           // it was submitted with; nil: it wasn't, or that isn't known
 	PreviousSessionID *SessionID `db:"previous_session_id"` // whose answers it offers (D101); nil: none
 
 	Delivery *LinkDelivery `db:"-"` // of a new session whose link is emailed
@@ -163,6 +164,8 @@ type SessionFilter struct {
 	Search        string     // words, each a part of the name, the address or the reference; of the dashboard alone
 	Sections      int        // only with at least so many completed sections; of the dashboard alone
 	Misspelt      bool       // Search: each word has one mistake (D131)
+	Figure        *Figure    // only sessions that are counted so; of the dashboard alone
+	Progress      *Progress  // only sessions whose customer came so far; of the dashboard alone
 	ExpiresBefore *time.Time // only open sessions whose link expires before this, the first ExpiringMost; of the dashboard alone
 }
 
@@ -179,6 +182,8 @@ var SessionFilters = []Filter[SessionFilter]{
 	{Name: "q", Index: "session_search_idx", Value: func(f *SessionFilter) any { return set(f.Search) }},
 	{Name: "expiring", Index: "session_overdue_idx", Value: func(f *SessionFilter) any { return given(f.ExpiresBefore) }},
 	{Name: "sections", Column: "sections_completed", Compare: AtLeast, Value: func(f *SessionFilter) any { return set(f.Sections) }},
+	{Name: "figure", Value: func(f *SessionFilter) any { return given(f.Figure) }},
+	{Name: "progress", Value: func(f *SessionFilter) any { return given(f.Progress) }},
 	{Name: "created_after", Column: "created_at", Compare: Above, Index: "session_list_idx", Counted: true,
 		Value: func(f *SessionFilter) any {
 			return given(f.CreatedAfter)
@@ -192,6 +197,10 @@ var SessionFilters = []Filter[SessionFilter]{
 // Counted reports whether the counters, which are by status and day, can count
 // what the filter matches.
 func (f SessionFilter) Counted() bool { return counted(SessionFilters, &f) }
+
+// Walks reports whether the list's sessions are looked at one by one, since no index leads
+// to what the filter matches.
+func (f SessionFilter) Walks() bool { return f.Figure != nil || f.Progress != nil }
 
 // ByCustomer reports whether the filter names a customer or a reference.
 func (f SessionFilter) ByCustomer() bool { return f.ReferenceID != "" || f.CustomerEmail != "" }
@@ -212,9 +221,9 @@ func (o SessionOrder) Sorts(f *SessionFilter) bool {
 	case NewestFirst:
 		return true
 	case OldestFirst:
-		return f.Search == ""
+		return f.Search == "" && !f.Walks()
 	case EndsSoonest:
-		return f.Search == "" && (f.ExpiresBefore != nil || f.Status.Open() && f.CreatedAfter == nil)
+		return f.Search == "" && !f.Walks() && (f.ExpiresBefore != nil || f.Status.Open() && f.CreatedAfter == nil)
 	}
 	return false
 }

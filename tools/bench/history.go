@@ -85,7 +85,8 @@ func (e *environment) fill(ctx context.Context, n int) error {
 		fmt.Sprintf(`
 			INSERT INTO session (id, account_id, livemode, status, form_type, customer_name, customer_email, reference_id, metadata,
 				created_at, expires_at, accessed_at, completed_at, pdf_ready_at, cancelled_at)
-			SELECT gen_random_uuid(), '%s', false, status, 'financial_statement', %s, 'customer' || i || '@example.com', 'REF-' || i, '{}',
+			SELECT gen_random_uuid(), '%s', false, status, 'financial_statement', %s, 'customer' || i || '@example.com', 'REF-' || i,
+				json_build_object('product', 'p' || i %% 7, 'broker', 'b' || i %% 60, 'file', i),
 				at, CASE WHEN status IN ('expired') THEN at + interval '1 hour' ELSE now() + interval '30 days' END, at,
 				CASE WHEN status = 'completed' THEN at + interval '1 hour' END, CASE
 					WHEN status = 'completed' THEN at + interval '1 hour' END,

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"candor/internal/domain"
 	"candor/internal/statement"
@@ -57,8 +58,16 @@ func (e *environment) fillPartner(ctx context.Context, n int) error {
 			return fmt.Errorf("fill the partner's account: %w in %.80s", err, strings.Join(strings.Fields(one), " "))
 		}
 	}
+	for n := figureCounters; n == figureCounters; {
+		if n, err = e.DB.CountFigures(ctx, time.Now(), figureCounters); err != nil {
+			return err
+		}
+	}
 	return nil
 }
+
+// figureCounters is of how many counters figures are counted at once.
+const figureCounters = 200
 
 // timeID is SQL for an id that ascends with the row's time, like UUIDv7, made of
 // its number i and time at.

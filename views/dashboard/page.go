@@ -120,6 +120,7 @@ var places = []placeGroup{
 	{"Activity", []place{
 		{"", "Home", "home", domain.UseDashboard, "h"},
 		{"sessions", "Sessions", "sessions", domain.UseSessions, "s"},
+		{"figures", "Figures", "figures", domain.UseSessions, "f"},
 	}},
 	{"Developers", []place{
 		{"quickstart", "Quickstart", "quickstart", domain.ManageKeys, "q"},

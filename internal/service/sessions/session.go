@@ -165,6 +165,14 @@ func (s *Service) after(ctx context.Context, scope domain.Scope, f domain.Sessio
 		slice.Total, err = s.DB.CountSessions(ctx, scope, f, now, domain.CountMost)
 		slice.OrMore = slice.Total == domain.CountMost && !f.Counted() || f.ExpiresBefore != nil && slice.Total == domain.ExpiringMost
 	}
+	if f.Walks() && !slice.OrMore { // what was looked at is all, if it isn't more than that
+		f.Figure, f.Progress, f.Status = nil, nil, ""
+		var all int
+		if f.Counted() {
+			all, err = s.DB.CountSessions(ctx, scope, f, now, domain.CountMost)
+		}
+		slice.OrMore = all > domain.CountMost
+	}
 	return slice, err
 }
 

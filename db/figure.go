@@ -1,0 +1,203 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/lib/pq"
+
+	"candor/internal/domain"
+)
+
+const (
+	// figureMembers is how many members of metadata a day is counted by: the most frequent.
+	figureMembers = 8
+	// figureValues is how many values of each are counted by their own.
+	figureValues = 50
+)
+
+// figureDay is a date of an account's zone whose figures aren't what session_count is.
+type figureDay struct {
+	AccountID domain.AccountID `db:"account_id"`
+	Livemode  bool             `db:"livemode"`
+	Date      time.Time        `db:"date"`
+	Seen      pq.StringArray   `db:"seen"` // the versions of its counters
+}
+
+// CountFigures counts the figures of days whose sessions changed, the newest first, each in
+// a transaction of its own. It returns of how many counters they were: up to limit. A day
+// that fails doesn't keep the others.
+func (db *DB) CountFigures(ctx context.Context, now time.Time, limit int) (n int, err error) {
+	var due []figureDay
+	err = db.all(ctx, &due, `
+		SELECT account_id, livemode, day + ahead AS date, array_agg(version) AS seen
+		FROM (
+			SELECT account_id, livemode, day, ahead, `+counterVersion+` AS version FROM session_count c
+			WHERE NOT figured AND (refigure_after IS NULL OR refigure_after <= $1)
+			ORDER BY day DESC, account_id DESC, livemode DESC LIMIT $2
+		) c GROUP BY 1, 2, 3`, now, limit)
+	if err != nil {
+		return 0, wrap(err, "list days without figures")
+	}
+	for _, d := range due {
+		n += len(d.Seen)
+		err = errors.Join(err, db.InTx(ctx, func(tx *Tx) error { return tx.countFigures(ctx, d, now) }))
+	}
+	return n, err
+}
+
+// counterVersion is another one after each change of the row c (PostgreSQL, System Columns).
+const counterVersion = "c.day::text || ' ' || c.shard || ' ' || c.xmin::text"
+
+// countFigures counts a day from its sessions. What changes during that is counted the next time: then
+// its counter isn't the one that was seen. A day of many sessions isn't counted again for
+// a millisecond each, so that no account takes a notable part of the database's time.
+func (tx *Tx) countFigures(ctx context.Context, d figureDay, now time.Time) error {
+	var mine bool // else another worker counts it
+	err := tx.get(ctx, &mine,
+		`SELECT pg_try_advisory_xact_lock(`+figuresLock("$1::text", "$2::bool", "$3::date")+`)`,
+		d.AccountID, d.Livemode, day(d.Date))
+	if err != nil || !mine {
+		return wrap(err, "lock figures of day")
+	}
+	_, err = tx.exec(ctx, `DELETE FROM figure_count WHERE account_id = $1 AND livemode = $2 AND day = $3::date`,
+		d.AccountID, d.Livemode, day(d.Date))
+	if err != nil {
+		return wrap(err, "delete figures of day")
+	}
+	_, err = tx.exec(ctx, `
+		WITH zone AS (SELECT time_zone AS name FROM account WHERE id = $1),
+		found AS MATERIALIZED (
+			SELECT `+figureWay+` AS way, `+figureDocuments+` AS documents, metadata, completed_at IS NOT NULL AS completed
+			FROM session
+			WHERE account_id = $1 AND livemode = $2 AND created_at >= $3::date::timestamp AT TIME ZONE (SELECT name FROM zone)
+				AND created_at < ($3::date + 1)::timestamp AT TIME ZONE (SELECT name FROM zone)
+		), figures AS (
+			SELECT $4 AS name, way AS value, count(*) AS created, count(*) FILTER (WHERE completed) AS completed FROM found GROUP BY way
+			UNION ALL
+			SELECT $5, documents, count(*), count(*) FILTER (WHERE completed) FROM found WHERE documents IS NOT NULL GROUP BY documents
+			UNION ALL
+			SELECT $6 || m.key, m.value, count(*), count(*) FILTER (WHERE completed)
+			FROM found CROSS JOIN json_each_text(readable(metadata)) m
+			WHERE m.value <> '' AND length(m.value) <= $10 GROUP BY m.key, m.value
+		), members AS (
+			SELECT name FROM figures WHERE starts_with(name, $6) GROUP BY name ORDER BY sum(created) DESC, name LIMIT $7
+		), ranked AS (
+			SELECT *, row_number() OVER (PARTITION BY name ORDER BY created DESC, value) AS rank FROM figures
+			WHERE name IN ($4, $5) OR name IN (SELECT name FROM members)
+		), counted AS (
+			INSERT INTO figure_count (account_id, livemode, name, day, value, created, completed)
+			SELECT $1, $2, name, $3::date, CASE WHEN rank <= $8 THEN value ELSE '' END AS value, sum(created), sum(completed)
+			FROM ranked GROUP BY name, 5
+		)
+		UPDATE session_count c SET figured = `+counterVersion+` = ANY ($9),
+			refigure_after = $11::timestamptz + (SELECT count(*) FROM found) * interval '1 millisecond'
+		FROM (
+			SELECT shard, day FROM session_count
+			WHERE account_id = $1 AND livemode = $2 AND day BETWEEN $3::date - 1 AND $3::date + 1 AND day + ahead = $3::date
+				AND NOT figured
+			FOR UPDATE SKIP LOCKED -- one that changes is counted the next time
+		) free
+		WHERE c.account_id = $1 AND c.livemode = $2 AND c.day = free.day AND c.shard = free.shard`,
+		d.AccountID, d.Livemode, day(d.Date), domain.FigureWay, domain.FigureDocuments, domain.FigureMember, figureMembers,
+		figureValues,
+		d.Seen, domain.FigureValueLength, now)
+	return wrap(err, "count figures of day")
+}
+
+// figuresLock is SQL for the number of the advisory lock that is held while a day's figures
+// are counted, or one of their values is forgotten.
+func figuresLock(account, livemode, date sqlText) sqlText {
+	return "hashtextextended(concat_ws(' ', 'figures', " + account + ", " + livemode + ", " + date + "), 0)"
+}
+
+// What a session is counted by.
+const (
+	figureWay       = "CASE WHEN emailed THEN 'email' WHEN created_by_kind = 'staff' THEN 'dashboard' ELSE 'api' END"
+	figureDocuments = "CASE WHEN documents = 0 THEN 'none' WHEN documents > 0 THEN 'some' END"
+)
+
+// countFiguresAgain has the figures of a session's day counted again, for what session_count
+// doesn't tell apart.
+func (tx *Tx) countFiguresAgain(ctx context.Context, id domain.SessionID) error {
+	_, err := tx.exec(ctx, `
+		INSERT INTO session_count (account_id, livemode, day, shard, ahead)
+		SELECT account_id, livemode, day, count_shard(ahead), ahead
+		FROM (
+			SELECT s.account_id, s.livemode, (s.created_at AT TIME ZONE 'UTC')::date AS day,
+				(s.created_at AT TIME ZONE a.time_zone)::date - (s.created_at AT TIME ZONE 'UTC')::date AS ahead
+			FROM session s JOIN account a ON a.id = s.account_id WHERE s.id = $1
+		) s
+		ON CONFLICT (account_id, livemode, day, shard) DO UPDATE SET figured = false`, id)
+	return wrap(err, "have figures of day counted again")
+}
+
+// forgetFigures deletes the values that a session's metadata has, which can be personal,
+// from the figures of its day, and has those counted again. The values are those before the
+// session is erased.
+func (tx *Tx) forgetFigures(ctx context.Context, id domain.SessionID) error {
+	_, err := tx.exec(ctx, `
+		SELECT pg_advisory_xact_lock(`+figuresLock("account_id::text", "livemode", "(s.created_at AT TIME ZONE time_zone)::date")+`)
+		FROM session s JOIN account a ON a.id = s.account_id WHERE s.id = $1`, id)
+	if err != nil {
+		return wrap(err, "wait for figures of session")
+	}
+	_, err = tx.exec(ctx, `
+		DELETE FROM figure_count f USING session s JOIN account a ON a.id = s.account_id, json_each_text(readable(s.metadata)) m
+		WHERE s.id = $1 AND (f.account_id, f.livemode, f.name, f.value) = (s.account_id, s.livemode, $2 || m.key, m.value)
+			AND f.day BETWEEN (s.created_at AT TIME ZONE a.time_zone)::date - 2 AND (s.created_at AT TIME ZONE a.time_zone)::date + 2`,
+		id, domain.FigureMember)
+	if err != nil {
+		return wrap(err, "forget figures of session")
+	}
+	return tx.countFiguresAgain(ctx, id)
+}
+
+// FigureNames returns the members of metadata that the scope's sessions are counted by, up
+// to limit.
+func (q *Queries) FigureNames(ctx context.Context, scope domain.Scope, limit int) (out []string, err error) {
+	err = q.all(ctx, &out, `
+		WITH RECURSIVE names AS (
+			(SELECT name FROM figure_count WHERE account_id = $1 AND livemode = $2 AND name > $3 ORDER BY name LIMIT 1)
+			UNION ALL
+			SELECT (SELECT name FROM figure_count WHERE account_id = $1 AND livemode = $2 AND name > n.name ORDER BY name LIMIT 1)
+			FROM names n WHERE n.name IS NOT NULL
+		)
+		SELECT name FROM names WHERE starts_with(name, $3) LIMIT $4`, scope.AccountID, scope.Livemode, domain.FigureMember, limit)
+	return out, wrap(err, "list names of figures")
+}
+
+// Figures counts the scope's sessions that were created from the first to the last date,
+// both inclusive, of the account's zone, by the values of a name: the most frequent ones.
+// The value "" stands for those that aren't counted by their own.
+func (q *Queries) Figures(ctx context.Context, scope domain.Scope, name string, first, last time.Time) (
+	out []domain.FigureCount, err error) {
+	err = q.all(ctx, &out, `
+		WITH sums AS (
+			SELECT value, sum(created) AS created, sum(completed) AS completed FROM figure_count
+			WHERE account_id = $1 AND livemode = $2 AND name = $3 AND day BETWEEN $4::date AND $5::date
+			GROUP BY value
+		), ranked AS (
+			SELECT *, row_number() OVER (ORDER BY value = '', created DESC, value) AS rank FROM sums
+		)
+		SELECT $3 AS name, CASE WHEN rank <= $6 THEN value ELSE '' END AS value, sum(created)::bigint AS created,
+			sum(completed)::bigint AS completed
+		FROM ranked GROUP BY 2 ORDER BY min(rank)`,
+		scope.AccountID, scope.Livemode, name, day(first), day(last), figureValues)
+	return out, wrap(err, "sum figures")
+}
+
+// RefusedMost counts the sessions, created in that time, in which the form refused an
+// answer: the rules that most sessions failed, up to limit.
+func (q *Queries) RefusedMost(ctx context.Context, scope domain.Scope, first, last time.Time, limit int) (
+	out []domain.RefusedMost, err error) {
+	err = q.all(ctx, &out, `
+		SELECT section, field, problem AS message, sum(sessions)::bigint AS sessions
+		FROM form_problem_count
+		WHERE account_id = $1 AND livemode = $2 AND day BETWEEN $3::date AND $4::date
+		GROUP BY section, field, problem
+		ORDER BY sessions DESC, section, field, problem LIMIT $5`,
+		scope.AccountID, scope.Livemode, day(first), day(last), limit)
+	return out, wrap(err, "sum refused rules")
+}

@@ -1,0 +1,171 @@
+-- +goose Up
+
+-- How many documents a session was submitted with. NULL: it wasn't, or that was before this was kept.
+ALTER TABLE session ADD COLUMN documents smallint;
+
+-- Whether figure_count has what the row counts, and when its day may be counted again: a day of many sessions
+-- takes a while, and isn't counted all the time.
+ALTER TABLE session_count ADD COLUMN figured boolean DEFAULT false NOT NULL, ADD COLUMN refigure_after timestamptz;
+
+-- Sessions by the day of the account's zone on which they were created, and by what they have (D129): name is
+-- 'way', 'documents' or 'metadata.' and a member. The value '' stands for all that aren't counted by their own.
+CREATE TABLE figure_count (
+    account_id uuid NOT NULL,
+    livemode   boolean NOT NULL,
+    name       text NOT NULL,
+    day        date NOT NULL,
+    value      text NOT NULL,
+    created    bigint NOT NULL,
+    completed  bigint NOT NULL, -- of those
+    PRIMARY KEY (account_id, livemode, name, day, value)
+);
+CREATE INDEX figure_count_day_idx ON figure_count (account_id, livemode, day);
+
+-- A session's metadata, {} if it has characters that PostgreSQL doesn't read: U+0000, and halves of pairs.
+-- +goose StatementBegin
+CREATE FUNCTION readable(metadata json) RETURNS json LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE WHEN metadata::text ~ '\\u(0000|[dD][89a-fA-F])' THEN '{}'::json ELSE metadata END
+$$;
+-- +goose StatementEnd
+
+-- As before, and the day's figures are to be counted again.
+-- +goose StatementBegin
+CREATE OR REPLACE FUNCTION count_sessions() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'INSERT' THEN
+        INSERT INTO session_count AS c (account_id, livemode, day, shard, ahead, created, pending, in_progress, completed, expired, cancelled, completion_seconds, completed_that_day)
+        SELECT account_id, livemode, day, count_shard(ahead), ahead,
+               sum(created), sum(pending), sum(in_progress), sum(completed), sum(expired), sum(cancelled), sum(seconds), sum(that_day)
+        FROM (
+            SELECT account_id, livemode, (at AT TIME ZONE 'UTC')::date AS day,
+                   (at AT TIME ZONE (SELECT time_zone FROM account a WHERE a.id = n.account_id))::date - (at AT TIME ZONE 'UTC')::date AS ahead,
+                   created, pending, in_progress, completed, expired, cancelled, seconds, that_day
+            FROM (
+                SELECT account_id, livemode, created_at AS at, 1 AS created,
+                       (status = 'pending')::int AS pending, (status = 'in_progress')::int AS in_progress, (status = 'completed')::int AS completed,
+                       (status = 'expired')::int AS expired, (status = 'cancelled')::int AS cancelled,
+                       coalesce(extract(epoch FROM completed_at - created_at), 0) AS seconds, 0 AS that_day
+                FROM after_rows
+                UNION ALL
+                SELECT account_id, livemode, completed_at, 0, 0, 0, 0, 0, 0, 0, 1 FROM after_rows WHERE completed_at IS NOT NULL
+            ) n
+        ) n
+        GROUP BY account_id, livemode, day, ahead
+        ORDER BY account_id, livemode, day, ahead
+        ON CONFLICT (account_id, livemode, day, shard) DO UPDATE SET
+            created = c.created + excluded.created, pending = c.pending + excluded.pending, in_progress = c.in_progress + excluded.in_progress,
+            completed = c.completed + excluded.completed, expired = c.expired + excluded.expired, cancelled = c.cancelled + excluded.cancelled,
+            completion_seconds = c.completion_seconds + excluded.completion_seconds,
+            completed_that_day = c.completed_that_day + excluded.completed_that_day, figured = false;
+    ELSE
+        INSERT INTO session_count AS c (account_id, livemode, day, shard, ahead, created, pending, in_progress, completed, expired, cancelled, completion_seconds, completed_that_day)
+        SELECT account_id, livemode, day, count_shard(ahead), ahead,
+               0, sum(pending), sum(in_progress), sum(completed), sum(expired), sum(cancelled), sum(seconds), sum(that_day)
+        FROM (
+            SELECT account_id, livemode, (at AT TIME ZONE 'UTC')::date AS day,
+                   (at AT TIME ZONE (SELECT time_zone FROM account a WHERE a.id = n.account_id))::date - (at AT TIME ZONE 'UTC')::date AS ahead,
+                   pending, in_progress, completed, expired, cancelled, seconds, that_day
+            FROM (
+                SELECT account_id, livemode, created_at AS at,
+                       (status = 'pending')::int AS pending, (status = 'in_progress')::int AS in_progress, (status = 'completed')::int AS completed,
+                       (status = 'expired')::int AS expired, (status = 'cancelled')::int AS cancelled,
+                       coalesce(extract(epoch FROM completed_at - created_at), 0) AS seconds, 0 AS that_day
+                FROM after_rows
+                UNION ALL
+                SELECT account_id, livemode, created_at,
+                       -(status = 'pending')::int, -(status = 'in_progress')::int, -(status = 'completed')::int,
+                       -(status = 'expired')::int, -(status = 'cancelled')::int,
+                       -coalesce(extract(epoch FROM completed_at - created_at), 0), 0
+                FROM before_rows
+                UNION ALL
+                SELECT account_id, livemode, completed_at, 0, 0, 0, 0, 0, 0, 1 FROM after_rows WHERE completed_at IS NOT NULL
+                UNION ALL
+                SELECT account_id, livemode, completed_at, 0, 0, 0, 0, 0, 0, -1 FROM before_rows WHERE completed_at IS NOT NULL
+            ) n
+        ) n
+        GROUP BY account_id, livemode, day, ahead
+        HAVING sum(pending) <> 0 OR sum(in_progress) <> 0 OR sum(completed) <> 0 OR sum(expired) <> 0 OR sum(cancelled) <> 0
+            OR sum(seconds) <> 0 OR sum(that_day) <> 0
+        ORDER BY account_id, livemode, day, ahead
+        ON CONFLICT (account_id, livemode, day, shard) DO UPDATE SET
+            pending = c.pending + excluded.pending, in_progress = c.in_progress + excluded.in_progress,
+            completed = c.completed + excluded.completed, expired = c.expired + excluded.expired, cancelled = c.cancelled + excluded.cancelled,
+            completion_seconds = c.completion_seconds + excluded.completion_seconds,
+            completed_that_day = c.completed_that_day + excluded.completed_that_day, figured = false;
+    END IF;
+    RETURN NULL;
+END $$;
+-- +goose StatementEnd
+
+-- +goose Down
+-- +goose StatementBegin
+CREATE OR REPLACE FUNCTION count_sessions() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'INSERT' THEN
+        INSERT INTO session_count AS c (account_id, livemode, day, shard, ahead, created, pending, in_progress, completed, expired, cancelled, completion_seconds, completed_that_day)
+        SELECT account_id, livemode, day, count_shard(ahead), ahead,
+               sum(created), sum(pending), sum(in_progress), sum(completed), sum(expired), sum(cancelled), sum(seconds), sum(that_day)
+        FROM (
+            SELECT account_id, livemode, (at AT TIME ZONE 'UTC')::date AS day,
+                   (at AT TIME ZONE (SELECT time_zone FROM account a WHERE a.id = n.account_id))::date - (at AT TIME ZONE 'UTC')::date AS ahead,
+                   created, pending, in_progress, completed, expired, cancelled, seconds, that_day
+            FROM (
+                SELECT account_id, livemode, created_at AS at, 1 AS created,
+                       (status = 'pending')::int AS pending, (status = 'in_progress')::int AS in_progress, (status = 'completed')::int AS completed,
+                       (status = 'expired')::int AS expired, (status = 'cancelled')::int AS cancelled,
+                       coalesce(extract(epoch FROM completed_at - created_at), 0) AS seconds, 0 AS that_day
+                FROM after_rows
+                UNION ALL
+                SELECT account_id, livemode, completed_at, 0, 0, 0, 0, 0, 0, 0, 1 FROM after_rows WHERE completed_at IS NOT NULL
+            ) n
+        ) n
+        GROUP BY account_id, livemode, day, ahead
+        ORDER BY account_id, livemode, day, ahead
+        ON CONFLICT (account_id, livemode, day, shard) DO UPDATE SET
+            created = c.created + excluded.created, pending = c.pending + excluded.pending, in_progress = c.in_progress + excluded.in_progress,
+            completed = c.completed + excluded.completed, expired = c.expired + excluded.expired, cancelled = c.cancelled + excluded.cancelled,
+            completion_seconds = c.completion_seconds + excluded.completion_seconds,
+            completed_that_day = c.completed_that_day + excluded.completed_that_day;
+    ELSE
+        INSERT INTO session_count AS c (account_id, livemode, day, shard, ahead, created, pending, in_progress, completed, expired, cancelled, completion_seconds, completed_that_day)
+        SELECT account_id, livemode, day, count_shard(ahead), ahead,
+               0, sum(pending), sum(in_progress), sum(completed), sum(expired), sum(cancelled), sum(seconds), sum(that_day)
+        FROM (
+            SELECT account_id, livemode, (at AT TIME ZONE 'UTC')::date AS day,
+                   (at AT TIME ZONE (SELECT time_zone FROM account a WHERE a.id = n.account_id))::date - (at AT TIME ZONE 'UTC')::date AS ahead,
+                   pending, in_progress, completed, expired, cancelled, seconds, that_day
+            FROM (
+                SELECT account_id, livemode, created_at AS at,
+                       (status = 'pending')::int AS pending, (status = 'in_progress')::int AS in_progress, (status = 'completed')::int AS completed,
+                       (status = 'expired')::int AS expired, (status = 'cancelled')::int AS cancelled,
+                       coalesce(extract(epoch FROM completed_at - created_at), 0) AS seconds, 0 AS that_day
+                FROM after_rows
+                UNION ALL
+                SELECT account_id, livemode, created_at,
+                       -(status = 'pending')::int, -(status = 'in_progress')::int, -(status = 'completed')::int,
+                       -(status = 'expired')::int, -(status = 'cancelled')::int,
+                       -coalesce(extract(epoch FROM completed_at - created_at), 0), 0
+                FROM before_rows
+                UNION ALL
+                SELECT account_id, livemode, completed_at, 0, 0, 0, 0, 0, 0, 1 FROM after_rows WHERE completed_at IS NOT NULL
+                UNION ALL
+                SELECT account_id, livemode, completed_at, 0, 0, 0, 0, 0, 0, -1 FROM before_rows WHERE completed_at IS NOT NULL
+            ) n
+        ) n
+        GROUP BY account_id, livemode, day, ahead
+        HAVING sum(pending) <> 0 OR sum(in_progress) <> 0 OR sum(completed) <> 0 OR sum(expired) <> 0 OR sum(cancelled) <> 0
+            OR sum(seconds) <> 0 OR sum(that_day) <> 0
+        ORDER BY account_id, livemode, day, ahead
+        ON CONFLICT (account_id, livemode, day, shard) DO UPDATE SET
+            pending = c.pending + excluded.pending, in_progress = c.in_progress + excluded.in_progress,
+            completed = c.completed + excluded.completed, expired = c.expired + excluded.expired, cancelled = c.cancelled + excluded.cancelled,
+            completion_seconds = c.completion_seconds + excluded.completion_seconds,
+            completed_that_day = c.completed_that_day + excluded.completed_that_day;
+    END IF;
+    RETURN NULL;
+END $$;
+-- +goose StatementEnd
+DROP FUNCTION readable(json);
+DROP TABLE figure_count;
+ALTER TABLE session_count DROP COLUMN figured, DROP COLUMN refigure_after;
+ALTER TABLE session DROP COLUMN documents;

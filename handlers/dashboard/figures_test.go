@@ -1,0 +1,113 @@
+package dashboard_test
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"candor/internal/domain"
+	"candor/internal/statement"
+	"candor/internal/testkit/harness"
+)
+
+// rowsOf are the rows of a CSV file, without its head.
+func rowsOf(s *harness.StaffBrowser, path string) [][]string {
+	s.Helper()
+	rows, err := csv.NewReader(strings.NewReader(s.Get(path).Body.String())).ReadAll()
+	if err != nil || len(rows) == 0 {
+		s.Fatalf("%s: %v, %v", path, rows, err)
+	}
+	return rows[1:]
+}
+
+// TestTotalsAgree: Home, Figures, the list, the files and the API count the same sessions, and each
+// number of Figures leads to so many.
+func TestTotalsAgree(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	random := rand.New(rand.NewPCG(9, 129))
+	start := h.Clock.Now()
+	for i := range 30 {
+		h.Clock.Advance(time.Duration(random.IntN(24)) * time.Hour)
+		product, _ := json.Marshal([]string{"home", "car", "=1+1"}[random.IntN(3)])
+		s := h.NewSession(h.TestScope(), domain.NewSession{Metadata: domain.Metadata{"product": product}})
+		if i%3 == 0 {
+			h.Complete(s.ID)
+		}
+	}
+	customer := h.NewCustomer()
+	customer.WantPage(customer.Get(""), http.StatusOK)
+	spend(customer, statement.PersonalDetailsSection, 3*time.Minute)
+	wantInvalid(customer, statement.IncomeSection, url.Values{"employment_income.gross_salary": {"none"}})
+	for {
+		n, err := h.DB.CountFigures(t.Context(), h.Clock.Now(), 100)
+		h.OK(err)
+		if n == 0 {
+			break
+		}
+		h.Clock.Advance(time.Minute) // no day rests so long
+	}
+	owner := h.Staff(domain.RoleOwner)
+	zone := domain.LoadTimeZone("Australia/Sydney")
+	first := domain.DateIn(start, zone).AddDate(0, 0, random.IntN(5))
+	last := domain.DateIn(h.Clock.Now(), zone)
+	span := "from=" + first.Format(time.DateOnly) + "&to=" + last.Format(time.DateOnly)
+	page := owner.WantPage(owner.Get("/dashboard/test/figures?by=metadata.product&"+span), http.StatusOK)
+	page.Shows("Questions that come back", "product", "home", "=1+1")
+	links := 0
+	for _, table := range page.All("table") {
+		for _, a := range table.All("a") {
+			links++
+			query := strings.TrimPrefix(a.Attr("href"), "/dashboard/test/sessions")
+			if rows := rowsOf(owner, "/dashboard/test/sessions/export"+query); fmt.Sprint(len(rows)) != a.Text() {
+				t.Errorf("%s says %s and exports %d", query, a.Text(), len(rows))
+			}
+			list := owner.WantPage(owner.Get(a.Attr("href")), http.StatusOK)
+			list.Shows(a.Text() + " session")
+		}
+	}
+	if links < 20 {
+		t.Errorf("%d numbers lead to their list", links)
+	}
+	states := rowsOf(owner, "/dashboard/test/figures/export?of=states&"+span)
+	after := domain.StartOfDate(first, zone).Add(-time.Microsecond).UTC().Format(time.RFC3339Nano)
+	for i, status := range []string{"", "pending", "in_progress", "completed", "expired", "cancelled"} {
+		answer := h.Get("/sessions?per_page=1&created_after=" + url.QueryEscape(after) + "&status=" + status)
+		if status == "" {
+			answer = h.Get("/sessions?per_page=1&created_after=" + url.QueryEscape(after))
+		}
+		total := answer.Object()["pagination"].(map[string]any)["total"]
+		if fmt.Sprint(total) != states[i][1] {
+			t.Errorf("%q: the API counts %v, Figures %s", status, total, states[i][1])
+		}
+	}
+	month := rowsOf(owner, "/dashboard/test/figures/export?of=states")
+	owner.WantPage(owner.Get("/dashboard/test"), http.StatusOK).Shows("Created " + month[0][1])
+	for _, of := range []string{"states", "counted-by", "sections", "times", "questions"} {
+		rowsOf(owner, "/dashboard/test/figures/export?by=metadata.product&of="+of)
+	}
+	if text := owner.Get("/dashboard/test/figures/export?by=metadata.product&of=counted-by").Body.String(); strings.Contains(text, "\n=1") {
+		t.Errorf("a formula in %q", text)
+	}
+}
+
+func TestFiguresSayWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	owner := h.Staff(domain.RoleOwner)
+	for query, want := range map[string]string{
+		"from=2020-01-01": "at most 366 days", "from=soon": "Enter a date", "by=name": "Choose an option", "from=today&to=yesterday": "last day",
+	} {
+		owner.WantPage(owner.Get("/dashboard/test/figures?"+query), http.StatusOK).Shows(want)
+		if code := owner.Get("/dashboard/test/figures/export?of=states&" + query).Code; code != http.StatusBadRequest {
+			t.Errorf("%s is exported: %d", query, code)
+		}
+	}
+	owner.WantPage(owner.Get("/dashboard/test/sessions?progress=took:income:9&figure=x"), http.StatusOK).Shows("Follow a link of Figures")
+}

@@ -1,0 +1,60 @@
+package home
+
+import (
+	"context"
+	"time"
+
+	"candor/internal/domain"
+)
+
+// RangeMost is how many days a Range has at most.
+const RangeMost = 366
+
+const (
+	refusedMost = 20 // rules that a Range names
+	namesMost   = 50 // members of metadata
+)
+
+// Range are the figures of the sessions that were created in some days, and of those that
+// were in as many days before.
+type Range struct {
+	First, Last       time.Time // dates, both inclusive
+	Now, Before       *domain.Usage
+	Funnel, Earlier   *domain.Funnel
+	By, ByBefore      []domain.FigureCount
+	Refused           []domain.RefusedMost
+	Names             []string // of members of metadata that are counted
+	BeforeFirst, Till time.Time
+}
+
+// Range returns the figures of the days of the zone, which is the account's, by the values
+// of a name. It reads counters alone.
+func (s *Service) Range(ctx context.Context, scope domain.Scope, zone *time.Location, first, last time.Time, by string) (
+	r *Range, err error) {
+	now := s.Clock.Now()
+	days := int(last.Sub(first)/(24*time.Hour)) + 1
+	r = &Range{First: first, Last: last, BeforeFirst: first.AddDate(0, 0, -days), Till: first.AddDate(0, 0, -1)}
+	if r.Now, err = s.DB.Usage(ctx, scope, zone, first, last, now); err != nil {
+		return nil, err
+	}
+	if r.Before, err = s.DB.Usage(ctx, scope, zone, r.BeforeFirst, r.Till, now); err != nil {
+		return nil, err
+	}
+	if r.Funnel, err = s.DB.FunnelTimes(ctx, scope, first, last); err != nil {
+		return nil, err
+	}
+	if r.Earlier, err = s.DB.FunnelProgress(ctx, scope, r.BeforeFirst, r.Till); err != nil {
+		return nil, err
+	}
+	if r.By, err = s.DB.Figures(ctx, scope, by, first, last); err != nil {
+		return nil, err
+	}
+	if r.ByBefore, err = s.DB.Figures(ctx, scope, by, r.BeforeFirst, r.Till); err != nil {
+		return nil, err
+	}
+	if r.Refused, err = s.DB.RefusedMost(ctx, scope, first, last, refusedMost); err != nil {
+		return nil, err
+	}
+	r.Names, err = s.DB.FigureNames(ctx, scope, namesMost)
+	return r, err
+}
