@@ -159,7 +159,8 @@ func staffCases() map[string]useCase {
 				"reference_id": {s.mark("reference")}})
 		}},
 		"POST /dashboard/:mode/sessions/chosen": {open, false, nil, func(s *subject) *httptest.ResponseRecorder {
-			return s.staff().Post(s.place("/chosen"), url.Values{"do": {"extend"}, "session": {s.id.String()}, "days": {"30"}})
+			return s.staff().Post(s.place("/chosen"), url.Values{"do": {"extend"}, "session": {s.id.String()}, "days": {"30"},
+				"ends": {s.id.String() + " " + s.SessionOf(s.id).ExpiresAt.Format(time.RFC3339Nano)}})
 		}},
 		"POST /dashboard/:mode/sessions/:session/erase": {completed, false, nil, func(s *subject) *httptest.ResponseRecorder {
 			return s.staff().Post(s.page("/erase"), url.Values{"confirm": {s.email()}, "sessions": {s.id.String()}})

@@ -214,7 +214,7 @@ func (o SessionOrder) Sorts(f *SessionFilter) bool {
 	case OldestFirst:
 		return f.Search == ""
 	case EndsSoonest:
-		return f.Search == "" && (f.ExpiresBefore != nil || f.Status.Open() && f.CreatedAfter == nil)
+		return f.Search == "" && (f.ExpiresBefore != nil || f.Status.Open() && f.CreatedAfter == nil && f.CreatedBefore == nil)
 	}
 	return false
 }
