@@ -21,7 +21,7 @@ import (
 
 // aboutNoSession are the routes that have nothing to do with a session.
 var aboutNoSession = regexp.MustCompile(
-	`^/dashboard/:mode/(live|me|ask|keys|quickstart|billing|team|settings|audit)(/|$)|^/dashboard/:mode/webhooks(/(settings|endpoints|url|tests?|verify|secret)(/|$)|$)|^/v1/(billing|webhook_endpoints)(/|$)|^/v1/test/events$`)
+	`^/dashboard/:mode/(live|me|ask|keys|quickstart|billing|team|settings|audit|sessions/views)(/|$)|^/dashboard/:mode/webhooks(/(settings|endpoints|url|tests?|verify|secret)(/|$)|$)|^/v1/(billing|webhook_endpoints)(/|$)|^/v1/test/events$`)
 
 // jobAboutNoSession are the kinds of jobs that have nothing to do with a session.
 var jobAboutNoSession = regexp.MustCompile(
