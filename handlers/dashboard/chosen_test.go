@@ -42,7 +42,8 @@ func TestChosenSessions(t *testing.T) {
 	}
 	partly := func(do, days string, ids []string, want ...string) {
 		t.Helper()
-		answer := sendChosen(support, "/dashboard/test/sessions", url.Values{"do": {do}, "days": {days}, "session": ids, "back": {list}})
+		answer := sendChosen(support, "/dashboard/test/sessions", url.Values{"do": {do}, "days": {days}, "session": ids,
+			"back": {list}})
 		support.WantPage(answer, http.StatusOK, want...)
 	}
 	partly("extend", "30", append(first, completed.ID.String(), first[0]), "Links extended: 3",

@@ -32,8 +32,8 @@ func TestFormsThatAreSentOnce(t *testing.T) {
 	h.Staff(domain.RoleSupport)
 	owner.Post("/dashboard/test/team", url.Values{"email": {"sam@lender.example"}, "role": {"support"}})
 	for path, posts := range map[string]string{
-		"me": "/me/password", "sessions/new": "/sessions", "sessions": "/chosen /views /views/delete", "keys/new": "/keys", "keys/" + keyOf(h).
-			String(): "/change /rotate /delete",
+		"me": "/me/password", "sessions/new": "/sessions", "sessions": "/chosen /views /views/delete",
+		"keys/new": "/keys", "keys/" + keyOf(h).String(): "/change /rotate /delete",
 		"sessions/" + session + "/erase": "/erase", "webhooks/settings": "/secret/switch",
 		"keys/" + keyOf(h).String() + "/leaked": "/delete", "sessions/" + session: "/cancel /email /renew",
 		"settings/retention?answer_days=100": "/retention", "team": "/team /remove /revoke /resend /link",

@@ -272,7 +272,8 @@ func TestOutageEndsWithItsEndpoint(t *testing.T) {
 	}
 	developer.Post("/dashboard/test/webhooks/endpoints/"+other.String()+"/pause", nil)
 	ended(other, "the endpoint was paused")
-	developer.WantPage(developer.Get("/dashboard/test/webhooks/endpoints/"+other.String()), http.StatusOK, ": the endpoint was paused,")
+	developer.WantPage(developer.Get("/dashboard/test/webhooks/endpoints/"+other.String()), http.StatusOK,
+		": the endpoint was paused,")
 	developer.WantPage(developer.Get("/dashboard/test/webhooks"), http.StatusOK).LeadsTo(paths[other])
 	developer.Post("/dashboard/test/webhooks/endpoints/"+other.String()+"/resume", nil)
 	goesOn(other)
