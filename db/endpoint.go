@@ -232,8 +232,8 @@ func (tx *Tx) CountAttempts(ctx context.Context, outcomes []AttemptOutcome, heal
 		FROM unnest($1::uuid[], $2::int[], $3::timestamptz[], $4::int[], $5::text[], $6::timestamptz[], $7::timestamptz[]) AS h (id,
 			failures, at, code, class, success, failing)
 		WHERE e.id = h.id RETURNING e.id, h.at)
-		SELECT id FROM counted c WHERE EXISTS (SELECT FROM outage o WHERE o.endpoint_id = c.id
-			AND (o.answered_at IS NULL OR o.last_failure_at > c.at - `+outageWatch+`))`,
+		SELECT id FROM counted e WHERE EXISTS (SELECT FROM `+latestOutages+` o
+			WHERE o.answered_at IS NULL OR o.last_failure_at > e.at - `+outageWatch+`)`,
 		pq.Array(ids), pq.Array(failures), pq.Array(ats), pq.Array(codes), pq.Array(classes), pq.Array(successes), pq.Array(failing))
 	if err != nil {
 		return wrap(err, "update endpoint health")

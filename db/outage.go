@@ -19,6 +19,10 @@ const (
 	outageWatch = "interval '1 day'"
 )
 
+// latestOutages is a table of the latest outages of endpoint e. An endpoint that fails now and
+// then can have had thousands.
+const latestOutages = "LATERAL (SELECT * FROM outage WHERE endpoint_id = e.id ORDER BY started_at DESC LIMIT 50)"
+
 const outageColumns = `id, account_id, livemode, endpoint_id, started_at, last_failure_at, answered_at, confirmed_at,
 	first_sequence, last_sequence, answers`
 
@@ -27,21 +31,17 @@ const outageColumns = `id, account_id, livemode, endpoint_id, started_at, last_f
 // endpoints that had an outage lately.
 func (tx *Tx) countOutages(ctx context.Context, outcomes []AttemptOutcome, health []EndpointHealth,
 	watched []domain.EndpointID) error {
-	var failed, arrived, answers, answering []string
-	var times, answeredAt []time.Time
+	var failed failedAttempts
+	var arrived, answering []string
+	var answeredAt []time.Time
 	late := len(watched) > 0
 	for i := range outcomes {
 		a := &outcomes[i].DeliveryAttempt
-		switch {
-		case a.ErrorClass == nil:
+		if a.ErrorClass == nil {
 			arrived = append(arrived, a.DeliveryID.UUID.String())
 			late = late || a.Number > 1
-		case a.StatusCode != nil:
-			failed, times, answers = append(failed, a.DeliveryID.UUID.String()), append(times, a.StartedAt),
-				append(answers, strconv.Itoa(*a.StatusCode))
-		default:
-			failed, times, answers = append(failed, a.DeliveryID.UUID.String()), append(times, a.StartedAt),
-				append(answers, *a.ErrorClass)
+		} else {
+			failed.add(a)
 		}
 	}
 	for _, h := range health {
@@ -49,60 +49,74 @@ func (tx *Tx) countOutages(ctx context.Context, outcomes []AttemptOutcome, healt
 			answering, answeredAt = append(answering, h.ID.UUID.String()), append(answeredAt, *h.SuccessAt)
 		}
 	}
-	for _, h := range health {
-		if h.Counted.Attempts == h.Counted.Delivered {
-			continue // none of the failed attempts were made there
-		}
-		if err := tx.extendOutage(ctx, h.ID, failed, times, answers); err != nil {
-			return err
-		}
+	if err := tx.extendOutages(ctx, failed, health); err != nil {
+		return err
 	}
-	if len(arrived) == 0 || !late && len(failed) == 0 {
+	if len(arrived) == 0 || !late && len(failed.ids) == 0 {
 		return nil
 	}
 	_, err := tx.exec(ctx, `
 		WITH arrived AS MATERIALIZED (
-			SELECT d.endpoint_id, d.sequence, d.finished_at FROM delivery d WHERE d.id = ANY ($1::uuid[])
-		), answering AS (
-			SELECT * FROM unnest($2::uuid[], $3::timestamptz[]) AS a (id, at)
-		), told AS (
-			SELECT o.id, (SELECT a.at FROM answering a WHERE a.id = o.endpoint_id) AS answered, (
-				SELECT max(a.finished_at) FROM arrived a
-				WHERE a.endpoint_id = o.endpoint_id AND a.sequence BETWEEN o.first_sequence AND o.last_sequence) AS confirmed
-			FROM outage o WHERE o.endpoint_id IN (SELECT endpoint_id FROM arrived)
+			SELECT d.endpoint_id AS id, d.sequence, d.finished_at FROM delivery d WHERE d.id = ANY ($1::uuid[])
+		), confirmed AS (
+			SELECT o.id, max(e.finished_at) AS at
+			FROM arrived e CROSS JOIN `+latestOutages+` o
+			WHERE e.sequence BETWEEN o.first_sequence AND o.last_sequence GROUP BY o.id
+		), answered AS (
+			SELECT o.id, e.at FROM unnest($2::uuid[], $3::timestamptz[]) AS e (id, at) CROSS JOIN `+latestOutages+` o
+			WHERE o.answered_at IS NULL
 		)
 		UPDATE outage o SET answered_at = coalesce(o.answered_at, t.answered), confirmed_at = greatest(o.confirmed_at, t.confirmed)
-		FROM told t WHERE t.id = o.id AND (o.answered_at IS NULL AND t.answered IS NOT NULL OR t.confirmed IS NOT NULL)`,
+		FROM (SELECT id, a.at AS answered, c.at AS confirmed FROM answered a FULL JOIN confirmed c USING (id)) t WHERE t.id = o.id`,
 		pq.Array(arrived), pq.Array(answering), pq.Array(answeredAt))
 	return wrap(err, "tell what arrived of outages")
 }
 
-// extendOutage counts those of the failed attempts that were made at the endpoint. One of
-// an event that an outage has belongs to it, another to the one that hasn't ended or has
-// ended a moment ago, else to a new one.
-func (tx *Tx) extendOutage(ctx context.Context, id domain.EndpointID, failed []string, times []time.Time,
-	answers []string) error {
+// failedAttempts are those of a batch, column by column.
+type failedAttempts struct {
+	ids, answers []string
+	times        []time.Time
+}
+
+func (f *failedAttempts) add(a *domain.DeliveryAttempt) {
+	answer := *a.ErrorClass
+	if a.StatusCode != nil {
+		answer = strconv.Itoa(*a.StatusCode)
+	}
+	f.ids, f.answers, f.times = append(f.ids, a.DeliveryID.UUID.String()), append(f.answers, answer), append(f.times, a.StartedAt)
+}
+
+// extendOutages counts failed attempts. One of an event that an outage has belongs to it,
+// another to the one that hasn't ended or has ended a moment ago, else to a new one of its
+// endpoint.
+func (tx *Tx) extendOutages(ctx context.Context, failed failedAttempts, health []EndpointHealth) error {
+	if len(failed.ids) == 0 {
+		return nil
+	}
+	var endpoints, fresh []string
+	for _, h := range health {
+		endpoints, fresh = append(endpoints, h.ID.UUID.String()), append(fresh, domain.NewOutageID().UUID.String())
+	}
 	_, err := tx.exec(ctx, `
 		WITH failed AS MATERIALIZED (
-			SELECT d.account_id, d.livemode, d.sequence, f.at, f.answer, coalesce((
-				SELECT o.id FROM outage o
-				WHERE o.endpoint_id = $1 AND d.sequence BETWEEN o.first_sequence AND o.last_sequence
-				ORDER BY o.started_at DESC LIMIT 1), (
-				SELECT o.id FROM outage o
-				WHERE o.endpoint_id = $1 AND (o.answered_at IS NULL OR o.answered_at > f.at - `+outageRest+`)
-				ORDER BY o.started_at DESC LIMIT 1), $5::uuid) AS outage
-			FROM unnest($2::uuid[], $3::timestamptz[], $4::text[]) AS f (id, at, answer) JOIN delivery d ON d.id = f.id
-			WHERE d.endpoint_id = $1
+			SELECT d.account_id, d.livemode, e.id AS endpoint_id, d.sequence, f.at, f.answer, coalesce(latest.id, e.fresh) AS outage
+			FROM unnest($1::uuid[], $2::timestamptz[], $3::text[]) AS f (id, at, answer) JOIN delivery d ON d.id = f.id
+				JOIN unnest($4::uuid[], $5::uuid[]) AS e (id, fresh) ON e.id = d.endpoint_id
+				LEFT JOIN LATERAL (
+					SELECT o.id FROM `+latestOutages+` o
+					WHERE d.sequence BETWEEN o.first_sequence AND o.last_sequence OR o.answered_at IS NULL OR
+						o.answered_at > f.at - `+outageRest+`
+					ORDER BY d.sequence BETWEEN o.first_sequence AND o.last_sequence DESC, o.started_at DESC LIMIT 1) latest ON true
 		), answers AS (
 			SELECT outage, jsonb_object_agg(answer, n) AS answers
 			FROM (SELECT outage, answer, count(*) AS n FROM failed GROUP BY 1, 2) a GROUP BY outage
 		)
 		INSERT INTO outage AS o (id, account_id, livemode, endpoint_id, started_at, last_failure_at, first_sequence, last_sequence,
 			answers)
-		SELECT f.outage, f.account_id, f.livemode, $1,
-			least(min(f.at), (SELECT failing_since FROM webhook_endpoint WHERE id = $1)), max(f.at), min(f.sequence), max(f.sequence),
-			(SELECT a.answers FROM answers a WHERE a.outage = f.outage)
-		FROM failed f GROUP BY f.outage, f.account_id, f.livemode
+		SELECT outage, f.account_id, f.livemode, f.endpoint_id, least(min(f.at), min(e.failing_since)), max(f.at), min(f.sequence),
+			max(f.sequence), a.answers
+		FROM failed f JOIN answers a USING (outage) JOIN webhook_endpoint e ON e.id = f.endpoint_id
+		GROUP BY outage, f.account_id, f.livemode, f.endpoint_id, a.answers
 		ON CONFLICT (id) DO UPDATE SET answered_at = NULL, last_failure_at = greatest(o.last_failure_at, excluded.last_failure_at),
 			first_sequence = least(o.first_sequence, excluded.first_sequence),
 			last_sequence = greatest(o.last_sequence, excluded.last_sequence),
@@ -111,8 +125,8 @@ func (tx *Tx) extendOutage(ctx context.Context, id domain.EndpointID, failed []s
 					SELECT key, sum(value::bigint) AS n
 					FROM (SELECT * FROM jsonb_each_text(o.answers) UNION ALL SELECT * FROM jsonb_each_text(excluded.answers)) b
 					GROUP BY key) s)`,
-		id, pq.Array(failed), pq.Array(times), pq.Array(answers), domain.NewOutageID())
-	return wrap(err, "count failed attempts of outage")
+		pq.Array(failed.ids), pq.Array(failed.times), pq.Array(failed.answers), pq.Array(endpoints), pq.Array(fresh))
+	return wrap(err, "count failed attempts of outages")
 }
 
 // outageRow is a stored outage.

@@ -239,6 +239,12 @@ func requests(s *store) map[string]func() error {
 	}
 	for _, status := range domain.Statuses {
 		out["list "+string(status)] = list(domain.SessionFilter{Status: status})
+		old := start.AddDate(-2, 0, 1)
+		for _, order := range []domain.SessionOrder{domain.OldestFirst, domain.EndsSoonest} {
+			if f := (domain.SessionFilter{Status: status, CreatedBefore: &old}); order.Sorts(&f) {
+				out["list "+string(order)+" of old "+string(status)] = sorted(f, order)
+			}
+		}
 	}
 	return out
 }

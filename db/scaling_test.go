@@ -13,7 +13,7 @@ import (
 // fixedTables don't grow with the sessions, but with accounts, staff and settings.
 const fixedTables = `account, alert, api_key, api_key_network, attempt_count, billing_setting, held_form, invitation, invoice, invoice_number, passkey_challenge, payment_event,
 	payment_method, plan, plan_change, reconciliation, spend_notice, staff_passkey, staff_recovery_code, staff_request,
-		staff_session, staff_user, subscription, test_event,
+		staff_session, staff_user, staff_view, subscription, test_event,
 	usage_notice, webhook_endpoint, webhook_setting`
 
 // doc/scaling.md lists the indexes of growing tables that the account doesn't lead, by

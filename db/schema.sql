@@ -977,6 +977,15 @@ CREATE TABLE public.staff_user (
     break_glass boolean DEFAULT false NOT NULL
 );
 
+CREATE TABLE public.staff_view (
+    staff_id uuid NOT NULL,
+    livemode boolean NOT NULL,
+    name text NOT NULL,
+    folded text GENERATED ALWAYS AS (lower(name)) STORED NOT NULL,
+    query text NOT NULL,
+    CONSTRAINT staff_view_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 40)))
+);
+
 CREATE TABLE public.statement_pdf (
     session_id uuid NOT NULL,
     content bytea NOT NULL,
@@ -1260,6 +1269,9 @@ ALTER TABLE ONLY public.staff_user
 
 ALTER TABLE public.staff_user
     ADD CONSTRAINT staff_user_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'developer'::text, 'support'::text, 'finance'::text, 'auditor'::text]))) NOT VALID;
+
+ALTER TABLE ONLY public.staff_view
+    ADD CONSTRAINT staff_view_pkey PRIMARY KEY (staff_id, livemode, folded);
 
 ALTER TABLE ONLY public.statement_pdf
     ADD CONSTRAINT statement_pdf_pkey PRIMARY KEY (session_id);
@@ -1707,6 +1719,9 @@ ALTER TABLE ONLY public.staff_session
 
 ALTER TABLE ONLY public.staff_user
     ADD CONSTRAINT staff_user_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.staff_view
+    ADD CONSTRAINT staff_view_staff_id_fkey FOREIGN KEY (staff_id) REFERENCES public.staff_user(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.statement_pdf
     ADD CONSTRAINT statement_pdf_session_id_fkey FOREIGN KEY (session_id) REFERENCES public.session(id) ON DELETE CASCADE;

@@ -21,7 +21,7 @@ import (
 
 // aboutNoSession are the routes that have nothing to do with a session.
 var aboutNoSession = regexp.MustCompile(
-	`^/dashboard/:mode/(live|me|ask|keys|figures|quickstart|billing|team|settings|audit)(/|$)|^/dashboard/:mode/webhooks(/(settings|endpoints|url|tests?|verify|secret)(/|$)|$)|^/v1/(billing|webhook_endpoints)(/|$)|^/v1/test/events$`)
+	`^/dashboard/:mode/(live|me|ask|keys|figures|quickstart|billing|team|settings|audit|sessions/views)(/|$)|^/dashboard/:mode/webhooks(/(settings|endpoints|url|tests?|verify|secret)(/|$)|$)|^/v1/(billing|webhook_endpoints)(/|$)|^/v1/test/events$`)
 
 // jobAboutNoSession are the kinds of jobs that have nothing to do with a session.
 var jobAboutNoSession = regexp.MustCompile(
@@ -159,7 +159,8 @@ func staffCases() map[string]useCase {
 				"reference_id": {s.mark("reference")}})
 		}},
 		"POST /dashboard/:mode/sessions/chosen": {open, false, nil, func(s *subject) *httptest.ResponseRecorder {
-			return s.staff().Post(s.place("/chosen"), url.Values{"do": {"extend"}, "session": {s.id.String()}, "days": {"30"}})
+			return s.staff().Post(s.place("/chosen"), url.Values{"do": {"extend"}, "session": {s.id.String()}, "days": {"30"},
+				"ends": {s.id.String() + " " + s.SessionOf(s.id).ExpiresAt.Format(time.RFC3339Nano)}})
 		}},
 		"POST /dashboard/:mode/sessions/:session/erase": {completed, false, nil, func(s *subject) *httptest.ResponseRecorder {
 			return s.staff().Post(s.page("/erase"), url.Values{"confirm": {s.email()}, "sessions": {s.id.String()}})

@@ -40,9 +40,11 @@ var oddCases = map[string]oddCase{
 	"GET /dashboard/:mode/figures/export": {fields: "from=2026-11-01&to=2026-11-20&by=way&of=states"},
 	"GET /dashboard/:mode/sessions": {
 		fields: "q=jo@customer.example&status=pending&from=2026-11-01&to=2026-11-20&before={session}&newest={session}&sort=oldest&at=2026-11-20T00:00:00Z&columns=state&figure=way%3Dapi&progress=opened"},
-	"POST /dashboard/:mode/sessions/chosen": {fields: "session={session}&do=extend&days=30&back=/dashboard/test/sessions"},
-	"GET /dashboard/:mode/search":           {fields: "q=jo"},
-	"GET /dashboard/:mode/sessions/export":  {fields: "q=LOAN-1&status=pending&from=2026-11-01&to=2026-11-20"},
+	"POST /dashboard/:mode/sessions/views":        {fields: "name=Mine&query=status%3Dpending"},
+	"POST /dashboard/:mode/sessions/views/delete": {fields: "name=Mine"},
+	"POST /dashboard/:mode/sessions/chosen":       {fields: "session={session}&do=extend&days=30&ends={session}+2026-12-20T00:00:00Z&back=/dashboard/test/sessions"},
+	"GET /dashboard/:mode/search":                 {fields: "q=jo"},
+	"GET /dashboard/:mode/sessions/export":        {fields: "q=LOAN-1&status=pending&from=2026-11-01&to=2026-11-20"},
 	"POST /dashboard/:mode/sessions": {
 		fields: "customer_email=jo@customer.example&customer_name=Jo&reference_id=LOAN-1&return_url=https://lender.example/&expires_in_days=30&language=en-AU&like={session}&prefill_from=on&ask=income&note-income=Again&deliver=email&remind=on"},
 	"GET /dashboard/:mode/sessions/:session":         {fields: "days=60"},

@@ -214,6 +214,8 @@ func (s *server) modeRoutes() []Route {
 		staff(get, "/sessions", domain.UseSessions, d.ListSessions),
 		staff(post, "/sessions", domain.UseSessions, d.CreateSession),
 		staff(post, "/sessions/chosen", domain.UseSessions, d.ChangeChosen),
+		staff(post, "/sessions/views", domain.UseSessions, d.SaveView),
+		staff(post, "/sessions/views/delete", domain.UseSessions, d.DeleteView),
 		staff(get, "/sessions/new", domain.UseSessions, d.ShowNewSession, acts),
 		staff(get, "/sessions/export", domain.UseSessions, d.ExportSessions, confirmed("export sessions"), asFile),
 		staff(get, "/sessions/:session", domain.UseSessions, d.ShowSession),

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -21,9 +22,11 @@ import (
 const (
 	leftEnded    = "had ended already"
 	leftTooLong  = "would have a link for more than 90 days"
+	leftExtended = "had the link extended since you opened the list"
 	leftSent     = "had the link sent since you opened the list, or it is being sent"
 	leftTooMany  = "can’t have the link today: your account has had as many links emailed as it can"
-	leftNotTried = "were not tried, because something went wrong. Try these again"
+	leftUnknown  = "may have been done, but something went wrong. Look at it before you try again"
+	leftNotTried = "not tried, because something went wrong before. Try again"
 )
 
 // chosenNotices say what was done to all that were chosen.
@@ -60,7 +63,10 @@ func (s *Server) ChangeChosen(c echo.Context, v *Visit) error {
 		}
 		if err != nil {
 			s.Logger.ErrorContext(ctx, "chosen sessions", "error", err, "done", page.Done)
-			page.Leave(leftNotTried, chosen[i:]...)
+			page.Leave(leftUnknown, chosen[i])
+			if i+1 < len(chosen) {
+				page.Leave(leftNotTried, chosen[i+1:]...)
+			}
 			status = http.StatusInternalServerError
 			break
 		}
@@ -97,9 +103,17 @@ func (s *Server) chosenIn(ctx context.Context, v *Visit, values url.Values) ([]d
 func (s *Server) changes(ctx context.Context, v *Visit, values url.Values) map[string]func(domain.SessionID) (string, error) {
 	days, _ := strconv.Atoi(values.Get("days"))                      // 0 days extend nothing
 	shown, _ := time.Parse(time.RFC3339Nano, values.Get(view.Shown)) // of no page: what was ever sent isn't sent again
+	ends := map[string]time.Time{}                                   // of the links, as the page showed them
+	for _, text := range values[view.Ends] {
+		id, end, _ := strings.Cut(text, " ")
+		ends[id], _ = time.Parse(time.RFC3339Nano, end)
+	}
 	return map[string]func(domain.SessionID) (string, error){
 		"extend": func(id domain.SessionID) (string, error) {
-			_, err := s.Sessions.Extend(ctx, v.Scope, id, days, true, v.Actor)
+			extended, err := s.Sessions.ExtendShown(ctx, v.Scope, id, ends[id.String()], days, v.Actor)
+			if err == nil && !extended {
+				return leftExtended, nil
+			}
 			return whyLeft(err)
 		},
 		"cancel": func(id domain.SessionID) (string, error) {

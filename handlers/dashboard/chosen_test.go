@@ -2,6 +2,7 @@ package dashboard_test
 
 import (
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -36,14 +37,12 @@ func TestChosenSessions(t *testing.T) {
 	support.WantPage(support.Get("/dashboard/test/sessions"), http.StatusOK, "Cancel the chosen sessions")
 	chosen := func(do, days string, ids ...string) {
 		t.Helper()
-		answer := support.Post("/dashboard/test/sessions/chosen", url.Values{"do": {do}, "days": {days}, "session": ids,
-			"back": {list}})
-		support.WantRedirect(answer, list)
+		support.WantRedirect(sendChosen(support, "/dashboard/test/sessions", url.Values{"do": {do}, "days": {days}, "session": ids,
+			"back": {list}}), list)
 	}
-
 	partly := func(do, days string, ids []string, want ...string) {
 		t.Helper()
-		answer := support.Post("/dashboard/test/sessions/chosen", url.Values{"do": {do}, "days": {days}, "session": ids,
+		answer := sendChosen(support, "/dashboard/test/sessions", url.Values{"do": {do}, "days": {days}, "session": ids,
 			"back": {list}})
 		support.WantPage(answer, http.StatusOK, want...)
 	}
@@ -85,6 +84,58 @@ func TestChosenSessions(t *testing.T) {
 	chosen("cancel", "")
 }
 
+// chosenForm is what the list sends of what is chosen: what it shows.
+func chosenForm(staff *harness.StaffBrowser, list string) url.Values {
+	staff.Helper()
+	form, values := staff.WantPage(staff.Get(list), http.StatusOK).Pressed("Extend")
+	if !strings.HasSuffix(form.Action, "/chosen") {
+		staff.Fatalf("the form of what is chosen goes to %s", form.Action)
+	}
+	return values
+}
+
+// sendChosen sends the list's form of what is chosen, with these values.
+func sendChosen(staff *harness.StaffBrowser, list string, values url.Values) *httptest.ResponseRecorder {
+	staff.Helper()
+	form := chosenForm(staff, list)
+	maps.Copy(form, values)
+	return staff.Post("/dashboard/test/sessions/chosen", form)
+}
+
+// TestChosenSessionsAreExtendedOnce: a form that is sent again, or by two people who saw the
+// same list, extends once (D133).
+func TestChosenSessionsAreExtendedOnce(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	one, other := h.Staff(domain.RoleSupport), h.Owner()
+	days := 10
+	session := h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Ann", ExpiresInDays: &days})
+	const list, post = "/dashboard/test/sessions", "/dashboard/test/sessions/chosen"
+	shown := map[*harness.StaffBrowser]url.Values{one: chosenForm(one, list), other: chosenForm(other, list)}
+	for _, form := range shown {
+		maps.Copy(form, url.Values{"days": {"7"}, "session": {session.ID.String()}, "back": {list}})
+	}
+	ends := func(want int) {
+		t.Helper()
+		if got := h.SessionOf(session.ID).ExpiresAt.Sub(session.CreatedAt); got != time.Duration(want)*24*time.Hour {
+			t.Errorf("the link lasts %s, want %d days", got, want)
+		}
+	}
+	one.WantRedirect(one.Post(post, shown[one]), list)
+	ends(17)
+	const refused = "1 had the link extended since you opened the list"
+	one.WantPage(one.Post(post, shown[one]), http.StatusOK, "Links extended: 0", refused, "Ann")
+	other.WantPage(other.Post(post, shown[other]), http.StatusOK, refused)
+	other.WantPage(other.Post(post, url.Values{"do": {"extend"}, "days": {"7"}, "session": {session.ID.String()}}),
+		http.StatusOK, refused) // from no page
+	ends(17)
+	again := chosenForm(other, list)
+	maps.Copy(again, url.Values{"days": {"14"}, "session": {session.ID.String()}, "back": {list}})
+	other.WantRedirect(other.Post(post, again), list)
+	ends(31)
+	audited(h, domain.AuditSessionExtended, 2)
+}
+
 // TestChosenSessionsAreEmailed: each link goes once, though the form is sent twice, and those
 // that can't be sent are named with the reason (D133).
 func TestChosenSessionsAreEmailed(t *testing.T) {
@@ -103,16 +154,7 @@ func TestChosenSessionsAreEmailed(t *testing.T) {
 	_, err = h.Service.Sessions.Cancel(t.Context(), live, cancelled.ID, harness.Operator)
 	h.OK(err)
 	const list = "/dashboard/live/sessions"
-	shownAt := func(staff *harness.StaffBrowser) string {
-		t.Helper()
-		for _, form := range staff.WantPage(staff.Get(list), http.StatusOK).Forms() {
-			if strings.HasSuffix(form.Action, "/chosen") {
-				return form.Values().Get("shown")
-			}
-		}
-		t.Fatal("the list has no form of what is chosen")
-		return ""
-	}
+	shownAt := func(staff *harness.StaffBrowser) string { return chosenForm(staff, list).Get("shown") }
 	shown := shownAt(support)
 	email := func(staff *harness.StaffBrowser, shown string, ids ...*domain.Session) *httptest.ResponseRecorder {
 		values := url.Values{"do": {"email"}, "shown": {shown}, "back": {list}}
@@ -151,10 +193,10 @@ func TestChosenSessionsUntilAnError(t *testing.T) {
 	_, err := h.DB.Raw().ExecContext(t.Context(),
 		`ALTER TABLE session ADD CHECK (customer_name <> 'Broken' OR expires_at < created_at + interval '11 days')`)
 	h.OK(err)
-	answer := owner.Post("/dashboard/test/sessions/chosen", url.Values{"do": {"extend"}, "days": {"14"},
+	answer := sendChosen(owner, "/dashboard/test/sessions", url.Values{"do": {"extend"}, "days": {"14"},
 		"session": {first.ID.String(), broken.ID.String(), last.ID.String()}, "back": {"/dashboard/test/sessions"}})
 	owner.WantPage(answer, http.StatusInternalServerError, "Links extended: 1", "2 of 3 sessions stay as they are",
-		"2 were not tried, because something went wrong", "Broken", "First").Lacks("Last")
+		"1 may have been done, but something went wrong", "1 not tried", "Broken", "First").Lacks("Last")
 }
 
 // TestChosenSessionsAreExported: the file has those that were chosen, in any state, and no other.

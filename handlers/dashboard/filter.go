@@ -34,6 +34,7 @@ func readFilters[F any](values url.Values, controls []control[F]) (f F, shown vi
 			if message := c.read(&f, c.Value); message != "" {
 				errs = append(errs, form.Error{Field: c.Name, Message: message})
 			} else if c.understood != nil {
+				c.Typed = c.Value
 				c.Value, c.Words = c.understood(c.Value)
 			}
 		}

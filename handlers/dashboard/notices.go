@@ -32,6 +32,8 @@ var NoticeTexts = map[string]string{ //nolint:gosec // it takes texts about pass
 	"chosen_extend":    "Links extended: {n}.",
 	"chosen_cancel":    "Sessions that end in a few seconds: {n}. Until then, each can be kept on its page.",
 	"chosen_email":     "Links that are being emailed: {n}. Each session’s page says what becomes of it.",
+	"view_saved":       "View saved. It is above the list, for you alone.",
+	"view_deleted":     "View deleted.",
 	"link_emailed":     "The link is being emailed. This page says what becomes of it.",
 	"link_not_emailed": "Nothing was sent. The page was out of date, and shows now what was sent before.",
 	"link_renewed":     "Link renewed. The old one no longer works. Send the new one to the customer.",

@@ -28,11 +28,12 @@ func TestFormsThatAreSentOnce(t *testing.T) {
 	failedAt(h, "https://lender.example/hook", 503, webhook.ClassStatus)
 	const retry = "webhooks/redeliveries"
 	retrying := owner.Post("/dashboard/test/"+retry, url.Values{"since": {"2026-01-01"}}).Header().Get("Location")
+	saveView(owner, "Mine", "")
 	h.Staff(domain.RoleSupport)
 	owner.Post("/dashboard/test/team", url.Values{"email": {"sam@lender.example"}, "role": {"support"}})
 	for path, posts := range map[string]string{
-		"me": "/me/password", "sessions/new": "/sessions", "sessions": "/chosen", "keys/new": "/keys", "keys/" + keyOf(h).
-			String(): "/change /rotate /delete",
+		"me": "/me/password", "sessions/new": "/sessions", "sessions": "/chosen /views /views/delete",
+		"keys/new": "/keys", "keys/" + keyOf(h).String(): "/change /rotate /delete",
 		"sessions/" + session + "/erase": "/erase", "webhooks/settings": "/secret/switch",
 		"keys/" + keyOf(h).String() + "/leaked": "/delete", "sessions/" + session: "/cancel /email /renew",
 		"settings/retention?answer_days=100": "/retention", "team": "/team /remove /revoke /resend /link",

@@ -234,6 +234,59 @@ func TestOutageOfRemovedEvents(t *testing.T) {
 	}
 }
 
+// TestOutageEndsWithItsEndpoint: an outage of an endpoint that nothing is sent to any more
+// isn't going on, and says why.
+func TestOutageEndsWithItsEndpoint(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	scope, hooks, developer := h.TestScope(), h.Service.Webhooks, h.Staff(domain.RoleDeveloper)
+	h.OK(hooks.SetDefaultURL(t.Context(), scope, harness.Operator, "https://default.example/hook"))
+	other := h.NewEndpoint(scope, "https://other.example/hook")
+	session := h.NewSession(scope, domain.NewSession{})
+	h.RecordEvent(session, domain.PDFReadyPayload{SessionID: session.ID})
+	deliveries, err := h.DB.Deliveries(t.Context(), session.ID)
+	h.OK(err)
+	paths := map[domain.EndpointID]string{}
+	own := sentTo(h, "https://own.example/hook")
+	for _, d := range append(deliveries, *own) {
+		attemptedNow(h, &d, domain.DeliveryPending)
+		outages, err := h.DB.Outages(t.Context(), []domain.EndpointID{d.EndpointID}, 1)
+		h.OK(err)
+		paths[d.EndpointID] = "/dashboard/test/webhooks/outages/" + outages[d.EndpointID][0].ID.String()
+	}
+	first := deliveries[0].EndpointID // the default one
+	if first == other {
+		first = deliveries[1].EndpointID
+	}
+	goesOn := func(id domain.EndpointID) {
+		t.Helper()
+		developer.WantPage(developer.Get(paths[id]), http.StatusOK, "Going on", ", still going on", "Not yet")
+	}
+	ended := func(id domain.EndpointID, why string) {
+		t.Helper()
+		developer.WantPage(developer.Get(paths[id]), http.StatusOK, ": "+why, "Not: "+why).Hides("Going on", "still going on")
+	}
+	h.Clock.Advance(time.Hour)
+	for id := range paths {
+		goesOn(id)
+	}
+	developer.Post("/dashboard/test/webhooks/endpoints/"+other.String()+"/pause", nil)
+	ended(other, "the endpoint was paused")
+	developer.WantPage(developer.Get("/dashboard/test/webhooks/endpoints/"+other.String()), http.StatusOK,
+		": the endpoint was paused,")
+	developer.WantPage(developer.Get("/dashboard/test/webhooks"), http.StatusOK).LeadsTo(paths[other])
+	developer.Post("/dashboard/test/webhooks/endpoints/"+other.String()+"/resume", nil)
+	goesOn(other)
+	h.OK(hooks.DeleteEndpoint(t.Context(), scope, other, harness.Operator))
+	ended(other, "the endpoint was deleted")
+	h.OK(hooks.DeleteEndpoint(t.Context(), scope, first, harness.Operator))
+	ended(first, "its URL was removed")
+	goesOn(own.EndpointID)
+	h.Clock.Advance(8 * 24 * time.Hour)
+	developer = h.Staff(domain.RoleDeveloper)
+	ended(own.EndpointID, "nothing was sent since")
+}
+
 // TestBrowserOutage looks at an outage's page, from Home.
 func TestBrowserOutage(t *testing.T) {
 	t.Parallel()

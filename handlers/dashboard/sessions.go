@@ -130,6 +130,9 @@ func (s *Server) sessionsPage(ctx context.Context, v *Visit, values url.Values, 
 		return nil, err
 	}
 	page.Sessions, page.Total, page.OrMore, page.More = slice.Sessions, slice.Total, slice.OrMore, slice.More
+	if page.Views, err = s.viewsOf(ctx, v, page); err != nil {
+		return nil, err
+	}
 	if follows && newest == nil && len(page.Sessions) > 0 {
 		page.Page = page.From(page.Sessions[0].ID.String())
 	}

@@ -66,6 +66,7 @@ type Found struct {
 	Invoice  *Invoice
 
 	People []TeamMember
+	Views  []StaffView // of the user
 
 	ByID      bool // what was typed is the id of the one thing
 	OtherMode bool // which is of the other mode
@@ -78,7 +79,7 @@ func (f *Found) Any() bool { return f.Count() > 0 }
 
 // Count is how many things are shown.
 func (f *Found) Count() int {
-	n := len(f.Sessions) + len(f.Keys) + len(f.People)
+	n := len(f.Sessions) + len(f.Keys) + len(f.People) + len(f.Views)
 	for _, one := range []bool{f.Delivery != nil, f.Event != nil, f.Request != nil, f.Invoice != nil} {
 		if one {
 			n++

@@ -223,7 +223,8 @@ func (o SessionOrder) Sorts(f *SessionFilter) bool {
 	case OldestFirst:
 		return f.Search == "" && !f.Walks()
 	case EndsSoonest:
-		return f.Search == "" && !f.Walks() && (f.ExpiresBefore != nil || f.Status.Open() && f.CreatedAfter == nil)
+		return f.Search == "" && !f.Walks() &&
+			(f.ExpiresBefore != nil || f.Status.Open() && f.CreatedAfter == nil && f.CreatedBefore == nil)
 	}
 	return false
 }

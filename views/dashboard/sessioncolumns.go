@@ -126,9 +126,9 @@ func (s SessionsPage) sortedBy(order domain.SessionOrder) string {
 			continue
 		}
 		if order == domain.NewestFirst {
-			return s.Filters.without(s.URL("sessions"), "sort")
+			return s.Filters.typed().without(s.URL("sessions"), "sort")
 		}
-		return s.Filters.query(s.URL("sessions"), "sort", string(order))
+		return s.Filters.typed().query(s.URL("sessions"), "sort", string(order))
 	}
 	return ""
 }
@@ -148,10 +148,4 @@ func (s SessionsPage) pagerWords() [2]string {
 	return map[domain.SessionOrder][2]string{
 		domain.NewestFirst: {"Newest", "Older"}, domain.OldestFirst: {"Oldest", "Newer"}, domain.EndsSoonest: {"Soonest", "Later"},
 	}[s.Order]
-}
-
-// Query is the list's filters, order and columns, as its address has them.
-func (s SessionsPage) Query() string {
-	_, query, _ := strings.Cut(s.Filters.query(""), "?")
-	return query
 }

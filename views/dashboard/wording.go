@@ -46,6 +46,10 @@ var sentences = map[form.RuleCode]string{ //nolint:gosec // it takes texts about
 	"previous_customer": "The former answers belong to another email address. Keep that, or leave them out",
 	"previous_open":     "The former session can still be filled in. Send its link again, or cancel it first",
 
+	"view_name":    "Enter a name for the view",
+	"view_address": "The name can’t have an email address: views are kept when a customer’s data are deleted",
+	"view_count":   "You have {max} views in this mode, which is the most. Delete one first",
+
 	"longer_link":    "The link already expires later than that",
 	"endpoint_count": "You have {max} endpoints, which is the most. Delete one first.",
 

@@ -75,6 +75,9 @@ func (s *Service) Find(ctx context.Context, staff *domain.Staff, scope domain.Sc
 	if !staff.Sees(domain.UseSessions) {
 		return found, nil
 	}
+	if err := s.views(ctx, staff, scope, text, found); err != nil {
+		return nil, err
+	}
 	return found, s.customers(ctx, scope, text, found)
 }
 
@@ -119,6 +122,17 @@ func (s *Service) people(ctx context.Context, account domain.AccountID, text str
 		}
 	}
 	return nil
+}
+
+// views finds the user's own views by a part of their names.
+func (s *Service) views(ctx context.Context, staff *domain.Staff, scope domain.Scope, text string, found *domain.Found) error {
+	views, err := s.Sessions.Views(ctx, staff.ID, scope.Livemode)
+	for _, one := range views {
+		if utf8.RuneCountInString(text) > 1 && contains(one.Name, text) && len(found.Views) < Most {
+			found.Views = append(found.Views, one)
+		}
+	}
+	return err
 }
 
 func contains(text, part string) bool {

@@ -268,29 +268,12 @@ func (s *Service) Extend(ctx context.Context, scope domain.Scope, id domain.Sess
 	if err != nil {
 		return nil, err
 	}
-	now, day := s.Clock.Now(), 24*time.Hour
+	now := s.Clock.Now()
 	from := now
 	if more {
 		from = session.ExpiresAt
 	}
-	to := from.Add(time.Duration(days) * day)
-	switch {
-	case session.Conflict(now) != nil:
-		return nil, session.Conflict(now)
-	case days < 1 || days > domain.MaxExpiresInDays || to.After(now.Add(domain.MaxExpiresInDays*day)):
-		return nil, domain.Breaks(domain.CodeValidation, "days", form.Rule{Code: form.RuleRange, Min: 1, Max: domain.MaxExpiresInDays})
-	case !to.After(session.ExpiresAt):
-		return nil, domain.Breaks(domain.CodeValidation, "days", form.Rule{Code: "longer_link"})
-	}
-	var extended *domain.Session
-	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
-		if extended, err = tx.ExtendSession(ctx, scope, id, to, now); err != nil {
-			return err
-		}
-		e := entryOf(domain.AuditSessionExtended, extended)
-		e.Before, e.After = map[string]time.Time{"expires_at": session.ExpiresAt}, map[string]time.Time{"expires_at": to}
-		return s.Audit.Record(ctx, tx, scope.AccountID, by, e)
-	})
+	extended, err := s.extend(ctx, session, from, days, by)
 	if !errors.Is(err, db.ErrState) {
 		return extended, err
 	}
@@ -301,6 +284,49 @@ func (s *Service) Extend(ctx context.Context, scope domain.Scope, id domain.Sess
 		return nil, err
 	}
 	return session, nil
+}
+
+// ExtendShown extends a link by days if it still ends at the time that a page showed, so
+// that a form that is sent again, or by two people, extends once. The errors are Extend's.
+func (s *Service) ExtendShown(ctx context.Context, scope domain.Scope, id domain.SessionID, ends time.Time, days int,
+	by domain.Actor) (extended bool, err error) {
+	session, err := s.Get(ctx, scope, id)
+	if err != nil {
+		return false, err
+	}
+	if err := session.Conflict(s.Clock.Now()); err != nil || !session.ExpiresAt.Equal(ends) {
+		return false, err
+	}
+	_, err = s.extend(ctx, session, ends, days, by)
+	if errors.Is(err, db.ErrState) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// extend has an open session's link end that many days after from. Besides Extend's errors,
+// db.ErrState: another request closed or extended it first.
+func (s *Service) extend(ctx context.Context, session *domain.Session, from time.Time, days int, by domain.Actor) (
+	extended *domain.Session, err error) {
+	now, day := s.Clock.Now(), 24*time.Hour
+	to := from.Add(time.Duration(days) * day)
+	switch {
+	case session.Conflict(now) != nil:
+		return nil, session.Conflict(now)
+	case days < 1 || days > domain.MaxExpiresInDays || to.After(now.Add(domain.MaxExpiresInDays*day)):
+		return nil, domain.Breaks(domain.CodeValidation, "days", form.Rule{Code: form.RuleRange, Min: 1, Max: domain.MaxExpiresInDays})
+	case !to.After(session.ExpiresAt):
+		return nil, domain.Breaks(domain.CodeValidation, "days", form.Rule{Code: "longer_link"})
+	}
+	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
+		if extended, err = tx.ExtendSession(ctx, session.Scope(), session.ID, to, now); err != nil {
+			return err
+		}
+		e := entryOf(domain.AuditSessionExtended, extended)
+		e.Before, e.After = map[string]time.Time{"expires_at": session.ExpiresAt}, map[string]time.Time{"expires_at": to}
+		return s.Audit.Record(ctx, tx, session.AccountID, by, e)
+	})
+	return extended, err
 }
 
 // RenewLink gives an open session a new link. The one before stops at once, in browsers

@@ -1,0 +1,149 @@
+package db_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"candor/db"
+	"candor/internal/domain"
+	"candor/internal/testkit/dbtest"
+)
+
+// attempt is a delivery's next attempt at a time: it failed with the status, or arrived.
+func (s *store) attempt(d *domain.Delivery, number, status int, at time.Time) db.AttemptOutcome {
+	class, next := "status", at.Add(time.Hour)
+	out := db.AttemptOutcome{Scope: s.scope, Cycle: 1, State: domain.DeliveryDelivered, DeliveryAttempt: domain.DeliveryAttempt{
+		DeliveryID: d.ID, Number: number, StartedAt: at, RequestHeaders: []byte(`{}`), StatusCode: &status}}
+	if status >= 300 {
+		out.State, out.Next, out.ErrorClass = domain.DeliveryPending, &next, &class
+	}
+	return out
+}
+
+// attempts records attempts with their endpoints' health, as the recorder does.
+func (s *store) attempts(deliveries []*domain.Delivery, number, status int, at time.Time) {
+	s.Helper()
+	var outcomes []db.AttemptOutcome
+	var health []db.EndpointHealth
+	of := map[domain.EndpointID]int{}
+	for _, d := range deliveries {
+		outcomes = append(outcomes, s.attempt(d, number, status, at))
+		i, known := of[d.EndpointID]
+		if !known {
+			i, of[d.EndpointID] = len(health), len(health)
+			health = append(health, db.EndpointHealth{ID: d.EndpointID, At: at, StatusCode: status})
+		}
+		h := &health[i]
+		h.Counted.Attempts++
+		if status < 300 {
+			h.SuccessAt = &at
+			h.Counted.Delivered++
+		} else {
+			h.Failures++
+			h.ErrorClass = "status"
+		}
+	}
+	s.ok(s.RecordAttempts(s.ctx, outcomes, health))
+}
+
+// pastOutages gives the delivery's endpoint n outages of the last 90 days that are over.
+func (s *store) pastOutages(d *domain.Delivery, n int) {
+	s.Helper()
+	_, err := s.Raw().ExecContext(s.ctx, `
+		INSERT INTO outage (id, account_id, livemode, endpoint_id, started_at, last_failure_at, answered_at, first_sequence,
+			last_sequence, answers)
+		SELECT gen_random_uuid(), $1, false, $2, at, at, at, -i, -i, '{"503": 1}'
+		FROM (SELECT i, $3::timestamptz - interval '1 day' - i * interval '10 minutes' AS at FROM generate_series(1, $4) i) o`,
+		s.scope.AccountID, d.EndpointID, start, n)
+	s.ok(err)
+	_, err = s.Raw().ExecContext(s.ctx, `ANALYZE outage`)
+	s.ok(err)
+}
+
+// atEndpoints are deliveries of new events, each to an endpoint of its own.
+func (s *store) atEndpoints(n int) (out []*domain.Delivery) {
+	s.Helper()
+	session := s.session(s.scope, start)
+	for i := range n {
+		out = append(out, s.delivery(s.event(session, start), fmt.Sprintf("https://%d.example", i), start))
+	}
+	return out
+}
+
+// TestOutagesOfABatch: each endpoint of a batch has its own outage, with its own attempts.
+func TestOutagesOfABatch(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	first, second := s.atEndpoints(3), s.atEndpoints(3)
+	told := func(want ...string) {
+		t.Helper()
+		got := s.lines(`
+			SELECT concat_ws(' ', e.origin, first_sequence, last_sequence, answers, to_char(o.answered_at - started_at, 'HH24:MI'),
+				to_char(o.confirmed_at - started_at, 'HH24:MI'))
+			FROM outage o JOIN webhook_endpoint e ON e.id = endpoint_id ORDER BY e.origin, started_at`)
+		if !slices.Equal(got, want) {
+			t.Errorf("outages %q, want %q", got, want)
+		}
+	}
+	s.attempts(append(first[:2:2], second[:2]...), 1, 503, start)
+	told(`https://0.example 1 4 {"503": 2}`, `https://1.example 2 5 {"503": 2}`)
+	s.attempts([]*domain.Delivery{first[2], second[2]}, 1, 200, start)
+	s.attempts(first[:1], 2, 200, start.Add(time.Hour))
+	s.attempts(second[:2], 2, 500, start.Add(2*time.Hour))
+	told(`https://0.example 1 4 {"500": 1, "503": 2} 01:00`, `https://1.example 2 5 {"500": 1, "503": 2}`)
+}
+
+// TestOutagesReadLittle: what a batch costs under its endpoints' locks depends neither on how
+// many endpoints fail at once nor on how many outages they have had.
+func TestOutagesReadLittle(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{"force_generic_plan", "force_custom_plan"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			s := &store{DB: openWith(t, dbtest.DSN(t), "-c plan_cache_mode="+mode), TB: t, ctx: context.Background()}
+			s.scope = s.newScope("Flapping")
+			const some = 64
+			all := s.atEndpoints(some)
+			s.pastOutages(all[0], 13_000)
+			expect := func(name string, most int, record func()) {
+				t.Helper()
+				before := s.touched()
+				record()
+				if rows := s.touched() - before; rows > most {
+					t.Errorf("%s reads %d rows, want at most %d", name, rows, most)
+				}
+			}
+			expect("a failure at an endpoint with many outages", 500, func() { s.attempts(all[:1], 1, 503, start) })
+			expect("a delivery there", 500, func() { s.attempts(all[:1], 2, 200, start.Add(time.Minute)) })
+			expect("a delivery a week later", 500, func() { s.attempts(s.atEndpoints(1), 1, 200, start.AddDate(0, 0, 7)) })
+			expect("failures at many endpoints", some*25, func() { s.attempts(all[1:], 1, 503, start) })
+		})
+	}
+}
+
+// BenchmarkOutages records batches of 256 failed attempts: at as many endpoints, and at one
+// that has had 13,000 outages.
+func BenchmarkOutages(b *testing.B) {
+	const batch = 256
+	for name, past := range map[string]int{"endpoints=256": 0, "outages=13000": 13_000} {
+		b.Run(name, func(b *testing.B) {
+			s := newStore(b)
+			all := s.atEndpoints(batch)
+			if past > 0 {
+				s.pastOutages(all[0], past)
+				session := s.session(s.scope, start)
+				for i := range all[1:] {
+					all[1+i] = s.delivery(s.event(session, start), "https://0.example", start)
+				}
+			}
+			number := 0
+			for b.Loop() {
+				number++
+				s.attempts(all, number, 503, start.Add(time.Duration(number)*time.Second))
+			}
+		})
+	}
+}
