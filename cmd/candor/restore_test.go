@@ -66,6 +66,8 @@ func restoring(t *testing.T, env process.Environment, documents string) {
 		hooks.Wait("session.pdf_ready", len(ids))
 	}
 	complete()
+	query(t, primary, "ALTER SYSTEM SET unix_socket_directories = '"+socketOf(t, primary)+"'")
+	query(t, primary, "ALTER SYSTEM SET listen_addresses = '*'")
 	script(t, primary, "backup.sh", 0, kept, documents)
 	verifyBackup(t, primary, env, kept)
 	complete() // in the WAL and the later copy of the documents only
@@ -132,11 +134,23 @@ func restoring(t *testing.T, env process.Environment, documents string) {
 	p.Stop()
 }
 
-// verifyBackup tries the newest backup while the service runs.
+// verifyBackup tries the newest backup while the service runs. Its server has a place of its own,
+// whatever ALTER SYSTEM has set, and lets no other role in, and no other user of the machine.
 func verifyBackup(t *testing.T, server *devpg.Server, env process.Environment, kept string) {
 	t.Helper()
+	command := filepath.Join(openDir(t), "candor")
+	if err := os.WriteFile(command, []byte(`#!/bin/sh
+if psql -Atd "$(echo "$DATABASE_URL" | sed 's/user=candor/user=backup/')" -c 'SELECT 1' 2>/dev/null ||
+	{ [ "$(id -u)" -eq 0 ] && su -s /bin/sh nobody -c "psql -Atd '$DATABASE_URL' -c 'SELECT 1'" 2>/dev/null; }; then
+	echo "a stranger reads the backup"
+	exit 1
+fi
+exec `+process.Binary(t)+` "$@"
+`), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	cmd := scriptCommand(t, server, "verify-backup.sh", kept)
-	cmd.Env = append(cmd.Env, "CANDOR="+process.Binary(t))
+	cmd.Env = append(cmd.Env, "CANDOR="+command)
 	for name, value := range env {
 		cmd.Env = append(cmd.Env, name+"="+value)
 	}
@@ -164,6 +178,7 @@ func TestDrillRestoreTwice(t *testing.T) {
 	moment := nextSecond(t)
 	query(t, server, "INSERT INTO note VALUES ('mistake')")
 	archived(t, server, wal)
+	wantDamageFound(t, server, kept)
 	restore := func(name, notes string, to ...string) {
 		t.Helper()
 		quit(t, server)
@@ -197,6 +212,30 @@ func TestDrillRestoreTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	restore("d", "before after")
+}
+
+// wantDamageFound: a segment that can't be read ends the trial of a backup, also if it comes
+// after PostgreSQL has started.
+func wantDamageFound(t *testing.T, server *devpg.Server, kept string) {
+	t.Helper()
+	segment := filepath.Join(kept, "wal", query(t, server, "SELECT last_archived_wal FROM pg_stat_archiver")+".gz")
+	whole, err := os.ReadFile(segment)
+	if err != nil {
+		t.Fatal(err)
+	}
+	started := openDir(t)
+	if err := errors.Join(os.WriteFile(segment, whole[:len(whole)/2], 0o600), os.WriteFile(filepath.Join(started, "pg_ctl"),
+		[]byte("#!/bin/sh\n"+server.BinDir()+"/pg_ctl \"$@\" || [ $1 = start ]\n"), 0o755)); err != nil { //nolint:gosec // PostgreSQL's user runs it
+		t.Fatal(err)
+	}
+	cmd := scriptCommand(t, server, "verify-backup.sh", kept)
+	cmd.Env = append(cmd.Env, "CANDOR=false", "PATH="+started+":"+os.Getenv("PATH"))
+	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "the recovery ended: ") {
+		t.Errorf("verify-backup.sh with a damaged archive: %v, %s", err, out)
+	}
+	if err := os.WriteFile(segment, whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // What fails to be archived is found, and old base backups are removed with their WAL.
