@@ -1,11 +1,13 @@
 package main_test
 
 import (
+	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"io/fs"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"candor/db"
 	"candor/internal/platform/devpg"
@@ -68,6 +72,7 @@ func restoring(t *testing.T, env process.Environment, documents string) {
 	complete()
 	query(t, primary, "ALTER SYSTEM SET unix_socket_directories = '"+socketOf(t, primary)+"'")
 	query(t, primary, "ALTER SYSTEM SET listen_addresses = '*'")
+	wantReplicas(t, primary)
 	script(t, primary, "backup.sh", 0, kept, documents)
 	verifyBackup(t, primary, env, kept)
 	complete() // in the WAL and the later copy of the documents only
@@ -132,6 +137,42 @@ func restoring(t *testing.T, env process.Environment, documents string) {
 	}
 	complete() // the restored service works
 	p.Stop()
+}
+
+// wantReplicas wants what takes a backup not to be counted as a replica, which would be missed
+// afterwards, by a role that may see no more than the service's.
+func wantReplicas(t *testing.T, server *devpg.Server) {
+	t.Helper()
+	query(t, server, "CREATE ROLE service LOGIN")
+	query(t, server, "GRANT SELECT ON ALL TABLES IN SCHEMA public TO service")
+	at, err := url.Parse(server.DSN("candor"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	with := func(pairs ...string) string {
+		values := at.Query()
+		for i := 0; i < len(pairs); i += 2 {
+			values.Set(pairs[i], pairs[i+1])
+		}
+		u := *at
+		u.User, u.RawQuery = nil, values.Encode()
+		return u.String()
+	}
+	for _, name := range []string{"pg_basebackup", "pg_receivewal", "db2"} {
+		follows, err := pgconn.Connect(t.Context(), with("user", "candor", "replication", "true", "application_name", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer follows.Close(context.Background())
+	}
+	d, err := db.Open(t.Context(), with("user", "service"), db.Options{MaxOpenConns: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if s, err := d.Signs(t.Context()); err != nil || s.Replicas != 1 {
+		t.Errorf("beside a base backup and pg_receivewal there are %d replicas, %v, want 1", s.Replicas, err)
+	}
 }
 
 // verifyBackup tries the newest backup while the service runs. Its server has a place of its own,
