@@ -613,14 +613,20 @@ func script(t *testing.T, server *devpg.Server, name string, code int, args ...s
 // scriptCommand runs a script with the programs of a server.
 func scriptCommand(t *testing.T, server *devpg.Server, name string, args ...string) *exec.Cmd {
 	t.Helper()
+	cmd := shell(t, name, args...)
+	cmd.Env = append(os.Environ(), "PATH="+server.BinDir()+":"+os.Getenv("PATH"), "BACKUP_URL="+strings.Replace(documented(t,
+		`BACKUP_URL='(.*?)'`), "host=db1", "host="+socketOf(t, server)+" port=5432", 1))
+	return cmd
+}
+
+// shell runs a script of scripts/.
+func shell(t *testing.T, name string, args ...string) *exec.Cmd {
+	t.Helper()
 	root, err := testkit.ModuleRoot()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), "sh", append([]string{filepath.Join(root, "scripts", name)}, args...)...)
-	cmd.Env = append(os.Environ(), "PATH="+server.BinDir()+":"+os.Getenv("PATH"), "BACKUP_URL="+strings.Replace(documented(t,
-		`BACKUP_URL='(.*?)'`), "host=db1", "host="+socketOf(t, server)+" port=5432", 1))
-	return cmd
+	return exec.CommandContext(t.Context(), "sh", append([]string{filepath.Join(root, "scripts", name)}, args...)...)
 }
 
 // startRestored starts a server and waits for the end of its recovery.
