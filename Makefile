@@ -56,7 +56,7 @@ QUICK := -vet=off -ldflags=-w
 PACKAGES_WITH = $$(grep -rl --include='*_test.go' --exclude-dir=node_modules '^func $(1)' . | xargs -n1 dirname | sort -u)
 
 # What tests need.
-NEEDS = go node cc postgres chromium pdftools promtool python redis pgbouncer caddy nginx aptrepo
+NEEDS = go node cc postgres chromium pdftools prometheus python redis pgbouncer caddy nginx aptrepo
 
 # Packages that start goroutines or share what they change, and the API's, whose tests run
 # the code of most others with the race detector. It makes demo data ten times as slow.
@@ -75,7 +75,7 @@ race: $(GENERATED) ## Run the tests of what runs at the same time with the race 
 
 .PHONY: drills
 drills: $(GENERATED) bin/toxiproxy-server ## Kill, freeze, restore and fail over while the service is used
-	$(SETUP) go postgres redis ha
+	$(SETUP) go postgres redis prometheus ha
 	go test $(QUICK) -timeout 30m -parallel 6 -run '^TestDrill' $(call PACKAGES_WITH,TestDrill)
 
 .PHONY: test-fast

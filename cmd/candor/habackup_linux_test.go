@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"candor/db"
 	"candor/internal/testkit"
@@ -50,10 +51,14 @@ func TestDrillBackupOfACluster(t *testing.T) {
 	on(former, "GRANT SELECT ON note TO candor")
 	on(former, "INSERT INTO note VALUES ('before')")
 	former.PowerOff()
-	process.Eventually(t, "another primary", func() bool { return c.Leader(former) != nil })
-	on(c.Leader(former), "INSERT INTO note VALUES ('after')")
-	segment := on(c.Leader(former), "SELECT pg_walfile_name(pg_current_wal_lsn())")
-	on(c.Leader(former), "SELECT pg_switch_wal()")
+	var primary *hatest.Node
+	process.Eventually(t, "another primary", func() bool {
+		primary = c.Leader(former)
+		return primary != nil && primary.Commit(time.Second) == nil
+	})
+	on(primary, "INSERT INTO note VALUES ('after')")
+	segment := on(primary, "SELECT pg_walfile_name(pg_current_wal_lsn())")
+	on(primary, "SELECT pg_switch_wal()")
 	process.Eventually(t, "the WAL is archived", func() bool {
 		_, err := os.Stat(filepath.Join(folder, "wal", segment+".gz"))
 		return err == nil
