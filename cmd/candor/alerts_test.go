@@ -27,15 +27,15 @@ import (
 var sooner = []string{
 	"for: 15s", "for: 1s", "for: 1m", "for: 1s", "for: 2m", "for: 2s", "for: 5m", "for: 2s", "for: 10m", "for: 2s", "for: 1h", "for: 2s",
 	"[5m]", "[5s]", "[10m]", "[5s]", "[15m]", "[5s]", "[30m]", "[5s]", "[1h]", "[5s]",
-	"candor_webhook_queue_age_seconds) > 60", "candor_webhook_queue_age_seconds) > 3",
-	"candor_job_queue_age_seconds) > 300", "candor_job_queue_age_seconds) > 3",
+	"candor_webhook_queue_age_seconds) > 60", "candor_webhook_queue_age_seconds) > 8",
+	"candor_job_queue_age_seconds) > 300", "candor_job_queue_age_seconds) > 8",
 }
 
-// slow are alerts that a busy machine adds to any fault, or what waited meanwhile.
+// slow are alerts that a busy machine adds to any fault, or what has waited.
 var slow = []string{"CandorConnectionsAwaited", "CandorSlowAPI", "CandorWebhooksLate"}
 
 // alertFault is what happens, the alerts that it gives, and those that can follow from what
-// waited meanwhile.
+// has waited.
 type alertFault struct {
 	name    string
 	strike  func(*alertDrill) (end func())

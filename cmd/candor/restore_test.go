@@ -182,7 +182,7 @@ func verifyBackup(t *testing.T, server *devpg.Server, env process.Environment, k
 	command := filepath.Join(openDir(t), "candor")
 	if err := os.WriteFile(command, []byte(`#!/bin/sh
 if psql -Atd "$(echo "$DATABASE_URL" | sed 's/user=candor/user=backup/')" -c 'SELECT 1' 2>/dev/null ||
-	{ [ "$(id -u)" -eq 0 ] && su -s /bin/sh nobody -c "psql -Atd '$DATABASE_URL' -c 'SELECT 1'" 2>/dev/null; }; then
+	{ [ "$(id -u)" -eq 0 ] && su -s /bin/sh daemon -c "psql -Atd '$DATABASE_URL' -c 'SELECT 1'" 2>/dev/null; }; then
 	echo "a stranger reads the backup"
 	exit 1
 fi
