@@ -25,7 +25,8 @@ import (
 
 // sooner is how the copy of the alerts that this drill uses differs: they fire within seconds.
 var sooner = []string{
-	"for: 15s", "for: 1s", "for: 1m", "for: 1s", "for: 2m", "for: 2s", "for: 5m", "for: 2s", "for: 10m", "for: 2s", "for: 1h", "for: 2s",
+	"for: 15s", "for: 1s", "for: 1m", "for: 1s", "for: 2m", "for: 2s", "for: 5m", "for: 2s", "for: 10m", "for: 2s",
+	"for: 1h", "for: 2s",
 	"[5m]", "[5s]", "[10m]", "[5s]", "[15m]", "[5s]", "[30m]", "[5s]", "[1h]", "[5s]",
 	"candor_webhook_queue_age_seconds) > 60", "candor_webhook_queue_age_seconds) > 8",
 	"candor_job_queue_age_seconds) > 300", "candor_job_queue_age_seconds) > 8",
@@ -104,8 +105,9 @@ func TestDrillAlerts(t *testing.T) {
 	ports := freeAddresses(t, 4)
 	d.targets, d.prometheus = ports[:2], "http://"+ports[3]
 	d.postgres = startArchiving(t, filepath.Join(dir, "a"), d.wal)
-	d.env = unlimitedEnvironment(t).With("DATABASE_URL", d.postgres.DSN("candor"), "CANDOR_ADDR", ports[2], "CANDOR_RESCUE_AFTER", "1s",
-		"CANDOR_REDIS_URL", d.redis.URL, "CANDOR_WEBHOOK_SCHEDULE", "0s,1s,1s,1s", "CANDOR_DB_TIMEOUT", "1s")
+	d.env = unlimitedEnvironment(t).With("DATABASE_URL", d.postgres.DSN("candor"), "CANDOR_ADDR", ports[2],
+		"CANDOR_RESCUE_AFTER", "1s", "CANDOR_REDIS_URL", d.redis.URL, "CANDOR_WEBHOOK_SCHEDULE", "0s,1s,1s,1s",
+		"CANDOR_DB_TIMEOUT", "1s")
 	d.hooks = process.NewReceiver(t, func(process.WebhookCall, int) int {
 		if d.fails.Load() {
 			return http.StatusInternalServerError
