@@ -56,7 +56,7 @@ QUICK := -vet=off -ldflags=-w
 PACKAGES_WITH = $$(grep -rl --include='*_test.go' --exclude-dir=node_modules '^func $(1)' . | xargs -n1 dirname | sort -u)
 
 # What tests need.
-NEEDS = go node cc postgres chromium pdftools promtool python redis pgbouncer caddy nginx aptrepo
+NEEDS = go node cc postgres chromium pdftools prometheus python redis pgbouncer caddy nginx aptrepo
 
 # Packages that start goroutines or share what they change, and the API's, whose tests run
 # the code of most others with the race detector. It makes demo data ten times as slow.
@@ -75,8 +75,8 @@ race: $(GENERATED) ## Run the tests of what runs at the same time with the race 
 
 .PHONY: drills
 drills: $(GENERATED) bin/toxiproxy-server ## Kill, freeze and restore while the service is used
-	$(SETUP) go postgres redis
-	go test $(QUICK) -timeout 30m -parallel 6 -run '^TestDrill' -skip '^TestDrillHighAvailability$$' $(call PACKAGES_WITH,TestDrill)
+	$(SETUP) go postgres redis prometheus
+	go test $(QUICK) -timeout 30m -parallel 6 -run '^TestDrill' -skip '^TestDrillHighAvailability' $(call PACKAGES_WITH,TestDrill)
 
 .PHONY: test-fast
 test-fast: $(GENERATED) ## Run the tests that need no browser, without the slow ones and the race detector
@@ -113,7 +113,7 @@ check-s3: $(GENERATED) bin/versitygw ## Run the tests of documents on an S3 serv
 .PHONY: check-ha
 check-ha: $(GENERATED) bin/toxiproxy-server ## Strike Patroni, etcd and HAProxy ten times with each fault; ROUNDS=1; needs root
 	$(SETUP) go postgres ha
-	go test $(QUICK) -count=1 -timeout 0 -v -run '^TestDrillHighAvailability$$' ./cmd/candor -ha-rounds=$(or $(ROUNDS),10)
+	go test $(QUICK) -count=1 -timeout 0 -v -run '^TestDrillHighAvailability' ./cmd/candor -ha-rounds=$(or $(ROUNDS),10)
 
 .PHONY: check-upgrade
 check-upgrade: $(GENERATED) ## Upgrade the previous release to this one under traffic, go back and upgrade again; FOR=1m for longer phases

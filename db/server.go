@@ -109,7 +109,7 @@ func (q *Queries) WorkerSigns(ctx context.Context) (WorkerSigns, error) {
 // Signs are what alerts watch in the database besides deliveries.
 type Signs struct {
 	Workers      int        `db:"workers"`       // that have shown a sign of life
-	Replicas     int        `db:"replicas"`      // that stream from this server
+	Replicas     int        `db:"replicas"`      // that stream from this server, without backups
 	Archives     bool       `db:"archives"`      // archive_mode is on
 	ArchiveFails bool       `db:"archive_fails"` // the last attempt to archive WAL failed
 	ServerTime   time.Time  `db:"server_time"`   // now
@@ -123,12 +123,13 @@ type QueueAge struct {
 	Oldest *time.Time `db:"oldest"` // when the oldest job that isn't put off was made; nil for none
 }
 
-// Signs reads them. Any role may: what it may not see of replicas isn't asked for.
+// Signs reads them. Any role may: of replicas only their names are asked for, which each sees.
 func (q *Queries) Signs(ctx context.Context) (Signs, error) {
 	var s Signs
 	if err := q.get(ctx, &s, `
 		SELECT (SELECT count(*) FROM worker WHERE alive_at > clock_timestamp() - make_interval(secs => $1)) AS workers,
-			(SELECT count(*) FROM pg_stat_replication) AS replicas, current_setting('archive_mode') <> 'off' AS archives,
+			(SELECT count(*) FROM pg_stat_replication WHERE application_name NOT IN ('pg_basebackup', 'pg_receivewal')) AS replicas,
+			current_setting('archive_mode') <> 'off' AS archives,
 			`+archiveFails+` AS archive_fails,
 			now() AS server_time`, workerDeadAfter.Seconds()); err != nil {
 		return Signs{}, wrap(err, "look for workers and replicas")

@@ -9,7 +9,7 @@
 # user, before that begins. It fails if PostgreSQL doesn't archive. --keep removes what
 # no restore to a moment of the last DAYS days needs: older base backups, then their WAL.
 # Beside each base backup are PostgreSQL's settings of that time, and in FOLDER/candor.env
-# those of the service (CANDOR_ENV, by default /etc/candor/candor.env) without their
+# those of the service (SETTINGS, by default /etc/candor/candor.env) without their
 # secrets: keep these elsewhere.
 #
 # The database comes first. A document's file is written before its row, so a copy of
@@ -26,6 +26,9 @@ fail() {
 
 # from is the first WAL segment that a base backup needs.
 from() { sed -n 's/^START WAL LOCATION: .*(file \([0-9A-F]*\))$/\1/p' "$1/backup_label"; }
+
+# list lists the documents in a folder, with sizes. The service's .part isn't one yet.
+list() (cd "$1" && find . -type f ! -name '*.part' -exec ls -ln {} +)
 
 # note keeps a time where the service, which is another user, can read it.
 note() {
@@ -67,11 +70,16 @@ if [ -z "$only" ]; then
 	base=$folder/base/$(date -u +%Y%m%dT%H%M%SZ)
 	mv "$part" "$base"
 	echo "backup: base backup $base"
-	psql -Atqd "$BACKUP_URL" -c "SELECT name || ' = ' || quote_literal(setting) FROM pg_settings
-		WHERE source IN ('configuration file', 'command line') OR name IN ($recovery) ORDER BY name" >"$base.conf"
-	env=${CANDOR_ENV:-/etc/candor/candor.env}
-	if [ -r "$env" ]; then
-		sed -E 's/^([A-Z_]*(URL|KEY|KEYS|SECRET|PASSWORD)[A-Z_]*)=.*/# \1 is a secret, and not here/' "$env" >"$folder/candor.env"
+	# A role that may only replicate gets no database to ask in.
+	PGDATABASE=${PGDATABASE:-postgres} psql -Atqd "$BACKUP_URL" -c "SELECT name || ' = ' || quote_literal(setting) FROM pg_settings
+		WHERE source IN ('configuration file', 'command line') OR name IN ($recovery) ORDER BY name" >"$base.conf" || {
+		rm -f "$base.conf"
+		echo "backup: PostgreSQL's settings aren't kept: let the role into the database postgres (pg_hba.conf)" >&2
+	}
+	settings=${SETTINGS:-/etc/candor/candor.env}
+	if [ -r "$settings" ]; then
+		sed -E 's/^[[:space:]]*([A-Z0-9_]*(URL|KEY|SECRET|PASSWORD|HEADERS|TOKEN)[A-Z0-9_]*)=.*/# \1 is a secret, and not here/' \
+			"$settings" >"$folder/candor.env"
 	fi
 	note base.time "${base##*/}"
 	# A restored server began a timeline while its archive_mode was off. Without this file
@@ -87,7 +95,18 @@ fi
 
 if [ -n "$documents" ]; then
 	[ -d "$documents" ] || fail "there is no folder $documents"
-	cp -Rpu "$documents/." "$folder/documents/"
+	trap 'rm -f "$folder/.$$".*' EXIT
+	trap 'exit 1' INT TERM
+	list "$folder/documents" >"$folder/.$$.copied"
+	list "$documents" >"$folder/.$$.stored"
+	# A copy gets its name once it is whole, and is made again if its size is another. What
+	# the service deletes before its turn isn't missed.
+	awk 'FILENAME == ARGV[1] { copied[$5, $NF]; next } !(($5, $NF) in copied) { print $NF }' "$folder/.$$.copied" "$folder/.$$.stored" |
+		while read -r name; do
+			mkdir -p "$folder/documents/${name%/*}"
+			{ cp -p "$documents/$name" "$folder/.$$.part" && mv -f "$folder/.$$.part" "$folder/documents/$name"; } ||
+				[ ! -e "$documents/$name" ] || exit 1
+		done
 	note documents.time "$(date -u +%Y%m%dT%H%M%SZ)"
 	echo "backup: documents copied to $folder/documents"
 fi

@@ -199,6 +199,17 @@ served
 curl -fsS "http://localhost:$port/v1/sessions/$session" -H "Authorization: Bearer $api_key" | grep -q "$session" || fail "the session is gone"
 curl -fsS "http://localhost:$port/healthz" | grep -q "$version" || fail "the former version still serves"
 
+step "a backup is restored and verified, by what doc/operations.md says"
+sed -n 's/^    \(archive_.*\)/\1/p' doc/operations.md >"$debian/etc/postgresql/15/main/conf.d/archive.conf"
+quietly in_debian install -d -m 711 /backup
+quietly in_debian install -d -m 700 -o postgres /backup/wal
+quietly in_debian sed -i '1i local replication,postgres backup trust' /etc/postgresql/15/main/pg_hba.conf
+quietly in_debian runuser -u postgres -- createuser --port "$sql_port" --replication backup
+quietly in_debian systemctl restart postgresql
+quietly in_debian env BACKUP_URL="host=/run/postgresql port=$sql_port user=backup" /usr/lib/candor/backup.sh --keep 7 /backup /var/lib/candor/documents
+quietly in_debian /usr/lib/candor/verify-backup.sh /backup
+grep -q "checks passed" "$log" && [ -s "$debian/backup/verified.time" ] || fail "the backup isn't verified"
+
 step "web server and workers as two processes, upgraded together"
 quietly in_debian systemctl enable --now candor-web candor-worker
 [ "$(in_debian systemctl is-active candor 2>&1)" = inactive ] || fail "candor.service runs beside its parts"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what is missing for the named needs, with apt-get on Debian and Ubuntu or
 # Homebrew on macOS. Prints nothing if nothing is missing.
-# Usage: scripts/setup.sh [go] [node] [postgres] [cc] [chromium] [pdftools] [promtool] [python]
+# Usage: scripts/setup.sh [go] [node] [postgres] [cc] [chromium] [pdftools] [prometheus] [python]
 # [redis] [pgbouncer] [caddy] [nginx] [ha] [aptrepo] [packagetools]
 set -eu
 
@@ -34,12 +34,11 @@ fail() {
 	exit 1
 }
 
-# Takes the one program out of Debian's package: installed, the package would start
-# Prometheus.
-install_promtool() {
+# Takes the programs out of Debian's package: installed, the package would start Prometheus.
+install_prometheus() {
 	unpacked=$(mktemp -d)
 	(cd "$unpacked" && apt-get download -qq prometheus && dpkg-deb -x prometheus_*.deb .) &&
-		$as_root install "$unpacked/usr/bin/promtool" /usr/local/bin/promtool && rm -rf "$unpacked"
+		$as_root install "$unpacked/usr/bin/promtool" "$unpacked/usr/bin/prometheus" /usr/local/bin && rm -rf "$unpacked"
 }
 
 # Keeps packages' services from starting, now and when the machine does: tests start
@@ -57,7 +56,7 @@ without_services() {
 	return $status
 }
 
-apt= brew= promtool=
+apt= brew= prometheus=
 need() { apt="$apt $1" brew="$brew $2"; }
 
 for part in "$@"; do
@@ -80,7 +79,9 @@ for part in "$@"; do
 		# Without it Chinese is drawn as narrow boxes: links look too small to tap.
 		! is_debian || [ -d /usr/share/fonts-droid-fallback ] || need fonts-droid-fallback ""
 		;;
-	promtool) has promtool || if has apt-get; then promtool=yes; else need "" prometheus; fi ;;
+	prometheus)
+		{ has promtool && has prometheus; } || if has apt-get; then prometheus=yes; else need "" prometheus; fi
+		;;
 	pdftools)
 		has pdftotext || need poppler-utils poppler
 		has qpdf || need qpdf qpdf
@@ -108,7 +109,7 @@ for part in "$@"; do
 	esac
 done
 
-[ -n "$apt$brew$promtool" ] || exit 0
+[ -n "$apt$brew$prometheus" ] || exit 0
 
 if has apt-get; then
 	as_root=
@@ -116,14 +117,14 @@ if has apt-get; then
 		has sudo || fail "missing:$apt. Run as root: apt-get install$apt"
 		as_root=sudo
 	fi
-	echo "setup: installing$apt${promtool:+ promtool}" >&2
+	echo "setup: installing$apt${prometheus:+ prometheus}" >&2
 	log=$(mktemp)
 	# shellcheck disable=SC2086 # the names are separate words
 	if ! { $as_root apt-get update -qq &&
 		without_services $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $apt &&
-		{ [ -z "$promtool" ] || install_promtool; }; } >"$log" 2>&1 </dev/null; then
+		{ [ -z "$prometheus" ] || install_prometheus; }; } >"$log" 2>&1 </dev/null; then
 		tail -n 20 "$log" >&2
-		fail "apt-get could not install$apt${promtool:+ promtool}; its output is in $log"
+		fail "apt-get could not install$apt${prometheus:+ prometheus}; its output is in $log"
 	fi
 	rm -f "$log"
 elif has brew; then

@@ -115,7 +115,8 @@ func openApp(ctx context.Context, command string, c config.Config, logger *slog.
 			return a.db.CommitWaits()
 		}, Signs: func(ctx context.Context) (db.Signs, error) {
 			return a.db.Signs(ctx)
-		}, Free: a.files.Free, BackupFolder: c.BackupFolder, Clock: domain.SystemClock.Now, Version: readVersion().Version,
+		}, Free: a.files.Free, BackupFolder: c.BackupFolder, InBucket: c.BlobsInS3,
+		Clock: domain.SystemClock.Now, Version: readVersion().Version,
 	})
 	if c.RedisURL != "" {
 		hide := func(bucket string) string { return a.ring.Token("rate limit " + bucket) }

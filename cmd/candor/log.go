@@ -33,13 +33,15 @@ func sayUnit(_ []string, a slog.Attr) slog.Attr {
 // withoutDatabase are words of errors that say that PostgreSQL can't be reached: ours, and
 // those of River and pgx, which are logged as text.
 var withoutDatabase = []string{
-	"the database can't be reached", "no connection to PostgreSQL", "failed to connect to `", "FATAL: ", "driver: bad connection",
+	"the database can't be reached", "no connection to PostgreSQL", "failed to connect to `", "driver: bad connection",
+	"(SQLSTATE 57P01)", "(SQLSTATE 57P02)", "(SQLSTATE 57P03)", // it shuts down, crashed, starts
 	"conn closed", "receive message failed", "write failed: write", "notifier.Notifier: Notifier unhealthy",
 }
 
 // quietly drops the errors of what a shutdown cancels, which River logs for its own loops
 // as failures. While PostgreSQL is away it lets one line a second say so: each loop of
-// River's, each request and each probe would have its own.
+// River's, each request and each probe would have its own. The next line of any kind, a second
+// later, says how many were left out.
 type quietly struct {
 	slog.Handler
 	away *away
@@ -65,14 +67,12 @@ func (h quietly) Handle(ctx context.Context, r slog.Record) error {
 	if cancelled {
 		return nil
 	}
-	if away {
-		leftOut, ok := h.away.say(r.Time)
-		if !ok {
-			return nil
-		}
-		if leftOut > 0 {
-			r.AddAttrs(slog.Int("lines_left_out", leftOut))
-		}
+	leftOut, ok := h.away.say(r.Time, away)
+	if !ok {
+		return nil
+	}
+	if leftOut > 0 {
+		r.AddAttrs(slog.Int("lines_left_out", leftOut))
 	}
 	return h.Handler.Handle(ctx, r)
 }
@@ -81,15 +81,21 @@ func saysAway(text string) bool {
 	return slices.ContainsFunc(withoutDatabase, func(words string) bool { return strings.Contains(text, words) })
 }
 
-// say reports whether it can be said now, and how often it was not since the last time.
-func (a *away) say(now time.Time) (leftOut int, ok bool) {
+// say reports whether a line can be written, which is of PostgreSQL being away or not, and how
+// many lines it has to say were left out.
+func (a *away) say(now time.Time, away bool) (leftOut int, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if now.Sub(a.said) < time.Second {
-		a.leftOut++
-		return 0, false
+		if away {
+			a.leftOut++
+		}
+		return 0, !away
 	}
-	leftOut, a.said, a.leftOut = a.leftOut, now, 0
+	if away {
+		a.said = now
+	}
+	leftOut, a.leftOut = a.leftOut, 0
 	return leftOut, true
 }
 

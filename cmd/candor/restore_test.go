@@ -1,11 +1,13 @@
 package main_test
 
 import (
+	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"io/fs"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"candor/db"
 	"candor/internal/platform/devpg"
@@ -66,6 +70,9 @@ func restoring(t *testing.T, env process.Environment, documents string) {
 		hooks.Wait("session.pdf_ready", len(ids))
 	}
 	complete()
+	query(t, primary, "ALTER SYSTEM SET unix_socket_directories = '"+socketOf(t, primary)+"'")
+	query(t, primary, "ALTER SYSTEM SET listen_addresses = '*'")
+	wantReplicas(t, primary)
 	script(t, primary, "backup.sh", 0, kept, documents)
 	verifyBackup(t, primary, env, kept)
 	complete() // in the WAL and the later copy of the documents only
@@ -132,11 +139,59 @@ func restoring(t *testing.T, env process.Environment, documents string) {
 	p.Stop()
 }
 
-// verifyBackup tries the newest backup while the service runs.
+// wantReplicas wants what takes a backup not to be counted as a replica, which would be missed
+// afterwards, by a role that may see no more than the service's.
+func wantReplicas(t *testing.T, server *devpg.Server) {
+	t.Helper()
+	query(t, server, "CREATE ROLE service LOGIN")
+	query(t, server, "GRANT SELECT ON ALL TABLES IN SCHEMA public TO service")
+	at, err := url.Parse(server.DSN("candor"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	with := func(pairs ...string) string {
+		values := at.Query()
+		for i := 0; i < len(pairs); i += 2 {
+			values.Set(pairs[i], pairs[i+1])
+		}
+		u := *at
+		u.User, u.RawQuery = nil, values.Encode()
+		return u.String()
+	}
+	for _, name := range []string{"pg_basebackup", "pg_receivewal", "db2"} {
+		follows, err := pgconn.Connect(t.Context(), with("user", "candor", "replication", "true", "application_name", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer follows.Close(context.Background())
+	}
+	d, err := db.Open(t.Context(), with("user", "service"), db.Options{MaxOpenConns: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if s, err := d.Signs(t.Context()); err != nil || s.Replicas != 1 {
+		t.Errorf("beside a base backup and pg_receivewal there are %d replicas, %v, want 1", s.Replicas, err)
+	}
+}
+
+// verifyBackup tries the newest backup while the service runs. Its server has a place of its own,
+// whatever ALTER SYSTEM has set, and lets no other role in, and no other user of the machine.
 func verifyBackup(t *testing.T, server *devpg.Server, env process.Environment, kept string) {
 	t.Helper()
+	command := filepath.Join(openDir(t), "candor")
+	if err := os.WriteFile(command, []byte(`#!/bin/sh
+if psql -Atd "$(echo "$DATABASE_URL" | sed 's/user=candor/user=backup/')" -c 'SELECT 1' 2>/dev/null ||
+	{ [ "$(id -u)" -eq 0 ] && su -s /bin/sh daemon -c "psql -Atd '$DATABASE_URL' -c 'SELECT 1'" 2>/dev/null; }; then
+	echo "a stranger reads the backup"
+	exit 1
+fi
+exec `+process.Binary(t)+` "$@"
+`), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	cmd := scriptCommand(t, server, "verify-backup.sh", kept)
-	cmd.Env = append(cmd.Env, "CANDOR="+process.Binary(t))
+	cmd.Env = append(cmd.Env, "CANDOR="+command)
 	for name, value := range env {
 		cmd.Env = append(cmd.Env, name+"="+value)
 	}
@@ -164,6 +219,7 @@ func TestDrillRestoreTwice(t *testing.T) {
 	moment := nextSecond(t)
 	query(t, server, "INSERT INTO note VALUES ('mistake')")
 	archived(t, server, wal)
+	wantDamageFound(t, server, kept)
 	restore := func(name, notes string, to ...string) {
 		t.Helper()
 		quit(t, server)
@@ -197,6 +253,30 @@ func TestDrillRestoreTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	restore("d", "before after")
+}
+
+// wantDamageFound: a segment that can't be read ends the trial of a backup, also if it comes
+// after PostgreSQL has started.
+func wantDamageFound(t *testing.T, server *devpg.Server, kept string) {
+	t.Helper()
+	segment := filepath.Join(kept, "wal", query(t, server, "SELECT last_archived_wal FROM pg_stat_archiver")+".gz")
+	whole, err := os.ReadFile(segment)
+	if err != nil {
+		t.Fatal(err)
+	}
+	started := openDir(t)
+	if err := errors.Join(os.WriteFile(segment, whole[:len(whole)/2], 0o600), os.WriteFile(filepath.Join(started, "pg_ctl"),
+		[]byte("#!/bin/sh\n"+server.BinDir()+"/pg_ctl \"$@\" || [ $1 = start ]\n"), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	cmd := scriptCommand(t, server, "verify-backup.sh", kept)
+	cmd.Env = append(cmd.Env, "CANDOR=false", "PATH="+started+":"+os.Getenv("PATH"))
+	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "the recovery ended: ") {
+		t.Errorf("verify-backup.sh with a damaged archive: %v, %s", err, out)
+	}
+	if err := os.WriteFile(segment, whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // What fails to be archived is found, and old base backups are removed with their WAL.
@@ -265,6 +345,9 @@ func TestDrillBackup(t *testing.T) {
 		t.Errorf("candor doctor: %s", got)
 	}
 
+	keepsSettings(t, server, kept)
+	copiesWhole(t, server, fresh, documents)
+
 	query(t, server, "ALTER SYSTEM SET archive_mode = 'off'")
 	if err := server.Stop(); err != nil {
 		t.Fatal(err)
@@ -278,6 +361,81 @@ func TestDrillBackup(t *testing.T) {
 	backup.Env = append(backup.Env, "PATH="+impatient+":"+server.BinDir()+":"+os.Getenv("PATH"))
 	if out, err := backup.CombinedOutput(); err == nil || !strings.Contains(string(out), "PostgreSQL doesn't archive its WAL") {
 		t.Errorf("a backup without archived WAL: %v, %s", err, out)
+	}
+}
+
+// keepsSettings: a backup has the service's settings without secrets; it has PostgreSQL's, and is
+// one without them, if its role may only replicate.
+func keepsSettings(t *testing.T, server *devpg.Server, kept string) {
+	t.Helper()
+	settings := filepath.Join(t.TempDir(), "candor.env")
+	if err := os.WriteFile(settings, []byte("CANDOR_ADDR=localhost:8080\nCANDOR_S3_SECRET_KEY=s3cr3t\n"+
+		" OTEL_EXPORTER_OTLP_HEADERS=token=s3cr3t\nCANDOR_SECRET_KEYS=k1:s3cr3t\nDATABASE_URL=postgres://candor:s3cr3t@db1/candor\n"),
+		0o600); err != nil {
+		t.Fatal(err)
+	}
+	hba := filepath.Join(server.Dir(), "data", "pg_hba.conf")
+	rules, err := os.ReadFile(hba)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(hba, append([]byte("local all backup reject\n"), rules...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	query(t, server, "SELECT pg_reload_conf()")
+	before := len(bases(t, kept))
+	cmd := scriptCommand(t, server, "backup.sh", kept)
+	cmd.Env = append(cmd.Env, "SETTINGS="+settings)
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "PostgreSQL's settings aren't kept") {
+		t.Errorf("a backup by a role that may only replicate: %v, %s", err, out)
+	}
+	made := bases(t, kept)
+	if len(made) != before+1 {
+		t.Fatalf("%d base backups, want another than %d", len(made), before)
+	}
+	if _, err := os.Stat(made[before] + ".conf"); err == nil {
+		t.Error("there is a file for settings that couldn't be read")
+	}
+	former, err := filepath.Glob(filepath.Join(kept, "base", "*.conf"))
+	if err != nil || len(former) == 0 {
+		t.Fatalf("PostgreSQL's settings aren't kept: %v, %v", former, err)
+	}
+	if text, err := os.ReadFile(former[0]); err != nil || !strings.Contains(string(text), "\narchive_command = '") {
+		t.Errorf("of PostgreSQL's settings are kept: %v, %s", err, text)
+	}
+	text, err := os.ReadFile(filepath.Join(kept, "candor.env"))
+	if err != nil || strings.Contains(string(text), "s3cr3t") || !strings.Contains(string(text), "CANDOR_ADDR=localhost:8080\n") ||
+		!strings.Contains(string(text), "# CANDOR_S3_SECRET_KEY is a secret") {
+		t.Errorf("of the service's settings are kept: %v, %s", err, text)
+	}
+}
+
+// copiesWhole: a copy of a document that was cut off is made again, what the service is still
+// writing isn't copied, and what it has deleted stays.
+func copiesWhole(t *testing.T, server *devpg.Server, kept, documents string) {
+	t.Helper()
+	folder, copied := filepath.Join(documents, "ab"), filepath.Join(kept, "documents", "ab")
+	for _, dir := range []string{folder, copied} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, content := range map[string]string{
+		filepath.Join(folder, "doc_whole_ab"): "whole", filepath.Join(folder, "doc_next_ab.part"): "wh",
+		filepath.Join(copied, "doc_whole_ab"): "wh", filepath.Join(copied, "doc_deleted_ab"): "deleted",
+	} {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	script(t, server, "backup.sh", 0, "--documents-only", kept, documents)
+	for name, want := range map[string]string{"doc_whole_ab": "whole", "doc_deleted_ab": "deleted", "doc_next_ab.part": ""} {
+		if got, _ := os.ReadFile(filepath.Join(copied, name)); string(got) != want {
+			t.Errorf("the copy of %s is %q, want %q", name, got, want)
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(kept, ".*.*")); len(left) > 0 {
+		t.Errorf("it leaves %q", left)
 	}
 }
 
@@ -306,16 +464,22 @@ func TestArchiveCommand(t *testing.T) {
 // archiveCommand is the one that doc/operations.md has, for another folder.
 func archiveCommand(t *testing.T, wal string) string {
 	t.Helper()
+	return strings.ReplaceAll(documented(t, `archive_command = '(.*)'`), "/backup/wal", wal)
+}
+
+// documented is what doc/operations.md has in the pattern's parentheses.
+func documented(t *testing.T, pattern string) string {
+	t.Helper()
 	root, err := testkit.ModuleRoot()
 	if err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(filepath.Join(root, "doc", "operations.md"))
-	found := regexp.MustCompile(`archive_command = '(.*)'`).FindSubmatch(text)
+	found := regexp.MustCompile(pattern).FindSubmatch(text)
 	if err != nil || found == nil {
-		t.Fatalf("operations.md has no archive_command: %v", err)
+		t.Fatalf("operations.md has no %s: %v", pattern, err)
 	}
-	return strings.ReplaceAll(string(found[1]), "/backup/wal", wal)
+	return string(found[1])
 }
 
 // archived ends the WAL's current segment and waits until it is archived.
@@ -402,7 +566,7 @@ func startArchiving(t *testing.T, dir, wal string) *devpg.Server {
 		t.Fatal(err)
 	}
 	for _, statement := range []string{"ALTER SYSTEM SET archive_mode = 'on'", "ALTER SYSTEM SET archive_command = '" +
-		archiveCommand(t, wal) + "'"} {
+		archiveCommand(t, wal) + "'", "CREATE ROLE backup LOGIN REPLICATION"} {
 		if _, err := d.Raw().ExecContext(t.Context(), statement); err != nil {
 			t.Fatal(err)
 		}
@@ -449,14 +613,20 @@ func script(t *testing.T, server *devpg.Server, name string, code int, args ...s
 // scriptCommand runs a script with the programs of a server.
 func scriptCommand(t *testing.T, server *devpg.Server, name string, args ...string) *exec.Cmd {
 	t.Helper()
+	cmd := shell(t, name, args...)
+	cmd.Env = append(os.Environ(), "PATH="+server.BinDir()+":"+os.Getenv("PATH"), "BACKUP_URL="+strings.Replace(documented(t,
+		`BACKUP_URL='(host=db1 .*?)'`), "host=db1", "host="+socketOf(t, server)+" port=5432", 1))
+	return cmd
+}
+
+// shell runs a script of scripts/.
+func shell(t *testing.T, name string, args ...string) *exec.Cmd {
+	t.Helper()
 	root, err := testkit.ModuleRoot()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), "sh", append([]string{filepath.Join(root, "scripts", name)}, args...)...)
-	cmd.Env = append(os.Environ(), "PATH="+server.BinDir()+":"+os.Getenv("PATH"), "BACKUP_URL=host="+socketOf(t, server)+
-		" port=5432 user=candor dbname=candor")
-	return cmd
+	return exec.CommandContext(t.Context(), "sh", append([]string{filepath.Join(root, "scripts", name)}, args...)...)
 }
 
 // startRestored starts a server and waits for the end of its recovery.

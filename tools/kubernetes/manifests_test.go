@@ -32,8 +32,9 @@ type cluster struct {
 		}
 		PostgreSQL struct {
 			Synchronous struct {
-				Method string
-				Number int
+				Method, DataDurability string
+				Number                 int
+				FailoverQuorum         bool
 			}
 		}
 		Storage struct{ Size string }
@@ -79,6 +80,13 @@ func TestManifests(t *testing.T) {
 			switch o := object.(type) {
 			case *core.ConfigMap:
 				settings = o.Data
+			case *cluster:
+				// A promoted replica has what was acknowledged (D138).
+				if s := o.Spec.PostgreSQL.Synchronous; s.DataDurability != "required" || s.Number < o.Spec.Instances-1 && !s.FailoverQuorum {
+					t.Errorf("%s: %s may lose what was acknowledged: %+v", overlay, o.Metadata.Name, s)
+				}
+			case *networking.NetworkPolicy:
+				wantDNS(t, o)
 			case *apps.Deployment:
 				pods[o.Name] = o.Spec.Template
 				if c := o.Spec.Template.Spec.Containers[0]; c.ReadinessProbe == nil || c.LivenessProbe == nil || c.StartupProbe == nil {
@@ -92,6 +100,24 @@ func TestManifests(t *testing.T) {
 			t.Errorf("%s makes %s, want %s", overlay, got, kinds)
 		}
 		wantFiles(t, overlay, settings, pods)
+	}
+}
+
+// wantDNS fails the test unless a policy that closes the link-local addresses leaves them open
+// for names alone.
+func wantDNS(t *testing.T, policy *networking.NetworkPolicy) {
+	t.Helper()
+	const linkLocal = "169.254.0.0/16"
+	closed, names := false, false
+	for _, rule := range policy.Spec.Egress {
+		for _, to := range rule.To {
+			closed = closed || slices.Contains(to.IPBlock.Except, linkLocal)
+			names = names || to.IPBlock.CIDR == linkLocal && len(rule.Ports) == 2 &&
+				!slices.ContainsFunc(rule.Ports, func(p networking.NetworkPolicyPort) bool { return p.Port.IntValue() != 53 })
+		}
+	}
+	if closed != names {
+		t.Errorf("%s: link-local addresses are closed %t, names there open %t", policy.Name, closed, names)
 	}
 }
 

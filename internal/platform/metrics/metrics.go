@@ -31,6 +31,7 @@ type Source struct {
 	Signs        func(ctx context.Context) (db.Signs, error)
 	Free         func() (uint64, error) // bytes that CANDOR_DATA_DIR can still take
 	BackupFolder string                 // of scripts/backup.sh; "" if this machine hasn't got it
+	InBucket     bool                   // documents aren't in that folder, but in S3
 }
 
 // Metrics are a process's metrics. They implement the Observers of outbox, delivery

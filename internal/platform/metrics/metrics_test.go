@@ -115,6 +115,26 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
+// A bucket isn't copied by backup.sh, so that no copy is missed.
+func TestNoCopyOfDocumentsInS3(t *testing.T) {
+	t.Parallel()
+	for inBucket, want := range map[bool]int{false: 3, true: 2} {
+		m := metrics.New(metrics.Source{
+			Backlog: func(context.Context) (db.DeliveryBacklog, error) { return db.DeliveryBacklog{}, nil },
+			Pool: func() sql.DBStats {
+				return sql.DBStats{}
+			}, Clock: time.Now, Version: "v1", CommitWaits: func() db.CommitWaits { return db.CommitWaits{Known: true} },
+			Signs: func(context.Context) (db.Signs, error) { return db.Signs{}, nil },
+			Free:  func() (uint64, error) { return 1, nil }, BackupFolder: t.TempDir(), InBucket: inBucket,
+		})
+		text, families := scrape(t, m)
+		if got := len(families["candor_backup_timestamp_seconds"].GetMetric()); got != want ||
+			strings.Contains(text, `{of="documents"}`) == inBucket {
+			t.Errorf("with a bucket %t there are the times of %d backups, want %d", inBucket, got, want)
+		}
+	}
+}
+
 // TestScrapeWithoutDatabase: metrics that need no database are still shown.
 func TestScrapeWithoutDatabase(t *testing.T) {
 	t.Parallel()

@@ -67,7 +67,7 @@ func newSigns(source Source) *signs {
 		free: prometheus.NewDesc("candor_data_dir_free_bytes", "Free space in CANDOR_DATA_DIR.", nil, nil),
 		backup: prometheus.NewDesc("candor_backup_timestamp_seconds",
 			"When the newest base backup and copy of the documents ended, and a base backup was last restored and verified, in Unix seconds; "+
-				"0 for never. Absent without CANDOR_BACKUP_FOLDER.", []string{"of"}, nil),
+				"0 for never. Absent without CANDOR_BACKUP_FOLDER, and for documents in S3.", []string{"of"}, nil),
 	}
 }
 
@@ -88,6 +88,9 @@ func (s *signs) Collect(out chan<- prometheus.Metric) {
 	}
 	if folder := s.source.BackupFolder; folder != "" {
 		for _, one := range backupTimes {
+			if s.source.InBucket && one.of == "documents" {
+				continue // a bucket keeps its own versions
+			}
 			show(s.backup, readTime(filepath.Join(folder, one.file)), one.of)
 		}
 	}

@@ -85,6 +85,10 @@ func Start(t testing.TB) *Cluster {
 		c.Nodes = append(c.Nodes, n)
 	}
 	c.link(take)
+	if err := os.MkdirAll(c.path("backup/wal"), 0o711); err != nil {
+		t.Fatal(err)
+	}
+	c.giveToPostgres(c.path("backup/wal"))
 	for _, n := range c.Nodes {
 		n.start()
 	}
@@ -169,7 +173,7 @@ func (c *Cluster) render(name, dir string, n *Node) string {
 	pairs := []string{
 		"127.0.0.1:5000", local(c.ports.primary), "localhost:5000", "localhost:" + strconv.Itoa(c.ports.primary),
 		"/etc/candor/db-ca.crt", c.path("server.crt"), "/etc/patroni/server.crt", c.path("server.crt"),
-		"/etc/patroni/server.key", c.path("server.key"), "mode: automatic", `mode: "off"`,
+		"/etc/patroni/server.key", c.path("server.key"), "mode: automatic", `mode: "off"`, "/backup", c.path("backup"),
 	}
 	for i, one := range c.Nodes {
 		at := "@DB" + strconv.Itoa(i+1) + "@"
@@ -197,6 +201,12 @@ func withoutComments(text string) string {
 	return regexp.MustCompile(`(?m)#.*$`).ReplaceAllString(text, "")
 }
 
+// Backup is the folder that all machines mount, and how doc/operations.md connects to make a base backup.
+func (c *Cluster) Backup(documented string) (folder, url string) {
+	return c.path("backup"), strings.NewReplacer("port=5000", "port="+strconv.Itoa(c.ports.primary),
+		"/etc/candor/db-ca.crt", c.path("server.crt")).Replace(documented) + " password=" + c.value("@CANDOR_PASSWORD@")
+}
+
 // DSN is DATABASE_URL of packaging/ha/candor.env.
 func (c *Cluster) DSN() string {
 	c.t.Helper()
@@ -214,6 +224,7 @@ func (c *Cluster) CreateDatabase() {
 	c.t.Helper()
 	for _, statement := range []string{
 		"CREATE ROLE candor LOGIN PASSWORD '" + c.value("@CANDOR_PASSWORD@") + "'",
+		"CREATE ROLE backup LOGIN REPLICATION PASSWORD '" + c.value("@CANDOR_PASSWORD@") + "'",
 		"CREATE DATABASE candor OWNER candor TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C.UTF-8'",
 	} {
 		if err := c.Leader(nil).exec("postgres", statement, 30*time.Second); err != nil {

@@ -1,0 +1,74 @@
+package main_test
+
+import (
+	"database/sql"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"candor/db"
+	"candor/internal/testkit"
+	"candor/internal/testkit/hatest"
+	"candor/internal/testkit/process"
+)
+
+// A cluster of packaging/ha is backed up through HAProxy, as doc/operations.md says, and loses its
+// primary. The backup of before and the WAL of all machines have what came after.
+func TestDrillHighAvailabilityBackup(t *testing.T) {
+	t.Parallel()
+	testkit.Slow(t)
+	c := hatest.Start(t)
+	c.CreateDatabase()
+	folder, url := c.Backup(documented(t, `BACKUP_URL='(host=localhost .*?)'`))
+	on := func(n *hatest.Node, statement string) (value string) {
+		t.Helper()
+		d, err := db.Open(t.Context(), n.DSN("candor"), db.Options{MaxOpenConns: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer d.Close()
+		if err := d.Raw().GetContext(t.Context(), &value, statement); err != nil && !errors.Is(err, sql.ErrNoRows) {
+			t.Fatalf("%s: %v", statement, err)
+		}
+		return value
+	}
+	run := func(script string, env ...string) string {
+		t.Helper()
+		cmd := shell(t, script, folder)
+		cmd.Env = append(os.Environ(), env...)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %v, %s", script, err, out)
+		}
+		return string(out)
+	}
+	former := c.Leader(nil)
+	run("backup.sh", "BACKUP_URL="+url)
+	on(former, "CREATE TABLE note (text text)")
+	on(former, "GRANT SELECT ON note TO candor")
+	on(former, "INSERT INTO note VALUES ('before')")
+	former.PowerOff()
+	var primary *hatest.Node
+	process.Eventually(t, "another primary", func() bool {
+		primary = c.Leader(former)
+		return primary != nil && primary.Commit(time.Second) == nil
+	})
+	on(primary, "INSERT INTO note VALUES ('after')")
+	segment := on(primary, "SELECT pg_walfile_name(pg_current_wal_lsn())")
+	on(primary, "SELECT pg_switch_wal()")
+	process.Eventually(t, "the WAL is archived", func() bool {
+		_, err := os.Stat(filepath.Join(folder, "wal", segment+".gz"))
+		return err == nil
+	})
+	reads := filepath.Join(openDir(t), "candor")
+	if err := os.WriteFile(reads, []byte("#!/bin/sh\npsql -Atd \"$DATABASE_URL\" -c \"SELECT string_agg(text, ' ') FROM note\"\n"),
+		0o700); err != nil {
+		t.Fatal(err)
+	}
+	if out := run("verify-backup.sh", "CANDOR="+reads); !strings.HasPrefix(out, "before after\n") {
+		t.Errorf("the backup has %q, want what came before and after the failover", out)
+	}
+}
