@@ -43,7 +43,8 @@ type company struct {
 	info     map[string]any      // of the userinfo endpoint
 	sign     func(payload []byte) string
 	metadata map[string]any
-	codes    int // that were exchanged
+	codes    int    // that were exchanged
+	atToken  func() // happens while a code is exchanged
 }
 
 // LookupTXT implements sso.Resolver.
@@ -86,6 +87,9 @@ func (p *company) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		p.codes++
+		if p.atToken != nil {
+			p.atToken()
+		}
 		answer = map[string]string{"access_token": "access", "token_type": "Bearer", "id_token": p.sign(p.token())}
 	case "/userinfo":
 		answer = p.info
@@ -434,6 +438,7 @@ func TestOnlyCompany(t *testing.T) {
 func TestCompanyConfirms(t *testing.T) {
 	t.Parallel()
 	p := newCompany(t)
+	p.enters() // kim
 	p.claims = map[string]any{"sub": "owner", "email": p.Account.Email}
 	owner := p.enters()
 	p.Clock.Advance(domain.StaffConfirmed)
@@ -445,22 +450,48 @@ func TestCompanyConfirms(t *testing.T) {
 	if p.asked.Get("prompt") != "login" || p.asked.Get("max_age") != "0" {
 		t.Errorf("asked %v", p.asked)
 	}
-	p.claims["auth_time"] = p.Clock.Now().Add(-time.Hour).Unix() // a provider that didn't ask
-	if answer := p.back(owner, nil); answer.Code != http.StatusUnprocessableEntity {
-		t.Errorf("%d for a person who wasn't asked", answer.Code)
+	for reason, claims := range map[string]map[string]any{
+		"didn’t ask again":        {"auth_time": p.Clock.Now().Add(-time.Hour).Unix(), "sub": "owner"},
+		"doesn’t say when":        {"auth_time": nil, "sub": "owner"},
+		"another person answered": {"sub": "subject-1"}, // kim
+	} {
+		p.claims = claims
+		if answer := p.back(owner, nil); answer.Code != http.StatusUnprocessableEntity {
+			t.Errorf("%s: %d", reason, answer.Code)
+		}
+		if !strings.Contains(p.audited(domain.AuditSSORefused), reason) {
+			t.Errorf("the audit log lacks %q", reason)
+		}
+		p.follow(owner.Post("/dashboard/confirm/company", prompt)) // still signed in
 	}
-	p.follow(owner.Post("/dashboard/confirm/company", prompt))
-	p.claims["auth_time"], p.claims["sub"] = p.Clock.Now().Unix(), "subject-1"
-	if answer := p.back(owner, nil); answer.Code != http.StatusUnprocessableEntity {
-		t.Errorf("%d for another person", answer.Code)
-	}
-	p.follow(owner.Post("/dashboard/confirm/company", prompt))
-	p.claims["sub"] = "owner"
+	p.claims = map[string]any{"sub": "owner"}
 	back := "/dashboard/confirm?held=" + held + "&then=%2Fdashboard%2Ftest%2Fteam"
 	owner.WantRedirect(p.back(owner, nil), back)
 	owner.WantPage(owner.Get(back), http.StatusOK, "Your company confirmed that it’s you")
 	owner.WantRedirect(owner.Post("/dashboard/confirm", prompt), "/dashboard/test/team")
 	owner.WantPage(owner.Get("/dashboard/test/team"), http.StatusOK, "new@lender.example")
+}
+
+// TestCompanyChangesMidway puts another client in place of the connection while someone is at
+// the provider.
+func TestCompanyChangesMidway(t *testing.T) {
+	t.Parallel()
+	p := newCompany(t)
+	change := func(set string) {
+		_, err := p.DB.Raw().ExecContext(p.Context(), `UPDATE sso_connection SET `+set)
+		p.OK(err)
+	}
+	p.atToken = func() { change(`client_id = 'another'`) }
+	b := p.begin()
+	p.refused(b, p.back(b, nil))
+	if !strings.Contains(p.audited(domain.AuditSSORefused), "the connection was changed") {
+		t.Error("the audit log doesn't say why")
+	}
+	p.atToken = nil
+	p.connect(nil)
+	b = p.begin()
+	change(`issuer = 'https://other.example'`)
+	p.refused(b, p.back(b, nil))
 }
 
 func TestBackChannelLogout(t *testing.T) {

@@ -44,15 +44,26 @@ func (s *Service) refused(ctx context.Context, c *domain.SSOConnection, who, rea
 // confirm proves that the user of the session is there, by a sign-in at the provider that
 // began after the flow.
 func (s *Service) confirm(ctx context.Context, c *domain.SSOConnection, f *flow, who *domain.SSOIdentity,
-	session *domain.StaffSession) (string, error) {
-	if session == nil || session.SessionID != f.Session || who.AuthTime.Before(f.At.Add(-clockSkew)) {
+	session *domain.StaffSession, from domain.Visitor) (string, error) {
+	if session == nil || session.SessionID != f.Session {
 		return "", errRefused
 	}
 	staff, err := s.DB.SSOStaff(ctx, c.AccountID, who.Subject)
-	if err != nil || staff.ID != session.ID {
-		return "", db.MissingAs(err, errRefused)
+	var why string
+	switch {
+	case err != nil && !errors.Is(err, db.ErrNotFound):
+		return "", err
+	case err != nil || staff.ID != session.ID:
+		why = "another person answered"
+	case who.AuthTime.IsZero():
+		why = "the provider doesn’t say when it asked who is there (auth_time)"
+	case who.AuthTime.Before(f.At.Add(-clockSkew)):
+		why = "the provider didn’t ask again who is there"
+	default:
+		return s.Auth.ConfirmBySSO(ctx, session)
 	}
-	return s.Auth.ConfirmBySSO(ctx, session)
+	s.refused(ctx, c, session.Email, why, from)
+	return "", errRefused
 }
 
 // enter opens a session for the person, who joins the team if they are new (D141). One who
@@ -77,8 +88,11 @@ func (s *Service) member(ctx context.Context, tx *db.Tx, was *domain.SSOConnecti
 		return nil, err
 	}
 	c, err := tx.HoldSSOConnection(ctx, was.AccountID)
-	if err != nil || c.Issuer != was.Issuer || c.ClientID != was.ClientID {
+	if err != nil {
 		return nil, db.MissingAs(err, refusal("the connection was changed"))
+	}
+	if c.Issuer != was.Issuer || c.ClientID != was.ClientID {
+		return nil, refusal("the connection was changed")
 	}
 	if !s.speaksFor(ctx, tx, c.AccountID, who.Email) {
 		return nil, refusal("the email address isn’t of a verified domain")

@@ -97,7 +97,8 @@ func (s *Service) begin(ctx context.Context, c *domain.SSOConnection, f flow, op
 	if err != nil {
 		return nil, fmt.Errorf("sso: flow: %w", err)
 	}
-	to := s.client(c, p, "").AuthCodeURL(f.State, append(options, oidc.Nonce(f.Nonce), oauth2.S256ChallengeOption(f.Verifier))...)
+	to := s.client(c, p, "").AuthCodeURL(f.State, append(options, oidc.Nonce(f.Nonce), oauth2.S256ChallengeOption(f.Verifier),
+		oauth2.SetAuthURLParam("claims", `{"id_token":{"auth_time":{"essential":true}}}`))...) // Google needs to be asked
 	at, err := url.Parse(to)
 	if err != nil {
 		return nil, fmt.Errorf("sso: authorization endpoint: %w", err)
@@ -132,7 +133,10 @@ func (s *Service) Finish(ctx context.Context, a Answer, from domain.Visitor) (to
 		return "", "", s.Attempts.Fail(ctx, t, err)
 	}
 	c, err := s.DB.SSOConnection(ctx, f.Account)
-	if err != nil || c.Issuer != f.Issuer {
+	if err == nil && c.Issuer != f.Issuer {
+		err = errRefused
+	}
+	if err != nil {
 		return "", "", s.Attempts.Fail(ctx, t, db.MissingAs(err, errRefused))
 	}
 	if err := s.useOnce(ctx, "state "+f.State, f.At.Add(flowLife)); err != nil {
@@ -145,7 +149,7 @@ func (s *Service) Finish(ctx context.Context, a Answer, from domain.Visitor) (to
 		return "", "", s.Attempts.Fail(ctx, t, errRefused)
 	}
 	if f.Session != (domain.StaffSessionID{}) {
-		token, err = s.confirm(ctx, c, f, who, a.Session)
+		token, err = s.confirm(ctx, c, f, who, a.Session, from)
 	} else {
 		token, err = s.enter(ctx, c, who, from)
 	}
