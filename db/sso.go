@@ -90,10 +90,11 @@ func (tx *Tx) SetOnlySSO(ctx context.Context, account domain.AccountID, only boo
 	return wrap(err, "end sessions without sso")
 }
 
-// BreakGlass lists who of the account keeps the password.
+// BreakGlass lists who of the account keeps the password, which works with an app alone.
 func (q *Queries) BreakGlass(ctx context.Context, account domain.AccountID) ([]domain.StaffID, error) {
 	var out []domain.StaffID
-	err := q.all(ctx, &out, `SELECT id FROM staff_user WHERE account_id = $1 AND break_glass ORDER BY id`, account)
+	err := q.all(ctx, &out, `
+		SELECT id FROM staff_user WHERE account_id = $1 AND break_glass AND totp_secret IS NOT NULL ORDER BY id`, account)
 	return out, wrap(err, "list who keeps the password")
 }
 

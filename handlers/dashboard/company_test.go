@@ -245,6 +245,8 @@ func TestCompanySignIn(t *testing.T) {
 	if kim, err := p.DB.StaffByEmail(p.Context(), "kim@lender.example"); err != nil || !kim.OnlyByCompany() {
 		t.Errorf("kim can choose a password: %v", err)
 	}
+	kim := again
+	kim.WantPage(kim.Post("/dashboard/test/me/passkeys/new", nil), http.StatusUnprocessableEntity, "so you have no passkeys here")
 }
 
 // TestCompanySignInAttacks gives answers that must let no one in.
@@ -426,12 +428,40 @@ func TestOnlyCompany(t *testing.T) {
 	b.WantRedirect(b.Post("/dashboard/sign-in", harness.SignInForm(p.Account.Email, p.Account.Password)),
 		"/dashboard/sign-in/code?then=%2Fdashboard")
 	b.WantRedirect(b.Post("/dashboard/sign-in/code", harness.CodeForm(p.Code(secret, 0))), "/dashboard")
-	// Who keeps the password stays an owner with an app.
-	b.WantPage(b.Post("/dashboard/test/team/"+staff.String()+"/role", url.Values{"role": {"support"}}),
-		http.StatusUnprocessableEntity)
+	keepersStay(p, b, staff)
 	b.WantRedirect(b.Post(only, url.Values{"of": {"passwords"}}), "/dashboard/test/settings/sign-in")
 	b = p.SignedOut()
 	b.WantRedirect(b.Post("/dashboard/sign-in", harness.SignInForm("kim@lender.example", p.Account.Password)), "/dashboard")
+}
+
+// keepersStay: who keeps the password stays an owner with an app, and the last one stays. A
+// keeper who is no owner any more keeps it no more.
+func keepersStay(p *company, last *harness.StaffBrowser, staff domain.StaffID) {
+	p.Helper()
+	second := p.Staff(domain.RoleOwner)
+	keep := func(b *harness.StaffBrowser, app string) {
+		_, err := p.DB.Raw().ExecContext(p.Context(), `UPDATE staff_user SET break_glass = true, totp_secret = nullif($2, '')::bytea
+			WHERE id = $1`, b.Session.ID, app)
+		p.OK(err)
+	}
+	demote := func(id domain.StaffID) *httptest.ResponseRecorder {
+		return last.Post("/dashboard/test/team/"+id.String()+"/role", url.Values{"role": {"support"}})
+	}
+	refused := func() {
+		p.Helper()
+		last.WantPage(demote(staff), http.StatusUnprocessableEntity, "the last person who keeps the password")
+	}
+	refused()
+	keep(second, "")
+	refused() // the other has no app
+	keep(second, "x")
+	last.WantRedirect(demote(second.Session.ID), "/dashboard/test/team")
+	second.WantRedirect(second.Get("/dashboard/test"), "/dashboard/sign-in?then=%2Fdashboard%2Ftest")
+	p.Staff(domain.RoleOwner)
+	refused()
+	if n := harness.QueryOne[int](p.Harness, `SELECT count(*) FROM staff_user WHERE break_glass`); n != 1 {
+		p.Errorf("%d people keep the password, want 1", n)
+	}
 }
 
 // TestCompanyConfirms asks the provider where others are asked for the password.

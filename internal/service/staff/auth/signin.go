@@ -112,8 +112,8 @@ func (s *Service) signedIn(ctx context.Context, tx *db.Tx, session *domain.Staff
 	if err != nil {
 		return err
 	}
-	if staff.NoPassword && !session.BySSO() {
-		return errWrongPassword
+	if staff.OnlyByCompany() && !session.BySSO() {
+		return errUseCompany
 	}
 	first, err := tx.NoteKnownBrowser(ctx, session.ID, s.Clock.Now())
 	if err != nil {
