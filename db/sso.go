@@ -124,9 +124,14 @@ func (tx *Tx) VerifySSODomain(ctx context.Context, account domain.AccountID, nam
 	return changedOne(result, err, "verify sso domain")
 }
 
-// DeleteSSODomain deletes a domain, or returns ErrNotFound.
+// DeleteSSODomain deletes a domain with the sessions that its people have by the account's
+// connection, or returns ErrNotFound.
 func (tx *Tx) DeleteSSODomain(ctx context.Context, account domain.AccountID, name string) error {
-	result, err := tx.exec(ctx, `DELETE FROM sso_domain WHERE account_id = $1 AND domain = $2`, account, name)
+	result, err := tx.exec(ctx, `
+		WITH sessions AS (
+			DELETE FROM staff_session s USING staff_user u
+			WHERE s.sso_account_id = $1 AND u.id = s.staff_id AND lower(split_part(u.email, '@', -1)) = $2)
+		DELETE FROM sso_domain WHERE account_id = $1 AND domain = $2`, account, name)
 	return changedOne(result, err, "delete sso domain")
 }
 

@@ -13,8 +13,10 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,6 +24,7 @@ import (
 
 	"candor/handlers"
 	"candor/internal/domain"
+	"candor/internal/testkit"
 	"candor/internal/testkit/harness"
 )
 
@@ -45,6 +48,8 @@ type company struct {
 	metadata map[string]any
 	codes    int    // that were exchanged
 	atToken  func() // happens while a code is exchanged
+
+	atDiscovery atomic.Pointer[func()] // happens while the provider is asked what it is
 }
 
 // LookupTXT implements sso.Resolver.
@@ -72,6 +77,9 @@ func (p *company) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var answer any
 	switch r.URL.Path {
 	case "/.well-known/openid-configuration":
+		if at := p.atDiscovery.Load(); at != nil {
+			(*at)()
+		}
 		all := map[string]any{"issuer": p.URL, "authorization_endpoint": p.URL + "/authorize", "token_endpoint": p.URL + "/token",
 			"jwks_uri": p.URL + "/keys", "userinfo_endpoint": p.URL + "/userinfo"}
 		maps.Copy(all, p.metadata)
@@ -231,10 +239,17 @@ func TestCompanySignIn(t *testing.T) {
 	p.claims = map[string]any{"sub": "owner", "email": strings.ToUpper(p.Account.Email)}
 	owner := p.enters()
 	owner.WantPage(owner.Get("/dashboard/live/me"), http.StatusOK, p.Account.Email, "Owner")
+	p.claims = map[string]any{"email_verified": false}
+	refused := p.begin()
+	p.refused(refused, p.back(refused, nil))
+	again.WantRedirect(again.Get("/dashboard/live/me"), "/dashboard/sign-in?then=%2Fdashboard%2Flive%2Fme")
+	p.claims = nil
+	again = p.enters()
+	p.claims = map[string]any{}
 	if p.audited(domain.AuditSSOLinked) == "" || p.audited(domain.AuditSSOJoined) == "" {
 		t.Error("the audit log lacks who was linked or joined")
 	}
-	p.claims["sub"] = "someone who has the address later"
+	p.claims = map[string]any{"sub": "someone who has the address later", "email": p.Account.Email}
 	thief := p.begin()
 	p.refused(thief, p.back(thief, nil))
 	stranger := p.SignedOut()
@@ -384,6 +399,12 @@ func TestCompanyGroups(t *testing.T) {
 	p.claims = map[string]any{"sub": "owner", "email": p.Account.Email, "groups": []string{"Lending"}}
 	owner := p.enters()
 	owner.WantPage(owner.Get("/dashboard/live/me"), http.StatusOK, "Owner") // the last one
+	p.Staff(domain.RoleOwner)
+	owner.WantRedirect(owner.Post("/dashboard/test/team", url.Values{"email": {"new@lender.example"}, "role": {"owner"}}),
+		"/dashboard/test/team")
+	owner = p.enters()
+	owner.WantPage(owner.Get("/dashboard/live/me"), http.StatusOK, "Support")
+	audited(p.Harness, domain.AuditInvitationRevoked, 1)
 	p.claims = map[string]any{"groups": make([]string, 600)}
 	many := p.begin()
 	p.refused(many, p.back(many, nil))
@@ -408,6 +429,9 @@ func TestOnlyCompany(t *testing.T) {
 	secret, _ := owner.TwoStep()
 	owner.WantRedirect(owner.Post(only, keep), "/dashboard/test/settings/sign-in")
 	owner.WantPage(owner.Get("/dashboard/test/settings/sign-in"), http.StatusOK, "Let passwords in again", p.Account.Email)
+	owner.WantPage(owner.Post("/dashboard/test/settings/sign-in", p.connectForm(url.Values{"client_id": {"another"}})),
+		http.StatusUnprocessableEntity, "Let passwords in first")
+	owner.WantRedirect(owner.Post("/dashboard/test/settings/sign-in", p.connectForm(nil)), "/dashboard/test/settings/sign-in")
 
 	support.WantRedirect(support.Get("/dashboard/live"), "/dashboard/sign-in?then=%2Fdashboard%2Flive")
 	p.claims = nil
@@ -432,6 +456,75 @@ func TestOnlyCompany(t *testing.T) {
 	b.WantRedirect(b.Post(only, url.Values{"of": {"passwords"}}), "/dashboard/test/settings/sign-in")
 	b = p.SignedOut()
 	b.WantRedirect(b.Post("/dashboard/sign-in", harness.SignInForm("kim@lender.example", p.Account.Password)), "/dashboard")
+}
+
+// TestCompanyAwayBlocksNoStranger: people who wait for a provider that hangs take no place from
+// those who sign in with a password, and one of them asks it for all.
+func TestCompanyAwayBlocksNoStranger(t *testing.T) {
+	t.Parallel()
+	p := newCompany(t)
+	asked, goOn := make(chan struct{}, 10), make(chan struct{})
+	hangs := func() {
+		asked <- struct{}{}
+		<-goOn
+	}
+	p.Clock.Advance(11 * time.Minute)
+	p.atDiscovery.Store(&hangs)
+	answers := make(chan int)
+	const many = 12
+	for range many {
+		go func() {
+			answers <- p.SignedOut().Post("/dashboard/sign-in/company", url.Values{"email": {"kim@lender.example"}}).Code
+		}()
+	}
+	<-asked
+	testkit.Await(t, "strangers are kept out", func() bool {
+		b := p.SignedOut()
+		return b.Post("/dashboard/sign-in", harness.SignInForm(p.Account.Email, p.Account.Password)).Code == http.StatusSeeOther
+	})
+	close(goOn)
+	for range many {
+		if code := <-answers; code != http.StatusOK {
+			t.Errorf("%d for who waited", code)
+		}
+	}
+	if len(asked) > 0 {
+		t.Errorf("the provider was asked %d times more", len(asked))
+	}
+	// Away, it is what it was; and a new one is asked again after half a minute.
+	broken := func() { p.metadata = map[string]any{"issuer": "https://other.example"} }
+	p.atDiscovery.Store(&broken)
+	p.Clock.Advance(11 * time.Minute)
+	p.begin()
+	p.begin()
+}
+
+// TestInvitedByCompany: who is invited joins by the company with the role of the invitation, which
+// ends; where only the company signs in, no one is invited whom it can't sign in.
+func TestInvitedByCompany(t *testing.T) {
+	t.Parallel()
+	p := newCompany(t)
+	m := p.Mailbox()
+	owner := p.Staff(domain.RoleOwner)
+	invite := func(email string) *httptest.ResponseRecorder {
+		return owner.Post("/dashboard/test/team", url.Values{"email": {email}, "role": {"finance"}})
+	}
+	owner.WantRedirect(invite("Kim@lender.example"), "/dashboard/test/team")
+	link := strings.TrimPrefix(m.Link(m.Email("Kim@lender.example", "Join Lender & Sons on Candor")), harness.BaseURL)
+	b := p.enters()
+	b.WantPage(b.Get("/dashboard/live/me"), http.StatusOK, "kim@lender.example", "Finance")
+	late := p.SignedOut()
+	late.Get(link)
+	late.WantPage(late.Get("/dashboard/invitation"), http.StatusNotFound)
+
+	_, err := p.DB.Raw().ExecContext(p.Context(), `UPDATE sso_connection SET only_sso = true`)
+	p.OK(err)
+	owner.WantPage(invite("kim@other.example"), http.StatusUnprocessableEntity, "Use an address of a verified domain")
+	owner.WantRedirect(invite("sam@lender.example"), "/dashboard/test/team")
+	link = strings.TrimPrefix(m.Link(m.Email("sam@lender.example", "Join Lender & Sons on Candor")), harness.BaseURL)
+	sam := p.SignedOut()
+	sam.Get(link)
+	sam.WantPage(sam.Get("/dashboard/invitation"), http.StatusOK, "Continue with your company").Hides("Your name")
 }
 
 // keepersStay: who keeps the password stays an owner with an app, and the last one stays. A
@@ -518,7 +611,7 @@ func TestCompanyChangesMidway(t *testing.T) {
 		t.Error("the audit log doesn't say why")
 	}
 	p.atToken = nil
-	p.connect(nil)
+	change(`client_id = '` + companyClient + `'`)
 	b = p.begin()
 	change(`issuer = 'https://other.example'`)
 	p.refused(b, p.back(b, nil))
@@ -539,6 +632,11 @@ func TestBackChannelLogout(t *testing.T) {
 			url.Values{"logout_token": {sign(p.changed(token))}}, nil)
 		p.claims = nil
 		return answer.Code
+	}
+	for n := range 310 {
+		if code := send(strconv.Itoa(n), map[string]any{"sub": "subject-2"}, p.sign); code != http.StatusOK {
+			t.Fatalf("%d: %d", n, code)
+		}
 	}
 	for name, change := range map[string]map[string]any{
 		"issuer": {"iss": "https://evil.example"}, "audience": {"aud": "other"}, "nonce": {"nonce": "x"}, "events": {"events": nil},
@@ -620,6 +718,8 @@ func TestCompanySettings(t *testing.T) {
 	owner.WantPage(post("/domains/check", "second.example"), http.StatusUnprocessableEntity, "Another account has this domain")
 	p.OK(p.Service.SSO.RemoveDomain(p.Context(), other.AccountID, harness.Operator, "second.example"))
 	owner.WantRedirect(post("/domains/check", "second.example"), settings)
+	kim := p.enters()
 	owner.WantRedirect(post("/domains/remove", "lender.example"), settings)
+	kim.WantRedirect(kim.Get("/dashboard/live/me"), "/dashboard/sign-in?then=%2Fdashboard%2Flive%2Fme")
 	p.refused(p.SignedOut(), p.SignedOut().Post("/dashboard/sign-in/company", url.Values{"email": {"kim@lender.example"}}))
 }
