@@ -142,8 +142,8 @@ func (tx *Tx) OtherOwners(ctx context.Context, account domain.AccountID, but dom
 	return n, wrap(err, "count owners")
 }
 
-// SetRole stores what a staff user may do. Only an owner keeps the password where it opens no
-// other's sessions (D142): with the role it ends, and so do its sessions.
+// SetRole stores what a staff user may do. An owner who keeps the password where only the company
+// signs in (D142) keeps it no more with another role, and the sessions that it opened end.
 func (tx *Tx) SetRole(ctx context.Context, id domain.StaffID, role domain.Role, mayDownload bool) error {
 	result, err := tx.exec(ctx, `
 		UPDATE staff_user SET role = $2, may_download = $3, break_glass = break_glass AND $4 WHERE id = $1`,

@@ -164,7 +164,8 @@ func (c commands) staffResetFactors(ctx context.Context, args []string) error {
 	}
 	if staff.OnlyByCompany() {
 		_, err = fmt.Fprintf(c.Out,
-			"%s of %s has no second factor now, and signs in with the company alone; an email was sent to them. To let passwords in: candor sso allow-passwords; for who never had one: candor sso remove.\n",
+			"%s of %s has no second factor now, and signs in with the company alone; an email was sent to them. "+
+				"To let passwords in: candor sso allow-passwords; for who never had one: candor sso remove.\n",
 			cli.Printable(staff.Email), staff.AccountID)
 		return err
 	}
