@@ -9,7 +9,7 @@ import (
 
 const invitationQuery = `
 	SELECT i.id, i.account_id, a.name AS account_name, i.email, i.role, i.may_download, i.invited_by, i.sender_id, i.created_at,
-		i.expires_at
+		i.expires_at, EXISTS (SELECT FROM sso_connection c WHERE c.account_id = i.account_id AND c.only_sso) AS only_sso
 	FROM invitation i JOIN account a ON a.id = i.account_id`
 
 // PutInvitation stores an invitation. One to the same address of the account
@@ -66,6 +66,16 @@ func (tx *Tx) DeleteInvitation(ctx context.Context, account domain.AccountID, id
 		RETURNING i.id, i.account_id, a.name AS account_name, i.email, i.role, i.may_download, i.invited_by, i.sender_id, i.created_at,
 			i.expires_at`, id, account)
 	return &i, wrap(err, "delete invitation")
+}
+
+// TakeInvitation deletes the account's invitation to the address, and returns it, expired or not;
+// ErrNotFound where there is none.
+func (tx *Tx) TakeInvitation(ctx context.Context, account domain.AccountID, email string) (*domain.Invitation, error) {
+	var i domain.Invitation
+	err := tx.get(ctx, &i, `
+		DELETE FROM invitation WHERE account_id = $1 AND lower(email) = lower($2)
+		RETURNING id, account_id, email, role, may_download, invited_by, sender_id, created_at, expires_at`, account, email)
+	return &i, wrap(err, "take invitation")
 }
 
 // DeleteInvitationsBy deletes the invitations that the staff user sent and that

@@ -31,14 +31,14 @@ type StaffPassword struct {
 	domain.Staff
 	Hash    string `db:"password_hash"` // Argon2id, PHC string; "" for none yet
 	TwoStep bool   `db:"two_step"`      // a code is asked for after the password
-	// NoPassword says that the user signs in only with the company (D141).
+	// NoPassword says that the account lets the user in only by its company (D142).
 	NoPassword bool `db:"no_password"`
 	// Joined says that the company's provider knows the user.
 	Joined bool `db:"joined"`
 }
 
-// OnlyByCompany reports whether the user can't choose a password: the account signs in only
-// with its company, or the company's provider brought the user, who never had one.
+// OnlyByCompany reports whether the user can have no password or passkey: the account signs in
+// only with its company, or the company's provider brought the user, who never had a password.
 func (s *StaffPassword) OnlyByCompany() bool { return s.NoPassword || s.Joined && s.Hash == "" }
 
 const staffPasswordQuery = `
@@ -142,10 +142,19 @@ func (tx *Tx) OtherOwners(ctx context.Context, account domain.AccountID, but dom
 	return n, wrap(err, "count owners")
 }
 
-// SetRole stores what a staff user may do.
+// SetRole stores what a staff user may do. An owner who keeps the password where only the company
+// signs in (D142) keeps it no more with another role, and the sessions that it opened end.
 func (tx *Tx) SetRole(ctx context.Context, id domain.StaffID, role domain.Role, mayDownload bool) error {
-	result, err := tx.exec(ctx, `UPDATE staff_user SET role = $2, may_download = $3 WHERE id = $1`, id, role, mayDownload)
-	return changedOne(result, err, "set role")
+	result, err := tx.exec(ctx, `
+		UPDATE staff_user SET role = $2, may_download = $3, break_glass = break_glass AND $4 WHERE id = $1`,
+		id, role, mayDownload, role == domain.RoleOwner)
+	if err := changedOne(result, err, "set role"); err != nil || role == domain.RoleOwner {
+		return err
+	}
+	_, err = tx.exec(ctx, `
+		DELETE FROM staff_session s USING sso_connection c, staff_user u
+		WHERE u.id = $1 AND s.staff_id = u.id AND s.sso_account_id IS NULL AND c.account_id = u.account_id AND c.only_sso`, id)
+	return wrap(err, "end sessions of who kept the password")
 }
 
 // DeleteStaff deletes a staff user with all sessions: they are out at once.

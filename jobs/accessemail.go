@@ -63,5 +63,10 @@ func (w *accessEmailWorker) Work(ctx context.Context, job *river.Job[accessEmail
 	if owner.Role != domain.RoleOwner || owner.AccountID != asker.AccountID || asker.May(job.Args.Wanted) {
 		return nil
 	}
-	return sendEmail(ctx, w.sender, owner.Email, email.Access(&asker.Staff, job.Args.Wanted, w.baseURL+"/dashboard/live/team"))
+	company, err := w.db.SSOConnection(ctx, asker.AccountID)
+	if err != nil && !errors.Is(err, db.ErrNotFound) {
+		return err
+	}
+	return sendEmail(ctx, w.sender, owner.Email, email.Access(&asker.Staff, job.Args.Wanted,
+		asker.Joined && company.GroupsClaim != "", w.baseURL+"/dashboard/live/team"))
 }

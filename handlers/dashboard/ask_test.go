@@ -37,6 +37,30 @@ func TestAskForAccess(t *testing.T) {
 	audited(h, domain.AuditAccessAsked, 1)
 }
 
+// TestAccessEmailAdvises: the least right that opens customers' data is support's, and who has a
+// role by groups gets another at the company.
+func TestAccessEmailAdvises(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	m := h.Mailbox()
+	support := h.Staff(domain.RoleSupport)
+	asks := func(wanted domain.Capability, advice string) {
+		t.Helper()
+		support.WantRedirect(support.Post("/dashboard/test/ask", url.Values{"for": {string(wanted)}}), "/dashboard/test")
+		if text := m.Email(h.Account.Email, "A colleague asks for access").Text; !strings.Contains(text, advice) {
+			t.Errorf("the email lacks %q:\n%s", advice, text)
+		}
+	}
+	asks(domain.DownloadData, "Owner, Developer, Support if you allow it. To give it, change their role")
+	_, err := h.DB.Raw().ExecContext(t.Context(), `
+		WITH c AS (INSERT INTO sso_connection VALUES ($1, 'https://i.example', 'c', '', '', 'groups', '[]', false, false, now()))
+		INSERT INTO sso_identity VALUES ($1, 'subject', $2)`, h.Account.AccountID, support.Session.ID)
+	h.OK(err)
+	asks(domain.UseBilling, "change them there")
+	owner := h.Staff(domain.RoleOwner)
+	owner.WantPage(owner.Get("/dashboard/test/team"), http.StatusOK, "change it at the provider", "or they join again")
+}
+
 // TestInvitationAgain: an invitation is sent again or its link is shown once; the former
 // link stops working.
 func TestInvitationAgain(t *testing.T) {

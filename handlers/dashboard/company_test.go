@@ -8,13 +8,16 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"html"
+	"log/slog"
 	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,6 +25,7 @@ import (
 
 	"candor/handlers"
 	"candor/internal/domain"
+	"candor/internal/testkit"
 	"candor/internal/testkit/harness"
 )
 
@@ -43,7 +47,10 @@ type company struct {
 	info     map[string]any      // of the userinfo endpoint
 	sign     func(payload []byte) string
 	metadata map[string]any
-	codes    int // that were exchanged
+	codes    int    // that were exchanged
+	atToken  func() // happens while a code is exchanged
+
+	atDiscovery atomic.Pointer[func()] // happens while the provider is asked what it is
 }
 
 // LookupTXT implements sso.Resolver.
@@ -71,6 +78,9 @@ func (p *company) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var answer any
 	switch r.URL.Path {
 	case "/.well-known/openid-configuration":
+		if at := p.atDiscovery.Load(); at != nil {
+			(*at)()
+		}
 		all := map[string]any{"issuer": p.URL, "authorization_endpoint": p.URL + "/authorize", "token_endpoint": p.URL + "/token",
 			"jwks_uri": p.URL + "/keys", "userinfo_endpoint": p.URL + "/userinfo"}
 		maps.Copy(all, p.metadata)
@@ -86,6 +96,9 @@ func (p *company) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		p.codes++
+		if p.atToken != nil {
+			p.atToken()
+		}
 		answer = map[string]string{"access_token": "access", "token_type": "Bearer", "id_token": p.sign(p.token())}
 	case "/userinfo":
 		answer = p.info
@@ -227,10 +240,17 @@ func TestCompanySignIn(t *testing.T) {
 	p.claims = map[string]any{"sub": "owner", "email": strings.ToUpper(p.Account.Email)}
 	owner := p.enters()
 	owner.WantPage(owner.Get("/dashboard/live/me"), http.StatusOK, p.Account.Email, "Owner")
+	p.claims = map[string]any{"email_verified": false}
+	refused := p.begin()
+	p.refused(refused, p.back(refused, nil))
+	again.WantRedirect(again.Get("/dashboard/live/me"), "/dashboard/sign-in?then=%2Fdashboard%2Flive%2Fme")
+	p.claims = nil
+	again = p.enters()
+	p.claims = map[string]any{}
 	if p.audited(domain.AuditSSOLinked) == "" || p.audited(domain.AuditSSOJoined) == "" {
 		t.Error("the audit log lacks who was linked or joined")
 	}
-	p.claims["sub"] = "someone who has the address later"
+	p.claims = map[string]any{"sub": "someone who has the address later", "email": p.Account.Email}
 	thief := p.begin()
 	p.refused(thief, p.back(thief, nil))
 	stranger := p.SignedOut()
@@ -241,6 +261,8 @@ func TestCompanySignIn(t *testing.T) {
 	if kim, err := p.DB.StaffByEmail(p.Context(), "kim@lender.example"); err != nil || !kim.OnlyByCompany() {
 		t.Errorf("kim can choose a password: %v", err)
 	}
+	kim := again
+	kim.WantPage(kim.Post("/dashboard/test/me/passkeys/new", nil), http.StatusUnprocessableEntity, "so you have no passkeys here")
 }
 
 // TestCompanySignInAttacks gives answers that must let no one in.
@@ -378,6 +400,12 @@ func TestCompanyGroups(t *testing.T) {
 	p.claims = map[string]any{"sub": "owner", "email": p.Account.Email, "groups": []string{"Lending"}}
 	owner := p.enters()
 	owner.WantPage(owner.Get("/dashboard/live/me"), http.StatusOK, "Owner") // the last one
+	p.Staff(domain.RoleOwner)
+	owner.WantRedirect(owner.Post("/dashboard/test/team", url.Values{"email": {"new@lender.example"}, "role": {"owner"}}),
+		"/dashboard/test/team")
+	owner = p.enters()
+	owner.WantPage(owner.Get("/dashboard/live/me"), http.StatusOK, "Support")
+	audited(p.Harness, domain.AuditInvitationRevoked, 1)
 	p.claims = map[string]any{"groups": make([]string, 600)}
 	many := p.begin()
 	p.refused(many, p.back(many, nil))
@@ -402,6 +430,9 @@ func TestOnlyCompany(t *testing.T) {
 	secret, _ := owner.TwoStep()
 	owner.WantRedirect(owner.Post(only, keep), "/dashboard/test/settings/sign-in")
 	owner.WantPage(owner.Get("/dashboard/test/settings/sign-in"), http.StatusOK, "Let passwords in again", p.Account.Email)
+	owner.WantPage(owner.Post("/dashboard/test/settings/sign-in", p.connectForm(url.Values{"client_id": {"another"}})),
+		http.StatusUnprocessableEntity, "Let passwords in first")
+	owner.WantRedirect(owner.Post("/dashboard/test/settings/sign-in", p.connectForm(nil)), "/dashboard/test/settings/sign-in")
 
 	support.WantRedirect(support.Get("/dashboard/live"), "/dashboard/sign-in?then=%2Fdashboard%2Flive")
 	p.claims = nil
@@ -422,18 +453,143 @@ func TestOnlyCompany(t *testing.T) {
 	b.WantRedirect(b.Post("/dashboard/sign-in", harness.SignInForm(p.Account.Email, p.Account.Password)),
 		"/dashboard/sign-in/code?then=%2Fdashboard")
 	b.WantRedirect(b.Post("/dashboard/sign-in/code", harness.CodeForm(p.Code(secret, 0))), "/dashboard")
-	// Who keeps the password stays an owner with an app.
-	b.WantPage(b.Post("/dashboard/test/team/"+staff.String()+"/role", url.Values{"role": {"support"}}),
-		http.StatusUnprocessableEntity)
+	keepersStay(p, b, staff)
+	reset, err := p.Service.StaffAuth.ResetFactors(p.Context(), "kim@lender.example", harness.Operator)
+	if err != nil || !reset.NoPassword {
+		t.Errorf("passwords let kim in again: %v", err)
+	}
 	b.WantRedirect(b.Post(only, url.Values{"of": {"passwords"}}), "/dashboard/test/settings/sign-in")
 	b = p.SignedOut()
 	b.WantRedirect(b.Post("/dashboard/sign-in", harness.SignInForm("kim@lender.example", p.Account.Password)), "/dashboard")
+}
+
+// TestCompanyAwayBlocksNoStranger: people who wait for a provider that hangs take no place from
+// those who sign in with a password, and one of them asks it for all.
+func TestCompanyAwayBlocksNoStranger(t *testing.T) {
+	t.Parallel()
+	p := newCompany(t)
+	var asked atomic.Int32
+	hanging := make(chan struct{})
+	goOn := sync.OnceFunc(func() { close(hanging) })
+	t.Cleanup(goOn)
+	hangs := func() {
+		asked.Add(1)
+		<-hanging
+	}
+	p.Clock.Advance(11 * time.Minute)
+	p.atDiscovery.Store(&hangs)
+	const many = 12
+	answers := make(chan int, many)
+	for range many {
+		go func() {
+			answers <- p.SignedOut().Post("/dashboard/sign-in/company", url.Values{"email": {"kim@lender.example"}}).Code
+		}()
+	}
+	testkit.Await(t, "the provider isn't asked", func() bool { return asked.Load() > 0 })
+	testkit.Await(t, "strangers are kept out", func() bool {
+		b := p.SignedOut()
+		return b.Post("/dashboard/sign-in", harness.SignInForm(p.Account.Email, p.Account.Password)).Code == http.StatusSeeOther
+	})
+	goOn()
+	for range many {
+		if code := <-answers; code != http.StatusOK {
+			t.Errorf("%d for who waited", code)
+		}
+	}
+	if n := asked.Load(); n != 1 {
+		t.Errorf("the provider was asked %d times", n)
+	}
+	// Away, it is what it was.
+	broken := func() { p.metadata = map[string]any{"issuer": "https://other.example"} }
+	p.atDiscovery.Store(&broken)
+	p.Clock.Advance(11 * time.Minute)
+	p.begin()
+}
+
+// TestCompanyOffice: a whole office signs in from one network, and what a provider that is ill
+// sends is in no log.
+func TestCompanyOffice(t *testing.T) {
+	t.Parallel()
+	p := newCompany(t)
+	for n := range 110 {
+		if n%30 == 29 {
+			p.Clock.Advance(time.Minute) // for the posts of the network
+		}
+		p.enters()
+	}
+	log := &testkit.LogBuffer{}
+	p.Service.SSO.Logger = slog.New(slog.NewJSONHandler(log, nil))
+	p.metadata = map[string]any{"issuer": strings.Repeat("x", 100<<10)}
+	p.Clock.Advance(11 * time.Minute)
+	p.begin()
+	if n := len(log.String()); n == 0 || n > 1000 {
+		t.Errorf("%d bytes in the log", n)
+	}
+}
+
+// TestInvitedByCompany: who is invited joins by the company with the role of the invitation, which
+// ends; where only the company signs in, no one is invited whom it can't sign in.
+func TestInvitedByCompany(t *testing.T) {
+	t.Parallel()
+	p := newCompany(t)
+	m := p.Mailbox()
+	owner := p.Staff(domain.RoleOwner)
+	invite := func(email string) *httptest.ResponseRecorder {
+		return owner.Post("/dashboard/test/team", url.Values{"email": {email}, "role": {"finance"}})
+	}
+	owner.WantRedirect(invite("Kim@lender.example"), "/dashboard/test/team")
+	link := strings.TrimPrefix(m.Link(m.Email("Kim@lender.example", "Join Lender & Sons on Candor")), harness.BaseURL)
+	b := p.enters()
+	b.WantPage(b.Get("/dashboard/live/me"), http.StatusOK, "kim@lender.example", "Finance")
+	late := p.SignedOut()
+	late.Get(link)
+	late.WantPage(late.Get("/dashboard/invitation"), http.StatusNotFound)
+
+	_, err := p.DB.Raw().ExecContext(p.Context(), `UPDATE sso_connection SET only_sso = true`)
+	p.OK(err)
+	owner.WantPage(invite("kim@other.example"), http.StatusUnprocessableEntity, "Use an address of a verified domain")
+	owner.WantRedirect(invite("sam@lender.example"), "/dashboard/test/team")
+	link = strings.TrimPrefix(m.Link(m.Email("sam@lender.example", "Join Lender & Sons on Candor")), harness.BaseURL)
+	sam := p.SignedOut()
+	sam.Get(link)
+	sam.WantPage(sam.Get("/dashboard/invitation"), http.StatusOK, "Continue with your company").Hides("Your name")
+}
+
+// keepersStay: who keeps the password stays an owner with an app, and the last one stays. A
+// keeper who is no owner any more keeps it no more.
+func keepersStay(p *company, last *harness.StaffBrowser, staff domain.StaffID) {
+	p.Helper()
+	second := p.Staff(domain.RoleOwner)
+	keep := func(b *harness.StaffBrowser, app string) {
+		_, err := p.DB.Raw().ExecContext(p.Context(), `UPDATE staff_user SET break_glass = true, totp_secret = nullif($2, '')::bytea
+			WHERE id = $1`, b.Session.ID, app)
+		p.OK(err)
+	}
+	demote := func(id domain.StaffID) *httptest.ResponseRecorder {
+		return last.Post("/dashboard/test/team/"+id.String()+"/role", url.Values{"role": {"support"}})
+	}
+	refused := func() {
+		p.Helper()
+		last.WantPage(demote(staff), http.StatusUnprocessableEntity, "the last person who keeps the password")
+	}
+	refused()
+	keep(second, "")
+	refused() // the other has no app
+	keep(second, "x")
+	last.WantRedirect(demote(second.Session.ID), "/dashboard/test/team")
+	second.WantRedirect(second.Get("/dashboard/test"), "/dashboard/sign-in?then=%2Fdashboard%2Ftest")
+	p.Staff(domain.RoleOwner)
+	refused()
+	if n := harness.QueryOne[int](p.Harness, `SELECT count(*) FROM staff_user WHERE break_glass`); n != 1 {
+		p.Errorf("%d people keep the password, want 1", n)
+	}
 }
 
 // TestCompanyConfirms asks the provider where others are asked for the password.
 func TestCompanyConfirms(t *testing.T) {
 	t.Parallel()
 	p := newCompany(t)
+	p.enters() // kim
 	p.claims = map[string]any{"sub": "owner", "email": p.Account.Email}
 	owner := p.enters()
 	p.Clock.Advance(domain.StaffConfirmed)
@@ -445,22 +601,48 @@ func TestCompanyConfirms(t *testing.T) {
 	if p.asked.Get("prompt") != "login" || p.asked.Get("max_age") != "0" {
 		t.Errorf("asked %v", p.asked)
 	}
-	p.claims["auth_time"] = p.Clock.Now().Add(-time.Hour).Unix() // a provider that didn't ask
-	if answer := p.back(owner, nil); answer.Code != http.StatusUnprocessableEntity {
-		t.Errorf("%d for a person who wasn't asked", answer.Code)
+	for reason, claims := range map[string]map[string]any{
+		"didn’t ask again":        {"auth_time": p.Clock.Now().Add(-time.Hour).Unix(), "sub": "owner"},
+		"doesn’t say when":        {"auth_time": nil, "sub": "owner"},
+		"another person answered": {"sub": "subject-1"}, // kim
+	} {
+		p.claims = claims
+		if answer := p.back(owner, nil); answer.Code != http.StatusUnprocessableEntity {
+			t.Errorf("%s: %d", reason, answer.Code)
+		}
+		if !strings.Contains(p.audited(domain.AuditSSORefused), reason) {
+			t.Errorf("the audit log lacks %q", reason)
+		}
+		p.follow(owner.Post("/dashboard/confirm/company", prompt)) // still signed in
 	}
-	p.follow(owner.Post("/dashboard/confirm/company", prompt))
-	p.claims["auth_time"], p.claims["sub"] = p.Clock.Now().Unix(), "subject-1"
-	if answer := p.back(owner, nil); answer.Code != http.StatusUnprocessableEntity {
-		t.Errorf("%d for another person", answer.Code)
-	}
-	p.follow(owner.Post("/dashboard/confirm/company", prompt))
-	p.claims["sub"] = "owner"
+	p.claims = map[string]any{"sub": "owner"}
 	back := "/dashboard/confirm?held=" + held + "&then=%2Fdashboard%2Ftest%2Fteam"
 	owner.WantRedirect(p.back(owner, nil), back)
 	owner.WantPage(owner.Get(back), http.StatusOK, "Your company confirmed that it’s you")
 	owner.WantRedirect(owner.Post("/dashboard/confirm", prompt), "/dashboard/test/team")
 	owner.WantPage(owner.Get("/dashboard/test/team"), http.StatusOK, "new@lender.example")
+}
+
+// TestCompanyChangesMidway puts another client in place of the connection while someone is at
+// the provider.
+func TestCompanyChangesMidway(t *testing.T) {
+	t.Parallel()
+	p := newCompany(t)
+	change := func(set string) {
+		_, err := p.DB.Raw().ExecContext(p.Context(), `UPDATE sso_connection SET `+set)
+		p.OK(err)
+	}
+	p.atToken = func() { change(`client_id = 'another'`) }
+	b := p.begin()
+	p.refused(b, p.back(b, nil))
+	if !strings.Contains(p.audited(domain.AuditSSORefused), "the connection was changed") {
+		t.Error("the audit log doesn't say why")
+	}
+	p.atToken = nil
+	change(`client_id = '` + companyClient + `'`)
+	b = p.begin()
+	change(`issuer = 'https://other.example'`)
+	p.refused(b, p.back(b, nil))
 }
 
 func TestBackChannelLogout(t *testing.T) {
@@ -478,6 +660,11 @@ func TestBackChannelLogout(t *testing.T) {
 			url.Values{"logout_token": {sign(p.changed(token))}}, nil)
 		p.claims = nil
 		return answer.Code
+	}
+	for n := range 310 {
+		if code := send(strconv.Itoa(n), map[string]any{"sub": "subject-2"}, p.sign); code != http.StatusOK {
+			t.Fatalf("%d: %d", n, code)
+		}
 	}
 	for name, change := range map[string]map[string]any{
 		"issuer": {"iss": "https://evil.example"}, "audience": {"aud": "other"}, "nonce": {"nonce": "x"}, "events": {"events": nil},
@@ -559,6 +746,8 @@ func TestCompanySettings(t *testing.T) {
 	owner.WantPage(post("/domains/check", "second.example"), http.StatusUnprocessableEntity, "Another account has this domain")
 	p.OK(p.Service.SSO.RemoveDomain(p.Context(), other.AccountID, harness.Operator, "second.example"))
 	owner.WantRedirect(post("/domains/check", "second.example"), settings)
+	kim := p.enters()
 	owner.WantRedirect(post("/domains/remove", "lender.example"), settings)
+	kim.WantRedirect(kim.Get("/dashboard/live/me"), "/dashboard/sign-in?then=%2Fdashboard%2Flive%2Fme")
 	p.refused(p.SignedOut(), p.SignedOut().Post("/dashboard/sign-in/company", url.Values{"email": {"kim@lender.example"}}))
 }

@@ -13,6 +13,9 @@ import (
 // BeginPasskey shows the page on which the browser creates a passkey.
 func (s *Server) BeginPasskey(c echo.Context, v *Visit) error {
 	question, err := s.StaffAuth.BeginPasskey(c.Request().Context(), v.Staff)
+	if errs, ok := auth.FieldErrors(err, "passkeys"); ok {
+		return s.mePage(c, v, v.Staff.Name, errs)
+	}
 	if err != nil {
 		return err
 	}

@@ -32,6 +32,11 @@ func (s *Server) teamPage(c echo.Context, v *Visit, status int, errs form.Errors
 	if page.Invitations, err = s.Team.Invitations(ctx, v.Scope.AccountID); err != nil {
 		return err
 	}
+	company, err := s.SSO.State(ctx, v.Scope.AccountID)
+	if err != nil {
+		return err
+	}
+	page.Company = company.Connection
 	return web.Render(c, status, view.Team(page))
 }
 

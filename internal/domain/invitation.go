@@ -52,6 +52,7 @@ type Invitation struct {
 	SenderID    *StaffID     `db:"sender_id"`  // nil if an operator sent it
 	CreatedAt   time.Time    `db:"created_at"`
 	ExpiresAt   time.Time    `db:"expires_at"`
+	OnlySSO     bool         `db:"only_sso"` // the account lets people in only by its company
 }
 
 // Expired reports whether the invitation's link has expired.

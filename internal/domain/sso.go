@@ -1,6 +1,9 @@
 package domain
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // An SSOConnection is the OpenID Connect provider with which an account's staff
 // sign in (D141).
@@ -40,6 +43,12 @@ func (d *SSODomain) RecordName() string { return "_candor." + d.Domain }
 
 // Record is the text of the DNS record that verifies the domain.
 func (d *SSODomain) Record() string { return "candor-verification=" + d.Token }
+
+// EmailDomain is the domain of an address in small letters.
+func EmailDomain(email string) string {
+	at := strings.LastIndexByte(email, '@')
+	return strings.ToLower(strings.TrimSpace(email[at+1:]))
+}
 
 // An SSOIdentity is a person as a provider knows them.
 type SSOIdentity struct {

@@ -108,11 +108,11 @@ func New(c Config) Services {
 		DB: c.DB, Clock: c.Clock, Logger: c.Logger, Ring: c.Ring, Outbox: c.Outbox, BaseURL: c.BaseURL,
 		Audit: s.Audit, Attempts: s.Attempts, Accounts: s.Accounts, Passwords: hasher,
 	})
+	s.Team = team.New(team.Config{DB: c.DB, Clock: c.Clock, Outbox: c.Outbox, Audit: s.Audit, Attempts: s.Attempts})
 	s.SSO = sso.New(sso.Config{
 		DB: c.DB, Clock: c.Clock, Logger: c.Logger, Ring: c.Ring, BaseURL: c.BaseURL, Policy: c.Policy, Audit: s.Audit,
-		Attempts: s.Attempts, Auth: s.StaffAuth,
+		Attempts: s.Attempts, Auth: s.StaffAuth, Team: s.Team,
 	})
-	s.Team = team.New(team.Config{DB: c.DB, Clock: c.Clock, Outbox: c.Outbox, Audit: s.Audit, Attempts: s.Attempts})
 	s.Sessions = sessions.New(sessions.Config{
 		DB: c.DB, Clock: c.Clock, Logger: c.Logger, Ring: c.Ring, Vault: safe, Blobs: c.Blobs, Policy: c.Policy, BaseURL: c.BaseURL,
 		Outbox: c.Outbox, Audit: s.Audit, Idempotency: s.Idempotency,

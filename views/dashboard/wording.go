@@ -128,6 +128,9 @@ var sentences = map[form.RuleCode]string{ //nolint:gosec // it takes texts about
 
 	"sso_unknown":   "No company with this address’s domain signs in to Candor. Check the address, or sign in with your password",
 	"sso_join":      "This team signs in only with its company. Go to Sign in and choose “Continue with your company”",
+	"sso_only":      "Let passwords in first: with another issuer or client, no one could sign in if it is wrong",
+	"sso_outside":   "Your team signs in only with its company. Use an address of a verified domain, or let passwords in first",
+	"sso_passkey":   "Your company signs you in, so you have no passkeys here",
 	"sso_issuer":    "Enter the issuer’s address, such as https://login.example.com",
 	"sso_discovery": "Candor can’t read {issuer}/.well-known/openid-configuration there, or it names another issuer. Copy the issuer exactly, with or without a / at its end",
 	"sso_client":    "Enter the client id that your provider gave you",

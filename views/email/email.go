@@ -98,20 +98,28 @@ func InvitedElsewhere(i *domain.Invitation) Email {
 	}
 }
 
-// Access tells an owner which right a colleague asks for, and links to the team.
-func Access(asker *domain.Staff, wanted domain.Capability, url string) Email {
+// Access tells an owner which right a colleague asks for, and links to the team. Of a colleague
+// by groups the company's provider gives the role.
+func Access(asker *domain.Staff, wanted domain.Capability, byGroups bool, url string) Email {
 	var roles []string
 	for _, role := range domain.RoleTable {
-		if slices.Contains(role.May, wanted) {
+		switch {
+		case slices.Contains(role.May, wanted):
 			roles = append(roles, role.Name)
+		case slices.Contains(role.IfAllowed, wanted):
+			roles = append(roles, role.Name+" if you allow it")
 		}
+	}
+	give := ". To give it, change their role on the page Team."
+	if byGroups {
+		give = ". Their groups at your company give their role each time they sign in: change them there."
 	}
 	return Email{
 		Subject: "A colleague asks for access",
 		Lines: []string{
 			fmt.Sprintf("%s (%s) asks for access to %s on Candor. Their role is %s.", asker.DisplayName(), asker.Email, wanted.Words(),
 				asker.Role.Info().Name),
-			"These roles have it: " + strings.Join(roles, ", ") + ". To give it, change their role on the page Team."},
+			"These roles have it: " + strings.Join(roles, ", ") + give},
 		Button: "Open the team", URL: url,
 		After: []string{"If they don’t need it, do nothing. We send this at most once a day for each person and right."},
 	}

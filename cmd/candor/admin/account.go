@@ -162,6 +162,13 @@ func (c commands) staffResetFactors(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	if staff.OnlyByCompany() {
+		_, err = fmt.Fprintf(c.Out,
+			"%s of %s has no second factor now, and signs in with the company alone; an email was sent to them. "+
+				"To let passwords in: candor sso allow-passwords; for who never had one: candor sso remove.\n",
+			cli.Printable(staff.Email), staff.AccountID)
+		return err
+	}
 	_, err = fmt.Fprintf(c.Out,
 		"%s of %s can now sign in with the password alone; an email was sent to them. If the account requires two-step sign-in, they set it up first.\n", cli.Printable(staff.Email), staff.AccountID)
 	return err

@@ -80,6 +80,7 @@ func Commands(config Config) []cli.Command {
 			c.ssoVerifyDomain),
 		cli.New("sso allow-passwords", "--account A", "let passwords and passkeys in again where only the company's sign-in did",
 			c.ssoAllowPasswords),
+		cli.New("sso remove", "--account A", "remove an account's company sign-in: everyone can choose a password", c.ssoRemove),
 		cli.New("webhooks list",
 			"--account A [--live] [--state S] [--endpoint URL] [--type T] [--status 5xx|timeout|…] [--session ID] [--since T] [--until T] [--before N] [--limit N] [--json]", "list webhook deliveries, newest event first", c.webhooksList),
 		cli.New("webhooks show", "ID [--account A] [--live] [--json]", "show a delivery with its attempts and body", c.webhooksShow),

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"candor/cmd/candor/cli"
+	"candor/internal/domain"
+	"candor/internal/service/staff/sso"
 )
 
 // ssoVerifyDomain verifies a domain whose company an operator knows (D141).
@@ -32,18 +34,29 @@ func (c commands) ssoVerifyDomain(ctx context.Context, args []string) error {
 
 // ssoAllowPasswords helps a team that its company's provider lets in no more.
 func (c commands) ssoAllowPasswords(ctx context.Context, args []string) error {
-	flags := cli.NewFlags("sso allow-passwords")
+	return c.changeSSO(ctx, "sso allow-passwords", args, (*sso.Service).ReleaseSSO, "Passwords and passkeys work again.")
+}
+
+// ssoRemove helps a team in which no one has a password.
+func (c commands) ssoRemove(ctx context.Context, args []string) error {
+	return c.changeSSO(ctx, "sso remove", args, (*sso.Service).Disconnect,
+		"Company sign-in is removed. People without a password choose one by “Forgotten your password?”.")
+}
+
+func (c commands) changeSSO(ctx context.Context, name string, args []string,
+	change func(*sso.Service, context.Context, domain.AccountID, domain.Actor) error, done string) error {
+	flags := cli.NewFlags(name)
 	app, err := c.openAccount(ctx, flags, accountFlag(flags), args)
 	if errors.Is(err, errAccountID) {
-		return cli.Usagef("sso allow-passwords: %v", err)
+		return cli.Usagef("%s: %v", name, err)
 	}
 	if err != nil {
 		return err
 	}
 	defer app.Close()
-	if err := app.SSO.ReleaseSSO(ctx, app.scope.AccountID, operator); err != nil {
+	if err := change(app.SSO, ctx, app.scope.AccountID, operator); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(c.Out, "Passwords and passkeys work again.")
+	_, err = fmt.Fprintln(c.Out, done)
 	return err
 }

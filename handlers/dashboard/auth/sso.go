@@ -32,7 +32,13 @@ func (s *Server) ShowCompany(c echo.Context) error {
 func (s *Server) BeginCompany(c echo.Context) error {
 	page := view.SignInPage{Page: view.Page{Title: "Continue with your company"}, Email: c.FormValue("email"),
 		Then: LocalPath(c.FormValue("then"))}
-	start, err := s.SSO.Begin(c.Request().Context(), page.Email, shortThen(page.Then), s.newcomer(c))
+	ctx := c.Request().Context()
+	connection, err := s.SSO.Of(ctx, page.Email, s.newcomer(c))
+	var start *sso.Start
+	if err == nil {
+		giveBackPlace(c) // the provider may take its time
+		start, err = s.SSO.Begin(ctx, connection, shortThen(page.Then))
+	}
 	if errs, ok := FieldErrors(err, "email"); ok {
 		page.Errors = errs
 		return web.Render(c, ErrorStatus(c, err), view.Company(page))

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -56,7 +57,9 @@ func (s *Server) BoundStrangers(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		select {
 		case s.strangers <- struct{}{}:
-			defer func() { <-s.strangers }()
+			leave := sync.OnceFunc(func() { <-s.strangers })
+			defer leave()
+			c.Set(placeKey, leave)
 			return next(c)
 		default:
 			s.Attempts.Observer.SignInAttempted(domain.AttemptShed)
@@ -64,6 +67,17 @@ func (s *Server) BoundStrangers(next echo.HandlerFunc) echo.HandlerFunc {
 				Code: domain.CodeServiceUnavailable, Message: "Candor is busy. Try again in a few seconds.", RetryAfter: busyRetry,
 			}
 		}
+	}
+}
+
+// placeKey is where a request has the function that gives its place among the strangers back.
+const placeKey = "stranger's place"
+
+// giveBackPlace gives the request's place among the strangers back, if it has one: before it waits
+// for others and not for Candor.
+func giveBackPlace(c echo.Context) {
+	if leave, ok := c.Get(placeKey).(func()); ok {
+		leave()
 	}
 }
 

@@ -20,6 +20,8 @@ import (
 var (
 	errPasskey = domain.Breaks(domain.CodeUnauthorized, "passkey", form.Rule{Code: "wrong_passkey"})
 	errNoKey   = domain.Errorf(domain.CodeNotFound, "This passkey was removed already.")
+
+	errOnlyCompany = domain.Breaks(domain.CodeValidation, "passkeys", form.Rule{Code: "sso_passkey"})
 )
 
 // A PasskeyQuestion is what a browser must ask a passkey: Options for its
@@ -118,8 +120,16 @@ func (s *Service) asked(ctx context.Context, staff *domain.StaffID, token string
 	return asked, nil
 }
 
-// BeginPasskey asks for a new passkey of the user.
+// BeginPasskey asks for a new passkey of the user. Error: validation_error on passkeys for who
+// signs in only with the company.
 func (s *Service) BeginPasskey(ctx context.Context, session *domain.StaffSession) (*PasskeyQuestion, error) {
+	staff, err := s.DB.StaffPassword(ctx, session.ID)
+	if err != nil {
+		return nil, db.MissingAs(err, domain.ErrSignedOut)
+	}
+	if staff.OnlyByCompany() {
+		return nil, errOnlyCompany
+	}
 	party, err := s.relyingParty()
 	if err != nil {
 		return nil, err

@@ -3,7 +3,6 @@ package auth
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"candor/db"
@@ -90,7 +89,7 @@ func (s *Service) SignIn(ctx context.Context, email, password string, from domai
 // wrongPassword is the error of a sign-in with that address. It is the same for every
 // address of a domain.
 func (s *Service) wrongPassword(ctx context.Context, email string) error {
-	c, err := s.DB.SSOConnectionOf(ctx, strings.ToLower(strings.TrimSpace(email[strings.LastIndexByte(email, '@')+1:])))
+	c, err := s.DB.SSOConnectionOf(ctx, domain.EmailDomain(email))
 	switch {
 	case errors.Is(err, db.ErrNotFound), err == nil && !c.OnlySSO:
 		return errWrongPassword
@@ -112,8 +111,8 @@ func (s *Service) signedIn(ctx context.Context, tx *db.Tx, session *domain.Staff
 	if err != nil {
 		return err
 	}
-	if staff.NoPassword && !session.BySSO() {
-		return errWrongPassword
+	if staff.OnlyByCompany() && !session.BySSO() {
+		return errUseCompany
 	}
 	first, err := tx.NoteKnownBrowser(ctx, session.ID, s.Clock.Now())
 	if err != nil {

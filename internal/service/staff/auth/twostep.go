@@ -318,7 +318,7 @@ func typedCode(code string) string { return passwords.Alphanumeric(strings.ToLow
 // the password alone: for operators, who have made sure who asks. Authenticator,
 // recovery codes and passkeys are deleted, all browsers are signed out, and the
 // user gets an email. Error: not_found.
-func (s *Service) ResetFactors(ctx context.Context, email string, by domain.Actor) (*domain.Staff, error) {
+func (s *Service) ResetFactors(ctx context.Context, email string, by domain.Actor) (*db.StaffPassword, error) {
 	staff, err := s.DB.StaffByEmail(ctx, email)
 	if err != nil {
 		return nil, db.MissingAs(err, domain.Errorf(domain.CodeNotFound, "There is no staff user with this email address."))
@@ -335,5 +335,8 @@ func (s *Service) ResetFactors(ctx context.Context, email string, by domain.Acto
 		}
 		return s.Outbox.NoticeEmail(ctx, tx, staff.ID, domain.NoticeFactorsReset)
 	})
-	return &staff.Staff, err
+	if err != nil {
+		return nil, err
+	}
+	return s.DB.StaffPassword(ctx, staff.ID)
 }

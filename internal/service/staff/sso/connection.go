@@ -65,23 +65,14 @@ func (s *Service) State(ctx context.Context, account domain.AccountID) (*State, 
 // field.
 func (s *Service) Connect(ctx context.Context, account domain.AccountID, by domain.Actor, p Params) error {
 	lines, linesRule := groupRoles(p.GroupRoles)
-	before, err := s.DB.SSOConnection(ctx, account)
-	if err != nil && !errors.Is(err, db.ErrNotFound) {
-		return err
-	}
-	same := err == nil && before.Issuer == p.Issuer && before.ClientID == p.ClientID
-	var secretRule form.Rule
-	if p.Secret == "" && !same {
-		secretRule = form.Rule{Code: "sso_secret"}
-	}
 	var roleRule form.Rule
 	if p.DefaultRole == domain.RoleOwner || p.DefaultRole != "" && !slices.Contains(domain.Roles, p.DefaultRole) {
 		roleRule = form.Rule{Code: "role"}
 	}
-	err = domain.Invalid(
+	err := domain.Invalid(
 		form.Error{Field: "issuer", Rule: textRule(p.Issuer, form.Rule{Code: "sso_issuer"})},
 		form.Error{Field: "client_id", Rule: textRule(p.ClientID, form.Rule{Code: "sso_client"})},
-		form.Error{Field: "client_secret", Rule: secretRule}, form.Error{Field: "default_role", Rule: roleRule},
+		form.Error{Field: "default_role", Rule: roleRule},
 		form.Error{Field: "groups_claim", Rule: claimRule(p, lines)}, form.Error{Field: "group_roles", Rule: linesRule})
 	if err != nil {
 		return err
@@ -89,12 +80,12 @@ func (s *Service) Connect(ctx context.Context, account domain.AccountID, by doma
 	if _, err := s.discover(ctx, p.Issuer); err != nil {
 		return s.badIssuer(ctx, account, err)
 	}
-	return s.store(ctx, account, by, p, lines, same)
+	return s.store(ctx, account, by, p, lines)
 }
 
 // badIssuer says what is wrong with a provider that can't be asked.
 func (s *Service) badIssuer(ctx context.Context, account domain.AccountID, err error) error {
-	s.Logger.InfoContext(ctx, "a provider of sign-in can't be asked", "account_id", account, "error", err)
+	s.Logger.InfoContext(ctx, "a provider of sign-in can't be asked", "account_id", account, "error", brief(err))
 	var refused *webhook.TargetError
 	if errors.As(err, &refused) {
 		return domain.Breaks(domain.CodeValidation, "issuer", form.Rule{Code: "target", Value: refused.Message})
@@ -102,8 +93,8 @@ func (s *Service) badIssuer(ctx context.Context, account domain.AccountID, err e
 	return domain.Breaks(domain.CodeValidation, "issuer", form.Rule{Code: "sso_discovery"})
 }
 
-func (s *Service) store(ctx context.Context, account domain.AccountID, by domain.Actor, p Params, lines []domain.GroupRole,
-	same bool) error {
+func (s *Service) store(ctx context.Context, account domain.AccountID, by domain.Actor, p Params,
+	lines []domain.GroupRole) error {
 	roles, err := json.Marshal(lines)
 	if err != nil {
 		return fmt.Errorf("sso: groups: %w", err)
@@ -112,28 +103,41 @@ func (s *Service) store(ctx context.Context, account domain.AccountID, by domain
 		if err := tx.LockTeam(ctx, account); err != nil {
 			return db.MissingAs(err, domain.ErrAccountNotFound)
 		}
-		c := &domain.SSOConnection{AccountID: account, Issuer: p.Issuer, ClientID: p.ClientID, DefaultRole: p.DefaultRole,
-			GroupsClaim: p.GroupsClaim, GroupRoles: roles, TrustsEmail: p.TrustsEmail, CreatedAt: s.Clock.Now()}
+		before, err := tx.SSOConnection(ctx, account)
+		if err != nil && !errors.Is(err, db.ErrNotFound) {
+			return err
+		}
+		c := &domain.SSOConnection{AccountID: account, Issuer: p.Issuer, ClientID: p.ClientID, ClientSecret: before.ClientSecret,
+			DefaultRole: p.DefaultRole, GroupsClaim: p.GroupsClaim, GroupRoles: roles, TrustsEmail: p.TrustsEmail,
+			CreatedAt: s.Clock.Now()}
 		if p.Secret != "" {
 			c.ClientSecret = s.Ring.Seal(domain.SSOSecretOwner(account), []byte(p.Secret))
-		} else {
-			now, err := tx.HoldSSOConnection(ctx, account)
-			if err != nil {
-				return db.MissingAs(err, errNoConnection)
-			}
-			c.ClientSecret = now.ClientSecret
+		}
+		entry := audit.Entry{Action: domain.AuditSSOChanged, TargetID: account.String(), TargetName: "company sign-in",
+			After: audited(c)}
+		if err == nil {
+			entry.Before = audited(before)
 		}
 		change := tx.InsertSSOConnection
-		if same {
+		switch same := before.Issuer == p.Issuer && before.ClientID == p.ClientID; {
+		case same:
 			change = tx.UpdateSSOConnection
+		case before.OnlySSO:
+			return domain.Breaks(domain.CodeValidation, "issuer", form.Rule{Code: "sso_only"})
+		case p.Secret == "":
+			return domain.Breaks(domain.CodeValidation, "client_secret", form.Rule{Code: "sso_secret"})
 		}
 		if err := change(ctx, c); err != nil {
-			return db.MissingAs(err, errNoConnection)
+			return err
 		}
-		return s.Audit.Record(ctx, tx, account, by, audit.Entry{Action: domain.AuditSSOChanged, TargetID: account.String(),
-			TargetName: "company sign-in", After: map[string]any{"issuer": c.Issuer, "client_id": c.ClientID,
-				"default_role": c.DefaultRole, "groups_claim": c.GroupsClaim, "group_roles": lines, "trusts_email": c.TrustsEmail}})
+		return s.Audit.Record(ctx, tx, account, by, entry)
 	})
+}
+
+// audited is a connection as the audit log has it.
+func audited(c *domain.SSOConnection) map[string]any {
+	return map[string]any{"issuer": c.Issuer, "client_id": c.ClientID, "default_role": c.DefaultRole, "groups_claim": c.GroupsClaim,
+		"group_roles": json.RawMessage(c.GroupRoles), "trusts_email": c.TrustsEmail}
 }
 
 // Disconnect removes the account's provider: its sessions end, and passwords work again.
@@ -262,9 +266,13 @@ func (s *Service) verifyDomain(ctx context.Context, account domain.AccountID, by
 	return err
 }
 
-// RemoveDomain removes a domain: no one with such an address signs in any more.
+// RemoveDomain removes a domain: no one with such an address signs in any more, and whom the
+// company signed in is signed out.
 func (s *Service) RemoveDomain(ctx context.Context, account domain.AccountID, by domain.Actor, name string) error {
 	return s.DB.InTx(ctx, func(tx *db.Tx) error {
+		if err := tx.LockTeam(ctx, account); err != nil {
+			return db.MissingAs(err, domain.ErrAccountNotFound)
+		}
 		if err := tx.DeleteSSODomain(ctx, account, name); err != nil {
 			return db.MissingAs(err, errNoDomain)
 		}

@@ -44,29 +44,56 @@ func (s *Service) refused(ctx context.Context, c *domain.SSOConnection, who, rea
 // confirm proves that the user of the session is there, by a sign-in at the provider that
 // began after the flow.
 func (s *Service) confirm(ctx context.Context, c *domain.SSOConnection, f *flow, who *domain.SSOIdentity,
-	session *domain.StaffSession) (string, error) {
-	if session == nil || session.SessionID != f.Session || who.AuthTime.Before(f.At.Add(-clockSkew)) {
+	session *domain.StaffSession, from domain.Visitor) (string, error) {
+	if session == nil || session.SessionID != f.Session {
 		return "", errRefused
 	}
 	staff, err := s.DB.SSOStaff(ctx, c.AccountID, who.Subject)
-	if err != nil || staff.ID != session.ID {
-		return "", db.MissingAs(err, errRefused)
+	var why string
+	switch {
+	case err != nil && !errors.Is(err, db.ErrNotFound):
+		return "", err
+	case err != nil || staff.ID != session.ID:
+		why = "another person answered"
+	case who.AuthTime.IsZero():
+		why = "the provider doesn’t say when it asked who is there (auth_time)"
+	case who.AuthTime.Before(f.At.Add(-clockSkew)):
+		why = "the provider didn’t ask again who is there"
+	default:
+		return s.Auth.ConfirmBySSO(ctx, session)
 	}
-	return s.Auth.ConfirmBySSO(ctx, session)
+	s.refused(ctx, c, session.Email, why, from)
+	return "", errRefused
 }
 
-// enter opens a session for the person, who joins the team if they are new (D141). One who
-// isn't let in any more leaves other browsers, too.
+// enter opens a session for the person, who joins the team if they are new (D141).
 func (s *Service) enter(ctx context.Context, c *domain.SSOConnection, who *domain.SSOIdentity, from domain.Visitor) (token string,
 	err error) {
 	var why refusal
-	token, err = s.Auth.EnterBySSO(ctx, c, who, from, func(tx *db.Tx) (*domain.Staff, error) { return s.member(ctx, tx, c, who) })
+	token, err = s.Auth.EnterBySSO(ctx, c, who, from, func(tx *db.Tx) (*domain.Staff, error) {
+		staff, err := s.member(ctx, tx, c, who)
+		if err != nil {
+			return nil, err
+		}
+		return staff, tx.ForgetAttempts(ctx, s.starts(from))
+	})
 	if !errors.As(err, &why) {
 		return token, err
 	}
-	s.refused(ctx, c, who.Email, string(why), from)
-	err = s.DB.InTx(ctx, func(tx *db.Tx) error { return s.endSessions(ctx, tx, c.AccountID, who.Subject, "") })
-	return "", cmp.Or(err, error(errRefused))
+	return "", s.turnAway(ctx, c, who, string(why), from)
+}
+
+// turnAway refuses who answered, nil if that isn't sure. Other browsers of the person leave, too
+// (D142).
+func (s *Service) turnAway(ctx context.Context, c *domain.SSOConnection, who *domain.SSOIdentity, why string,
+	from domain.Visitor) error {
+	if who == nil {
+		s.refused(ctx, c, "company sign-in", why, from)
+		return errRefused
+	}
+	s.refused(ctx, c, cmp.Or(who.Email, "company sign-in"), why, from)
+	err := s.DB.InTx(ctx, func(tx *db.Tx) error { return s.endSessions(ctx, tx, c.AccountID, who.Subject, "") })
+	return cmp.Or(err, error(errRefused))
 }
 
 // member returns the person as a member of the team: known by the subject, or at the first
@@ -77,10 +104,17 @@ func (s *Service) member(ctx context.Context, tx *db.Tx, was *domain.SSOConnecti
 		return nil, err
 	}
 	c, err := tx.HoldSSOConnection(ctx, was.AccountID)
-	if err != nil || c.Issuer != was.Issuer || c.ClientID != was.ClientID {
+	if err != nil {
 		return nil, db.MissingAs(err, refusal("the connection was changed"))
 	}
-	if !s.speaksFor(ctx, tx, c.AccountID, who.Email) {
+	if c.Issuer != was.Issuer || c.ClientID != was.ClientID {
+		return nil, refusal("the connection was changed")
+	}
+	of, err := tx.SSOConnectionOf(ctx, domain.EmailDomain(who.Email))
+	if err != nil && !errors.Is(err, db.ErrNotFound) {
+		return nil, err
+	}
+	if of.AccountID != c.AccountID {
 		return nil, refusal("the email address isn’t of a verified domain")
 	}
 	role, ok, err := roleOf(c, who.Groups)
@@ -97,17 +131,19 @@ func (s *Service) member(ctx context.Context, tx *db.Tx, was *domain.SSOConnecti
 	return staff, s.setRole(ctx, tx, c, staff, role, ok)
 }
 
-func (s *Service) speaksFor(ctx context.Context, tx *db.Tx, account domain.AccountID, email string) bool {
-	list, err := tx.SSODomains(ctx, account)
-	return err == nil && slices.ContainsFunc(list, func(d domain.SSODomain) bool {
-		return d.VerifiedAt != nil && d.Domain == domainOf(email)
-	})
-}
-
-// link makes the subject a member of the team that has its address, or a new one. Someone of
-// another account stays there.
+// link makes the subject a member of the team that has its address, or a new one, with the role
+// of an invitation if groups give none; the invitation ends. Someone of another account stays
+// there.
 func (s *Service) link(ctx context.Context, tx *db.Tx, c *domain.SSOConnection, who *domain.SSOIdentity, role domain.Role,
 	admitted bool) (*domain.Staff, error) {
+	mayDownload := false
+	invited, err := tx.TakeInvitation(ctx, c.AccountID, who.Email)
+	switch {
+	case err == nil && c.GroupsClaim == "" && !invited.Expired(s.Clock.Now()):
+		role, mayDownload, admitted = invited.Role, invited.MayDownload, true
+	case err != nil && !errors.Is(err, db.ErrNotFound):
+		return nil, err
+	}
 	action := domain.AuditSSOLinked
 	found, err := tx.StaffByEmail(ctx, who.Email)
 	switch {
@@ -120,7 +156,7 @@ func (s *Service) link(ctx context.Context, tx *db.Tx, c *domain.SSOConnection, 
 			name = ""
 		}
 		found = &db.StaffPassword{Staff: domain.Staff{ID: domain.NewStaffID(), AccountID: c.AccountID, Email: who.Email, Name: name,
-			Role: role, CreatedAt: s.Clock.Now()}}
+			Role: role, MayDownload: mayDownload, CreatedAt: s.Clock.Now()}}
 		err := tx.InsertStaff(ctx, &found.Staff, "")
 		if errors.Is(err, db.ErrEmailTaken) {
 			return nil, refusal("the email address belongs to another account") // joined it just now
@@ -188,7 +224,7 @@ func (s *Service) setRole(ctx context.Context, tx *db.Tx, c *domain.SSOConnectio
 		return err
 	}
 	if !staff.May(domain.ManageAccount) {
-		if _, err := tx.DeleteInvitationsBy(ctx, staff.ID, s.Clock.Now()); err != nil {
+		if err := s.Team.EndInvitationsBy(ctx, tx, byProvider, staff.ID); err != nil {
 			return err
 		}
 	}

@@ -52,18 +52,30 @@ var (
 		"Your company’s sign-in let no one in. Try again, or ask the people who run it.")
 )
 
-// Begin leads who gives that address to the provider of its domain. The answer is the same
-// for every address of a domain. Errors: unauthorized on email, rate_limit_exceeded,
-// service_unavailable.
-func (s *Service) Begin(ctx context.Context, email, then string, from domain.Visitor) (*Start, error) {
-	if err := s.Attempts.Count(ctx, attempts.Counter(attempts.PasskeysPerNetwork, "sso",
-		domain.Network(from.IPAddress))); err != nil {
+// Of returns the connection of the address's domain. It is the same for every address of a
+// domain. Errors: unauthorized on email, rate_limit_exceeded.
+func (s *Service) Of(ctx context.Context, email string, from domain.Visitor) (*domain.SSOConnection, error) {
+	if err := s.Attempts.Count(ctx, s.starts(from)); err != nil {
 		return nil, err
 	}
-	c, err := s.DB.SSOConnectionOf(ctx, domainOf(email))
-	if err != nil {
-		return nil, db.MissingAs(err, errNotHere)
+	c, err := s.DB.SSOConnectionOf(ctx, domain.EmailDomain(email))
+	return c, db.MissingAs(err, errNotHere)
+}
+
+// starts counts the ways to a provider that don't end in a session, of a known user or else of
+// the network.
+func (s *Service) starts(from domain.Visitor) db.Counter {
+	c := attempts.Counter(attempts.PasskeysPerNetwork, "sso", domain.Network(from.IPAddress))
+	if user := s.Auth.KnownDevice(from.Device); user != "" {
+		c = attempts.Counter(attempts.PasskeysPerNetwork, "device sso", user)
 	}
+	c.Shared = true
+	return c
+}
+
+// Begin leads to the connection's provider. It can take as long as the provider takes to
+// answer. Error: service_unavailable.
+func (s *Service) Begin(ctx context.Context, c *domain.SSOConnection, then string) (*Start, error) {
 	return s.begin(ctx, c, flow{Then: then})
 }
 
@@ -87,7 +99,6 @@ func (s *Service) BeginConfirm(ctx context.Context, session *domain.StaffSession
 func (s *Service) begin(ctx context.Context, c *domain.SSOConnection, f flow, options ...oauth2.AuthCodeOption) (*Start, error) {
 	p, err := s.provider(ctx, c.Issuer)
 	if err != nil {
-		s.Logger.WarnContext(ctx, "a provider of sign-in doesn't answer", "account_id", c.AccountID, "error", err)
 		return nil, errProviderAway
 	}
 	f.Account, f.Issuer, f.At, f.Verifier = c.AccountID, c.Issuer, s.Clock.Now(), oauth2.GenerateVerifier()
@@ -97,18 +108,13 @@ func (s *Service) begin(ctx context.Context, c *domain.SSOConnection, f flow, op
 	if err != nil {
 		return nil, fmt.Errorf("sso: flow: %w", err)
 	}
-	to := s.client(c, p, "").AuthCodeURL(f.State, append(options, oidc.Nonce(f.Nonce), oauth2.S256ChallengeOption(f.Verifier))...)
+	to := s.client(c, p, "").AuthCodeURL(f.State, append(options, oidc.Nonce(f.Nonce), oauth2.S256ChallengeOption(f.Verifier),
+		oauth2.SetAuthURLParam("claims", `{"id_token":{"auth_time":{"essential":true}}}`))...) // Google needs to be asked
 	at, err := url.Parse(to)
 	if err != nil {
 		return nil, fmt.Errorf("sso: authorization endpoint: %w", err)
 	}
 	return &Start{URL: to, Host: at.Hostname(), Cookie: base64.RawURLEncoding.EncodeToString(s.Ring.Seal(flowOwner, plain))}, nil
-}
-
-// domainOf is the domain of an address in small letters, "" for no address.
-func domainOf(email string) string {
-	at := strings.LastIndexByte(email, '@')
-	return strings.ToLower(strings.TrimSpace(email[at+1:]))
 }
 
 // An Answer is what a provider's redirect brought.
@@ -127,12 +133,11 @@ func (s *Service) Finish(ctx context.Context, a Answer, from domain.Visitor) (to
 	if err != nil {
 		return "", "", s.Attempts.Fail(ctx, t, err)
 	}
-	answers := attempts.Counter(attempts.PasskeysPerNetwork, "sso answer", domain.Network(from.IPAddress))
-	if err := s.Attempts.Count(ctx, answers); err != nil {
-		return "", "", s.Attempts.Fail(ctx, t, err)
-	}
 	c, err := s.DB.SSOConnection(ctx, f.Account)
-	if err != nil || c.Issuer != f.Issuer {
+	if err == nil && c.Issuer != f.Issuer {
+		err = errRefused
+	}
+	if err != nil {
 		return "", "", s.Attempts.Fail(ctx, t, db.MissingAs(err, errRefused))
 	}
 	if err := s.useOnce(ctx, "state "+f.State, f.At.Add(flowLife)); err != nil {
@@ -140,12 +145,11 @@ func (s *Service) Finish(ctx context.Context, a Answer, from domain.Visitor) (to
 	}
 	who, problem := s.ask(ctx, c, f, a.Query)
 	if problem != nil {
-		s.Logger.WarnContext(ctx, "a provider's answer was refused", "account_id", c.AccountID, "error", problem)
-		s.refused(ctx, c, "company sign-in", reasonOf(problem), from)
-		return "", "", s.Attempts.Fail(ctx, t, errRefused)
+		s.Logger.WarnContext(ctx, "a provider's answer was refused", "account_id", c.AccountID, "error", brief(problem))
+		return "", "", s.Attempts.Fail(ctx, t, s.turnAway(ctx, c, who, reasonOf(problem), from))
 	}
 	if f.Session != (domain.StaffSessionID{}) {
-		token, err = s.confirm(ctx, c, f, who, a.Session)
+		token, err = s.confirm(ctx, c, f, who, a.Session, from)
 	} else {
 		token, err = s.enter(ctx, c, who, from)
 	}
@@ -212,7 +216,8 @@ type claims struct {
 
 func (c *claims) verified() bool { return strings.Trim(string(c.EmailVerified), `"`) == "true" }
 
-// ask exchanges the code for the person's identity, and checks it.
+// ask exchanges the code for the person's identity, and checks it. With an error the identity is
+// that of a person who is refused, nil if that isn't sure.
 func (s *Service) ask(ctx context.Context, c *domain.SSOConnection, f *flow, query url.Values) (*domain.SSOIdentity, error) {
 	p, err := s.provider(ctx, c.Issuer)
 	if err != nil {
@@ -228,7 +233,7 @@ func (s *Service) ask(ctx context.Context, c *domain.SSOConnection, f *flow, que
 	ctx = s.outgoing(ctx)
 	tokens, err := s.client(c, p, string(secret)).Exchange(ctx, query.Get("code"), oauth2.VerifierOption(f.Verifier))
 	if err != nil {
-		return nil, withoutBody(err)
+		return nil, err
 	}
 	raw, _ := tokens.Extra("id_token").(string)
 	token, err := s.verify(ctx, c, p, raw)
@@ -248,14 +253,14 @@ func (s *Service) ask(ctx context.Context, c *domain.SSOConnection, f *flow, que
 	return s.identify(ctx, c, p, tokens, token, said)
 }
 
-// withoutBody is the error of an exchange without what the provider sent, which can have
-// anything in it.
-func withoutBody(err error) error {
+// brief is an error of a provider without the pages that it sent, which can have anything in
+// them.
+func brief(err error) string {
 	var e *oauth2.RetrieveError
 	if errors.As(err, &e) {
-		return fmt.Errorf("sso: the provider refused the code: %d %.40s", e.Response.StatusCode, e.ErrorCode)
+		return fmt.Sprintf("sso: the provider refused the code: %d %.40s", e.Response.StatusCode, e.ErrorCode)
 	}
-	return err
+	return fmt.Sprintf("%.200s", err)
 }
 
 // identify reads the person's address and groups; what the token lacks is asked for.
@@ -295,9 +300,10 @@ func (s *Service) identify(ctx context.Context, c *domain.SSOConnection, p disco
 	case len(said.SID) > maxText:
 		return nil, refusal("the provider’s answer is too long")
 	case !form.ValidEmail(who.Email):
-		return nil, refusal("the provider gave no email address")
+		who.Email = ""
+		return who, refusal("the provider gave no email address")
 	case !said.verified() && !c.TrustsEmail:
-		return nil, refusal("the provider hasn’t verified the email address")
+		return who, refusal("the provider hasn’t verified the email address")
 	}
 	return who, nil
 }

@@ -36,16 +36,21 @@ func (s *Service) Logout(ctx context.Context, account, raw string, from domain.V
 	if err != nil {
 		return errLogout
 	}
-	if err := s.Attempts.Count(ctx, attempts.Counter(logoutsOfOne, "sso logout", domain.Network(from.IPAddress))); err != nil {
+	c, err := s.DB.SSOConnection(ctx, id)
+	if err != nil && !errors.Is(err, db.ErrNotFound) {
 		return err
 	}
-	c, err := s.DB.SSOConnection(ctx, id)
+	// Of one network, since a provider's machines serve many companies; c is empty if there is none.
+	tries := attempts.Counter(logoutsOfOne, "sso logout", c.AccountID.String(), domain.Network(from.IPAddress))
+	if limit := s.Attempts.Count(ctx, tries); limit != nil {
+		return limit
+	}
 	if err != nil {
-		return db.MissingAs(err, errLogout)
+		return errLogout
 	}
 	token, err := s.logoutToken(ctx, c, raw)
 	if err != nil {
-		s.Logger.WarnContext(ctx, "a logout token was refused", "account_id", c.AccountID, "error", err)
+		s.Logger.WarnContext(ctx, "a logout token was refused", "account_id", c.AccountID, "error", brief(err))
 		return errLogout
 	}
 	return s.DB.InTx(ctx, func(tx *db.Tx) error {
@@ -56,11 +61,14 @@ func (s *Service) Logout(ctx context.Context, account, raw string, from domain.V
 		if !first {
 			return errLogout
 		}
-		return s.endSessions(ctx, tx, c.AccountID, token.Sub, token.SID)
+		if err := s.endSessions(ctx, tx, c.AccountID, token.Sub, token.SID); err != nil {
+			return err
+		}
+		return tx.ForgetAttempts(ctx, tries)
 	})
 }
 
-// logoutsOfOne is how many logout tokens a network sends in 15 minutes.
+// logoutsOfOne is how many logout tokens of an account fail in 15 minutes, of one network.
 const logoutsOfOne = 300
 
 // endSessions ends the sessions of a subject or of a session of the provider.

@@ -15,9 +15,10 @@ import (
 
 // discovered is what a provider said of itself.
 type discovered struct {
-	*oidc.Provider
-	at       time.Time
-	metadata struct {
+	*oidc.Provider           // nil if it never answered, and then away
+	until          time.Time // it is asked again then
+	away           error
+	metadata       struct {
 		AuthMethods []string `json:"token_endpoint_auth_methods_supported"`
 		SendsIssuer bool     `json:"authorization_response_iss_parameter_supported"`
 	}
@@ -31,12 +32,28 @@ func (s *Service) outgoing(ctx context.Context) context.Context {
 	return oidc.ClientContext(ctx, webhook.NewHTTPClient(s.Policy))
 }
 
-// provider returns what the issuer says of itself, asked at most providerLife ago.
+// provider returns what the issuer says of itself, or last said if it is away. It is asked by
+// one request at a time, at most providerLife ago, or awayLife if it is away.
 func (s *Service) provider(ctx context.Context, issuer string) (discovered, error) {
-	if p, ok := s.providers.Get(issuer); ok && s.Clock.Now().Sub(p.at) < providerLife {
-		return p, nil
+	known, _ := s.providers.Get(issuer)
+	if s.Clock.Now().Before(known.until) {
+		return known, known.away
 	}
-	return s.discover(ctx, issuer)
+	now, _, _ := s.asking.Do(issuer, func() (any, error) {
+		p, err := s.discover(context.WithoutCancel(ctx), issuer)
+		if err == nil {
+			return p, nil
+		}
+		s.Logger.WarnContext(ctx, "a provider of sign-in doesn't answer", "issuer", issuer, "error", brief(err))
+		known.until = s.Clock.Now().Add(awayLife)
+		if known.Provider == nil {
+			known.away = err
+		}
+		s.providers.Add(issuer, known)
+		return known, nil
+	})
+	p, _ := now.(discovered)
+	return p, p.away
 }
 
 // discover asks the issuer. Its pages must be ones that may be called, too: browsers
@@ -46,7 +63,7 @@ func (s *Service) discover(ctx context.Context, issuer string) (discovered, erro
 	if err != nil {
 		return discovered{}, err
 	}
-	p := discovered{Provider: found, at: s.Clock.Now()}
+	p := discovered{Provider: found, until: s.Clock.Now().Add(providerLife)}
 	if err := found.Claims(&p.metadata); err != nil {
 		return discovered{}, err
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
+	"golang.org/x/sync/singleflight"
 
 	"candor/db"
 	"candor/internal/domain"
@@ -17,6 +18,7 @@ import (
 	"candor/internal/service/audit"
 	"candor/internal/service/staff/attempts"
 	"candor/internal/service/staff/auth"
+	"candor/internal/service/staff/team"
 	"candor/internal/webhook"
 )
 
@@ -37,12 +39,14 @@ type Config struct {
 	Audit    *audit.Service
 	Attempts *attempts.Service
 	Auth     *auth.Service
+	Team     *team.Service
 }
 
 // Service holds the use cases of the company's sign-in. It is safe for concurrent use.
 type Service struct {
 	Config
 	providers *lru.Cache[string, discovered] // by issuer
+	asking    singleflight.Group             // of providers, by issuer
 }
 
 // New returns a Service.
@@ -54,7 +58,7 @@ func New(c Config) *Service {
 	if err != nil {
 		panic(err) // its size is a constant
 	}
-	return &Service{c, providers}
+	return &Service{Config: c, providers: providers}
 }
 
 // Limits of a connection (doc/security.md).
@@ -65,6 +69,7 @@ const (
 	maxText       = 200 // characters of an issuer's or a group's name, a client id, a claim
 	providersKept = 1000
 	providerLife  = 10 * time.Minute
+	awayLife      = 30 * time.Second
 	flowLife      = 10 * time.Minute
 	dnsTimeout    = 5 * time.Second
 )

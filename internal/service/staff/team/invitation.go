@@ -54,6 +54,9 @@ func (s *Service) Invite(ctx context.Context, account domain.AccountID, by domai
 		if i.SenderID, err = s.sender(ctx, tx, account, by); err != nil {
 			return err
 		}
+		if err := canJoin(ctx, tx, account, i.Email); err != nil {
+			return err
+		}
 		if err := tx.PutInvitation(ctx, i); err != nil {
 			return err
 		}
@@ -92,12 +95,28 @@ func (s *Service) sender(ctx context.Context, tx *db.Tx, account domain.AccountI
 	return &id, nil
 }
 
+// canJoin refuses an address that the account's company can't sign in, if only the company does.
+func canJoin(ctx context.Context, tx *db.Tx, account domain.AccountID, email string) error {
+	c, err := tx.SSOConnection(ctx, account)
+	if err != nil || !c.OnlySSO {
+		return db.MissingAs(err, nil)
+	}
+	of, err := tx.SSOConnectionOf(ctx, domain.EmailDomain(email))
+	if err != nil && !errors.Is(err, db.ErrNotFound) {
+		return err
+	}
+	if of.AccountID != account {
+		return domain.Breaks(domain.CodeValidation, "email", form.Rule{Code: "sso_outside"})
+	}
+	return nil
+}
+
 var errMayNotInvite = domain.Errorf(domain.CodeForbidden, "You may no longer invite people to this account. Ask an owner.")
 
-// endInvitationsBy ends the open invitations of a staff user who leaves the
+// EndInvitationsBy ends the open invitations of a staff user who leaves the
 // team or may no longer manage the account: each could bring in someone whom
 // only that user knows.
-func (s *Service) endInvitationsBy(ctx context.Context, tx *db.Tx, by domain.Actor, sender domain.StaffID) error {
+func (s *Service) EndInvitationsBy(ctx context.Context, tx *db.Tx, by domain.Actor, sender domain.StaffID) error {
 	ended, err := tx.DeleteInvitationsBy(ctx, sender, s.Clock.Now())
 	if err != nil {
 		return err
@@ -148,6 +167,9 @@ func (s *Service) Copy(ctx context.Context, account domain.AccountID, by domain.
 	token, hash := domain.NewToken()
 	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
 		if i.SenderID, err = s.sender(ctx, tx, account, by); err != nil {
+			return err
+		}
+		if err := canJoin(ctx, tx, account, i.Email); err != nil {
 			return err
 		}
 		if _, err := tx.DeleteInvitation(ctx, account, former); err != nil { // accepted or withdrawn just now

@@ -65,7 +65,7 @@ func (s *Service) ChangeRole(ctx context.Context, account domain.AccountID, by d
 		}
 		after := domain.Staff{Role: role, MayDownload: mayDownload}
 		if !after.May(domain.ManageAccount) {
-			if err := s.endInvitationsBy(ctx, tx, by, id); err != nil {
+			if err := s.EndInvitationsBy(ctx, tx, by, id); err != nil {
 				return err
 			}
 		}
@@ -88,7 +88,7 @@ func (s *Service) Remove(ctx context.Context, account domain.AccountID, by domai
 		if err := keepOwner(ctx, tx, member); err != nil {
 			return err
 		}
-		if err := s.endInvitationsBy(ctx, tx, by, id); err != nil {
+		if err := s.EndInvitationsBy(ctx, tx, by, id); err != nil {
 			return err
 		}
 		if err := tx.DeleteStaff(ctx, id); err != nil {
