@@ -53,8 +53,11 @@ func TestDrillHighAvailabilityBackup(t *testing.T) {
 	former.PowerOff()
 	var primary *hatest.Node
 	process.Eventually(t, "another primary", func() bool {
-		primary = c.Leader(former)
-		return primary != nil && primary.Commit(time.Second) == nil
+		if primary = c.Leader(former); primary == nil {
+			return false
+		}
+		_, err := primary.Commit(time.Second)
+		return err == nil
 	})
 	on(primary, "INSERT INTO note VALUES ('after')")
 	segment := on(primary, "SELECT pg_walfile_name(pg_current_wal_lsn())")
