@@ -28,9 +28,9 @@ type figureDay struct {
 // CountFigures counts the figures of days whose sessions changed, the newest first, each in
 // a transaction of its own. It returns of how many counters they were: up to limit. A day
 // that fails doesn't keep the others.
-func (db *DB) CountFigures(ctx context.Context, now time.Time, limit int) (n int, err error) {
+func (d *DB) CountFigures(ctx context.Context, now time.Time, limit int) (n int, err error) {
 	var due []figureDay
-	err = db.all(ctx, &due, `
+	err = d.all(ctx, &due, `
 		SELECT account_id, livemode, day + ahead AS date, array_agg(version) AS seen
 		FROM (
 			SELECT account_id, livemode, day, ahead, `+counterVersion+` AS version FROM session_count c
@@ -40,9 +40,9 @@ func (db *DB) CountFigures(ctx context.Context, now time.Time, limit int) (n int
 	if err != nil {
 		return 0, wrap(err, "list days without figures")
 	}
-	for _, d := range due {
-		n += len(d.Seen)
-		err = errors.Join(err, db.InTx(ctx, func(tx *Tx) error { return tx.countFigures(ctx, d, now) }))
+	for _, one := range due {
+		n += len(one.Seen)
+		err = errors.Join(err, d.InTx(ctx, func(tx *Tx) error { return tx.countFigures(ctx, one, now) }))
 	}
 	return n, err
 }

@@ -92,7 +92,8 @@ func TestTotalsAgree(t *testing.T) {
 	for _, of := range []string{"states", "counted-by", "sections", "times", "questions"} {
 		rowsOf(owner, "/dashboard/test/figures/export?by=metadata.product&of="+of)
 	}
-	if text := owner.Get("/dashboard/test/figures/export?by=metadata.product&of=counted-by").Body.String(); strings.Contains(text, "\n=1") {
+	text := owner.Get("/dashboard/test/figures/export?by=metadata.product&of=counted-by").Body.String()
+	if strings.Contains(text, "\n=1") {
 		t.Errorf("a formula in %q", text)
 	}
 }
@@ -102,12 +103,14 @@ func TestFiguresSayWhatIsWrong(t *testing.T) {
 	h := harness.New(t)
 	owner := h.Staff(domain.RoleOwner)
 	for query, want := range map[string]string{
-		"from=2020-01-01": "at most 366 days", "from=soon": "Enter a date", "by=name": "Choose an option", "from=today&to=yesterday": "last day",
+		"from=2020-01-01": "at most 366 days", "from=soon": "Enter a date", "by=name": "Choose an option",
+		"from=today&to=yesterday": "last day",
 	} {
 		owner.WantPage(owner.Get("/dashboard/test/figures?"+query), http.StatusOK).Shows(want)
 		if code := owner.Get("/dashboard/test/figures/export?of=states&" + query).Code; code != http.StatusBadRequest {
 			t.Errorf("%s is exported: %d", query, code)
 		}
 	}
-	owner.WantPage(owner.Get("/dashboard/test/sessions?progress=took:income:9&figure=x"), http.StatusOK).Shows("Follow a link of Figures")
+	owner.WantPage(owner.Get("/dashboard/test/sessions?progress=took:income:9&figure=x"), http.StatusOK).
+		Shows("Follow a link of Figures")
 }

@@ -52,7 +52,8 @@ func sessionControls(cal calendar, now time.Time) []control[domain.SessionFilter
 				}
 				return ""
 			}},
-		readBack("progress", "Came to", domain.ParseProgress, view.ProgressWords, func(f *filter) **domain.Progress { return &f.Progress }),
+		readBack("progress", "Came to", domain.ParseProgress, view.ProgressWords,
+			func(f *filter) **domain.Progress { return &f.Progress }),
 		readBack("figure", "Counted as", domain.ParseFigure, view.FigureWords, func(f *filter) **domain.Figure { return &f.Figure }),
 		dayControl(cal, "from", "Created from", theFirst, func(f *filter, day time.Time) {
 			after := day.Add(-time.Microsecond) // the filter's bounds are exclusive

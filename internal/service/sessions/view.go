@@ -22,9 +22,9 @@ func (s *Service) SaveView(ctx context.Context, staff domain.StaffID, livemode b
 	case broken != (form.Rule{}):
 		broken.Of = "name"
 	case name == "":
-		broken.Code = "view_name"
+		broken = form.Rule{Code: "view_name"}
 	case strings.Contains(name, "@"):
-		broken.Code = "view_address"
+		broken = form.Rule{Code: "view_address"}
 	}
 	if broken != (form.Rule{}) {
 		return domain.Breaks(domain.CodeValidation, "name", broken)
