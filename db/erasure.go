@@ -40,9 +40,6 @@ func (tx *Tx) ShareSession(ctx context.Context, scope domain.Scope, id domain.Se
 // Webhooks are deleted, not only emptied: what an attempt under way brings back
 // finds no row to be recorded in.
 func (tx *Tx) EraseSession(ctx context.Context, session *domain.Session, e *domain.Erasure) ([]domain.DocumentID, error) {
-	if err := tx.forgetFigures(ctx, session.ID); err != nil {
-		return nil, err
-	}
 	_, err := tx.exec(ctx, `
 		UPDATE session SET status = $3, cancelled_at = $4, customer_email = $5, customer_name = NULL, reference_id = NULL,
 			webhook_url = NULL, return_url = NULL, metadata = '{}', customer_erased_at = $2, pdf_sha256 = NULL, pdf_signer = NULL,

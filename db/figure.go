@@ -34,13 +34,19 @@ func (d *DB) CountFigures(ctx context.Context, now time.Time, limit int) (n int,
 		SELECT account_id, livemode, day + ahead AS date, array_agg(version) AS seen
 		FROM (
 			SELECT account_id, livemode, day, ahead, `+counterVersion+` AS version FROM session_count c
-			WHERE NOT figured AND (refigure_after IS NULL OR refigure_after <= $1)
+			WHERE NOT figured AND NOT EXISTS (
+				SELECT FROM session_count o
+				WHERE o.account_id = c.account_id AND o.livemode = c.livemode AND o.day BETWEEN c.day - 1 AND c.day + 1
+					AND o.day + o.ahead = c.day + c.ahead AND o.refigure_after > $1)
 			ORDER BY day DESC, account_id DESC, livemode DESC LIMIT $2
 		) c GROUP BY 1, 2, 3`, now, limit)
 	if err != nil {
 		return 0, wrap(err, "list days without figures")
 	}
 	for _, one := range due {
+		if ctx.Err() != nil {
+			return n, errors.Join(err, ctx.Err())
+		}
 		n += len(one.Seen)
 		err = errors.Join(err, d.InTx(ctx, func(tx *Tx) error { return tx.countFigures(ctx, one, now) }))
 	}
@@ -54,9 +60,9 @@ const counterVersion = "c.day::text || ' ' || c.shard || ' ' || c.xmin::text"
 // its counter isn't the one that was seen. A day of many sessions isn't counted again for
 // a millisecond each, so that no account takes a notable part of the database's time.
 func (tx *Tx) countFigures(ctx context.Context, d figureDay, now time.Time) error {
-	var mine bool // else another worker counts it
+	var mine bool // else another worker counts it, or an erasure takes values out of it
 	err := tx.get(ctx, &mine,
-		`SELECT pg_try_advisory_xact_lock(`+figuresLock("$1::text", "$2::bool", "$3::date")+`)`,
+		`SELECT pg_try_advisory_xact_lock(hashtextextended(concat_ws(' ', 'figures', $1::text, $2::bool, $3::date), 0))`,
 		d.AccountID, d.Livemode, day(d.Date))
 	if err != nil || !mine {
 		return wrap(err, "lock figures of day")
@@ -69,17 +75,16 @@ func (tx *Tx) countFigures(ctx context.Context, d figureDay, now time.Time) erro
 	_, err = tx.exec(ctx, `
 		WITH zone AS (SELECT time_zone AS name FROM account WHERE id = $1),
 		found AS MATERIALIZED (
-			SELECT `+figureWay+` AS way, `+figureDocuments+` AS documents, metadata, completed_at IS NOT NULL AS completed
-			FROM session
-			WHERE account_id = $1 AND livemode = $2 AND created_at >= $3::date::timestamp AT TIME ZONE (SELECT name FROM zone)
-				AND created_at < ($3::date + 1)::timestamp AT TIME ZONE (SELECT name FROM zone)
+			SELECT `+figureWay+` AS way, `+figureDocuments+` AS documents, completed_at IS NOT NULL AS completed
+			FROM session WHERE `+createdOnDay+`
 		), figures AS (
 			SELECT $4 AS name, way AS value, count(*) AS created, count(*) FILTER (WHERE completed) AS completed FROM found GROUP BY way
 			UNION ALL
 			SELECT $5, documents, count(*), count(*) FILTER (WHERE completed) FROM found WHERE documents IS NOT NULL GROUP BY documents
 			UNION ALL
 			SELECT $6 || m.key, m.value, count(*), count(*) FILTER (WHERE completed)
-			FROM found CROSS JOIN json_each_text(readable(metadata)) m
+			FROM (SELECT metadata, completed_at IS NOT NULL AS completed FROM session WHERE `+createdOnDay+`) s
+				CROSS JOIN json_each_text(readable(metadata)) m
 			WHERE m.value <> '' AND length(m.value) <= $10 GROUP BY m.key, m.value
 		), members AS (
 			SELECT name FROM figures WHERE starts_with(name, $6) GROUP BY name ORDER BY sum(created) DESC, name LIMIT $7
@@ -106,53 +111,15 @@ func (tx *Tx) countFigures(ctx context.Context, d figureDay, now time.Time) erro
 	return wrap(err, "count figures of day")
 }
 
-// figuresLock is SQL for the number of the advisory lock that is held while a day's figures
-// are counted, or one of their values is forgotten.
-func figuresLock(account, livemode, date sqlText) sqlText {
-	return "hashtextextended(concat_ws(' ', 'figures', " + account + ", " + livemode + ", " + date + "), 0)"
-}
+// createdOnDay is the condition of a session of date $3 in the time zone of account $1.
+const createdOnDay = `account_id = $1 AND livemode = $2 AND created_at >= $3::date::timestamp AT TIME ZONE (SELECT name FROM zone)
+	AND created_at < ($3::date + 1)::timestamp AT TIME ZONE (SELECT name FROM zone)`
 
 // What a session is counted by.
 const (
 	figureWay       = "CASE WHEN emailed THEN 'email' WHEN created_by_kind = 'staff' THEN 'dashboard' ELSE 'api' END"
 	figureDocuments = "CASE WHEN documents = 0 THEN 'none' WHEN documents > 0 THEN 'some' END"
 )
-
-// countFiguresAgain has the figures of a session's day counted again, for what session_count
-// doesn't tell apart.
-func (tx *Tx) countFiguresAgain(ctx context.Context, id domain.SessionID) error {
-	_, err := tx.exec(ctx, `
-		INSERT INTO session_count (account_id, livemode, day, shard, ahead)
-		SELECT account_id, livemode, day, count_shard(ahead), ahead
-		FROM (
-			SELECT s.account_id, s.livemode, (s.created_at AT TIME ZONE 'UTC')::date AS day,
-				(s.created_at AT TIME ZONE a.time_zone)::date - (s.created_at AT TIME ZONE 'UTC')::date AS ahead
-			FROM session s JOIN account a ON a.id = s.account_id WHERE s.id = $1
-		) s
-		ON CONFLICT (account_id, livemode, day, shard) DO UPDATE SET figured = false`, id)
-	return wrap(err, "have figures of day counted again")
-}
-
-// forgetFigures deletes the values that a session's metadata has, which can be personal,
-// from the figures of its day, and has those counted again. The values are those before the
-// session is erased.
-func (tx *Tx) forgetFigures(ctx context.Context, id domain.SessionID) error {
-	_, err := tx.exec(ctx, `
-		SELECT pg_advisory_xact_lock(`+figuresLock("account_id::text", "livemode", "(s.created_at AT TIME ZONE time_zone)::date")+`)
-		FROM session s JOIN account a ON a.id = s.account_id WHERE s.id = $1`, id)
-	if err != nil {
-		return wrap(err, "wait for figures of session")
-	}
-	_, err = tx.exec(ctx, `
-		DELETE FROM figure_count f USING session s JOIN account a ON a.id = s.account_id, json_each_text(readable(s.metadata)) m
-		WHERE s.id = $1 AND (f.account_id, f.livemode, f.name, f.value) = (s.account_id, s.livemode, $2 || m.key, m.value)
-			AND f.day BETWEEN (s.created_at AT TIME ZONE a.time_zone)::date - 2 AND (s.created_at AT TIME ZONE a.time_zone)::date + 2`,
-		id, domain.FigureMember)
-	if err != nil {
-		return wrap(err, "forget figures of session")
-	}
-	return tx.countFiguresAgain(ctx, id)
-}
 
 // FigureNames returns the members of metadata that the scope's sessions are counted by, up
 // to limit.

@@ -25,9 +25,6 @@ func (tx *Tx) SendLink(ctx context.Context, session *domain.Session, lookAt time
 		if _, err := tx.exec(ctx, `UPDATE session SET emailed = true WHERE id = $1`, session.ID); err != nil {
 			return wrap(err, "email session's link")
 		}
-		if err := tx.countFiguresAgain(ctx, session.ID); err != nil {
-			return err
-		}
 		return tx.InsertLinkDelivery(ctx, session.Delivery, lookAt)
 	}
 	_, err := tx.exec(ctx, `

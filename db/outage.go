@@ -15,6 +15,8 @@ const (
 	// outageRest is how long an endpoint answers until a failure is another outage, as
 	// it is reported to have recovered.
 	outageRest = "interval '10 minutes'"
+	// outageUnused is how long nothing is sent until an outage has ended, as pages say.
+	outageUnused = "interval '7 days'"
 	// outageWatch is longer than most of an outage's events take to be tried.
 	outageWatch = "interval '1 day'"
 )
@@ -104,8 +106,8 @@ func (tx *Tx) extendOutages(ctx context.Context, failed failedAttempts, health [
 				JOIN unnest($4::uuid[], $5::uuid[]) AS e (id, fresh) ON e.id = d.endpoint_id
 				LEFT JOIN LATERAL (
 					SELECT o.id FROM `+latestOutages+` o
-					WHERE d.sequence BETWEEN o.first_sequence AND o.last_sequence OR o.answered_at IS NULL OR
-						o.answered_at > f.at - `+outageRest+`
+					WHERE d.sequence BETWEEN o.first_sequence AND o.last_sequence OR
+						coalesce(o.answered_at + `+outageRest+`, o.last_failure_at + `+outageUnused+`) > f.at
 					ORDER BY d.sequence BETWEEN o.first_sequence AND o.last_sequence DESC, o.started_at DESC LIMIT 1) latest ON true
 		), answers AS (
 			SELECT outage, jsonb_object_agg(answer, n) AS answers

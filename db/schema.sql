@@ -238,6 +238,32 @@ CREATE FUNCTION public.readable(metadata json) RETURNS json
     SELECT CASE WHEN metadata::text ~ '\\u(0000|[dD][89a-fA-F])' THEN '{}'::json ELSE metadata END
 $$;
 
+CREATE FUNCTION public.refigure_account() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    UPDATE session_count SET figured = false WHERE account_id = NEW.id AND figured;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.refigure_session() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    utc date := (OLD.created_at AT TIME ZONE 'UTC')::date;
+    local date := (OLD.created_at AT TIME ZONE (SELECT time_zone FROM account WHERE id = OLD.account_id))::date;
+BEGIN
+    IF NEW.customer_erased_at IS NOT NULL THEN
+        PERFORM pg_advisory_xact_lock(hashtextextended(concat_ws(' ', 'figures', OLD.account_id, OLD.livemode, local), 0));
+        DELETE FROM figure_count f USING json_each_text(readable(OLD.metadata)) m
+        WHERE (f.account_id, f.livemode, f.name, f.day, f.value) = (OLD.account_id, OLD.livemode, 'metadata.' || m.key, local, m.value);
+    END IF;
+    INSERT INTO session_count (account_id, livemode, day, shard, ahead)
+    VALUES (OLD.account_id, OLD.livemode, utc, count_shard(local - utc), local - utc)
+    ON CONFLICT (account_id, livemode, day, shard) DO UPDATE SET figured = false;
+    RETURN NULL;
+END $$;
+
 CREATE FUNCTION public.refuse_change() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -1522,6 +1548,8 @@ CREATE INDEX webhook_endpoint_url_idx ON public.webhook_endpoint USING btree (ac
 
 CREATE INDEX webhook_setting_previous_idx ON public.webhook_setting USING btree (previous_secret_until) WHERE (previous_secret IS NOT NULL);
 
+CREATE TRIGGER account_refigured AFTER UPDATE OF time_zone ON public.account FOR EACH ROW WHEN ((old.time_zone <> new.time_zone)) EXECUTE FUNCTION public.refigure_account();
+
 CREATE TRIGGER audit_log_is_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.audit_log FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_change();
 
 CREATE TRIGGER customer_receipt_leaves_erased BEFORE INSERT ON public.customer_receipt FOR EACH ROW EXECUTE FUNCTION public.leave_erased();
@@ -1559,6 +1587,8 @@ CREATE TRIGGER session_counted_update AFTER UPDATE ON public.session REFERENCING
 CREATE TRIGGER session_form_counted AFTER UPDATE ON public.session FOR EACH ROW WHEN ((((old.accessed_at IS NULL) AND (new.accessed_at IS NOT NULL)) OR ((old.completed_at IS NULL) AND (new.completed_at IS NOT NULL)))) EXECUTE FUNCTION public.count_form();
 
 CREATE TRIGGER session_key_leaves_erased BEFORE INSERT ON public.session_key FOR EACH ROW EXECUTE FUNCTION public.leave_erased();
+
+CREATE TRIGGER session_refigured AFTER UPDATE ON public.session FOR EACH ROW WHEN (((old.emailed <> new.emailed) OR ((old.customer_erased_at IS NULL) AND (new.customer_erased_at IS NOT NULL)))) EXECUTE FUNCTION public.refigure_session();
 
 CREATE TRIGGER session_searched AFTER DELETE OR UPDATE OF customer_name, customer_email, reference_id ON public.session FOR EACH ROW EXECUTE FUNCTION public.keep_session_search();
 

@@ -28,7 +28,8 @@ fail() {
 from() { sed -n 's/^START WAL LOCATION: .*(file \([0-9A-F]*\))$/\1/p' "$1/backup_label"; }
 
 # list lists the documents in a folder, with sizes. The service's .part isn't one yet.
-list() (cd "$1" && find . -type f ! -name '*.part' -exec ls -ln {} +)
+# A document that was deleted since it was found is none.
+list() (cd "$1" && find . -type f ! -name '*.part' -exec sh -c 'ls -ln "$@" 2>/dev/null || :' sh {} +)
 
 # note keeps a time where the service, which is another user, can read it.
 note() {

@@ -113,4 +113,5 @@ func TestFiguresSayWhatIsWrong(t *testing.T) {
 	}
 	owner.WantPage(owner.Get("/dashboard/test/sessions?progress=took:income:9&figure=x"), http.StatusOK).
 		Shows("Follow a link of Figures")
+	owner.WantPage(owner.Get("/dashboard/test/sessions?progress=opened&q=jo"), http.StatusOK).Shows("Remove the filter of Figures")
 }

@@ -112,7 +112,7 @@ func showColumns(c echo.Context, v *Visit, list string) error {
 // newest that it began with when it was shown; nil for each from its first.
 func (s *Server) sessionsPage(ctx context.Context, v *Visit, values url.Values, mark *domain.SessionMark,
 	newest *domain.SessionID) (*view.SessionsPage, error) {
-	filter, shown, errs := readFilters(values, sessionControls(s.calendar(v), s.Clock.Now()))
+	filter, shown, errs := s.readSessions(values, v)
 	order, sorted := orderIn(values, &filter)
 	page := &view.SessionsPage{Page: s.page(v, "Sessions"), Order: order, Filters: append(shown, sorted...), First: mark == nil}
 	page.Columns = view.SessionColumns(values["columns"], order)
@@ -138,6 +138,17 @@ func (s *Server) sessionsPage(ctx context.Context, v *Visit, values url.Values, 
 		page.Page = page.From(page.Sessions[0].ID.String())
 	}
 	return page, nil
+}
+
+// readSessions reads the filters of a list of sessions. No index leads to both what is
+// searched for and what Figures counts.
+func (s *Server) readSessions(values url.Values, v *Visit) (domain.SessionFilter, view.Filters, form.Errors) {
+	filter, shown, errs := readFilters(values, sessionControls(s.calendar(v), s.Clock.Now()))
+	if filter.Search != "" && filter.Walks() {
+		filter.Search = ""
+		errs = append(errs, form.Error{Field: "q", Message: "Remove the filter of Figures to search, or clear the search"})
+	}
+	return filter, shown, errs
 }
 
 // orderIn reads the order of a list, and returns the control that offers those which sort
@@ -357,7 +368,7 @@ func ofNotes(errs form.Errors, asks []domain.Ask) form.Errors {
 // ExportSessions streams the filtered list, or what was chosen of it, as CSV of any length.
 func (s *Server) ExportSessions(c echo.Context, v *Visit) error {
 	ctx, zone := c.Request().Context(), v.Staff.Zone()
-	filter, _, errs := readFilters(c.QueryParams(), sessionControls(s.calendar(v), s.Clock.Now()))
+	filter, _, errs := s.readSessions(c.QueryParams(), v)
 	if len(errs) > 0 {
 		return web.Invalid(errs)
 	}

@@ -37,7 +37,7 @@ func TestMenuHasGroups(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	for role, want := range map[domain.Role]string{
-		domain.RoleSupport: "Activity Home Sessions",
+		domain.RoleSupport: "Activity Home Sessions Figures",
 		domain.RoleFinance: "Activity Home Account Billing",
 	} {
 		staff := h.Staff(role)
