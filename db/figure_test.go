@@ -175,7 +175,8 @@ func TestFiguresForget(t *testing.T) {
 		t.Errorf("right after the erasure: %q", got)
 	}
 	s.countFigures()
-	if got, ways := s.figures(s.scope, name), s.figures(s.scope, domain.FigureWay); !slices.Equal(got, []string{"Ann 1 0", "Jo Citizen 1 0"}) ||
+	if got, ways := s.figures(s.scope, name), s.figures(s.scope, domain.FigureWay); !slices.Equal(got,
+		[]string{"Ann 1 0", "Jo Citizen 1 0"}) ||
 		!slices.Equal(ways, []string{"api 3 0"}) {
 		t.Errorf("after the erasure: %q, %q", got, ways)
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // figuresArgs counts the figures of days whose sessions changed.
-type figuresArgs struct{ upkeepArgs }
+type figuresArgs struct{}
 
 // Kind names the job.
 func (figuresArgs) Kind() string { return "figures" }
