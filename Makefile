@@ -75,8 +75,8 @@ race: $(GENERATED) ## Run the tests of what runs at the same time with the race 
 
 .PHONY: drills
 drills: $(GENERATED) bin/toxiproxy-server ## Kill, freeze and restore while the service is used
-	$(SETUP) go postgres redis prometheus
-	go test $(QUICK) -timeout 30m -parallel 6 -run '^TestDrill' -skip '^TestDrillHighAvailability' $(call PACKAGES_WITH,TestDrill)
+	$(SETUP) go postgres redis
+	go test $(QUICK) -timeout 30m -parallel 6 -run '^TestDrill' -skip '^TestDrill(HighAvailability|Alerts)' $(call PACKAGES_WITH,TestDrill)
 
 .PHONY: test-fast
 test-fast: $(GENERATED) ## Run the tests that need no browser, without the slow ones and the race detector
@@ -111,9 +111,9 @@ check-s3: $(GENERATED) bin/versitygw ## Run the tests of documents on an S3 serv
 	VERSITYGW=$(CURDIR)/bin/versitygw go test -count=1 -run RestoreWithDocumentsInS3 ./cmd/candor
 
 .PHONY: check-ha
-check-ha: $(GENERATED) bin/toxiproxy-server ## Strike Patroni, etcd and HAProxy ten times with each fault; ROUNDS=1; needs root
-	$(SETUP) go postgres ha
-	go test $(QUICK) -count=1 -timeout 0 -v -run '^TestDrillHighAvailability' ./cmd/candor -ha-rounds=$(or $(ROUNDS),10)
+check-ha: $(GENERATED) bin/toxiproxy-server ## Strike Patroni, etcd and HAProxy ten times with each fault, and see alerts fire; ROUNDS=1; needs root
+	$(SETUP) go postgres redis prometheus ha
+	go test $(QUICK) -count=1 -timeout 0 -v -run '^TestDrill(HighAvailability|Alerts)' ./cmd/candor -ha-rounds=$(or $(ROUNDS),10)
 
 .PHONY: check-upgrade
 check-upgrade: $(GENERATED) ## Upgrade the previous release to this one under traffic, go back and upgrade again; FOR=1m for longer phases
