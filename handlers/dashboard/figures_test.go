@@ -60,6 +60,8 @@ func TestTotalsAgree(t *testing.T) {
 	span := "from=" + first.Format(time.DateOnly) + "&to=" + last.Format(time.DateOnly)
 	page := owner.WantPage(owner.Get("/dashboard/test/figures?by=metadata.product&"+span), http.StatusOK)
 	page.Shows("Questions that come back", "product", "home", "=1+1")
+	owner.WantPage(owner.Get("/dashboard/test/figures"), http.StatusOK).Shows("How the link came Export as CSV", "Made by the API").
+		Lacks("being counted")
 	links := 0
 	for _, table := range page.All("table") {
 		for _, a := range table.All("a") {
@@ -102,6 +104,8 @@ func TestFiguresSayWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	owner := h.Staff(domain.RoleOwner)
+	h.NewSession(h.TestScope(), domain.NewSession{})
+	owner.WantPage(owner.Get("/dashboard/test/figures"), http.StatusOK).Shows("The sessions of this time are being counted.")
 	for query, want := range map[string]string{
 		"from=2020-01-01": "at most 366 days", "from=soon": "Enter a date", "by=name": "Choose an option",
 		"from=today&to=yesterday": "last day",
