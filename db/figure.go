@@ -56,9 +56,10 @@ func (d *DB) CountFigures(ctx context.Context, now time.Time, limit int) (n int,
 // counterVersion is another one after each change of the row c (PostgreSQL, System Columns).
 const counterVersion = "c.day::text || ' ' || c.shard || ' ' || c.xmin::text"
 
-// countFigures counts a day from its sessions. What changes during that is counted the next time: then
-// its counter isn't the one that was seen. A day of many sessions isn't counted again for
-// a millisecond each, so that no account takes a notable part of the database's time.
+// countFigures counts a day from its sessions. What changes during that is counted the next
+// time: then its counter isn't the one that was seen. Counters are locked at the end alone,
+// since others write them. A day of many sessions isn't counted again for a millisecond
+// each, so that no account takes a notable part of the database's time.
 func (tx *Tx) countFigures(ctx context.Context, d figureDay, now time.Time) error {
 	var mine bool // else another worker counts it, or an erasure takes values out of it
 	err := tx.get(ctx, &mine,
@@ -72,7 +73,8 @@ func (tx *Tx) countFigures(ctx context.Context, d figureDay, now time.Time) erro
 	if err != nil {
 		return wrap(err, "delete figures of day")
 	}
-	_, err = tx.exec(ctx, `
+	var sessions int
+	err = tx.get(ctx, &sessions, `
 		WITH zone AS (SELECT time_zone AS name FROM account WHERE id = $1),
 		found AS MATERIALIZED (
 			SELECT `+figureWay+` AS way, `+figureDocuments+` AS documents, completed_at IS NOT NULL AS completed
@@ -85,7 +87,7 @@ func (tx *Tx) countFigures(ctx context.Context, d figureDay, now time.Time) erro
 			SELECT $6 || m.key, m.value, count(*), count(*) FILTER (WHERE completed)
 			FROM (SELECT metadata, completed_at IS NOT NULL AS completed FROM session WHERE `+createdOnDay+`) s
 				CROSS JOIN json_each_text(readable(metadata)) m
-			WHERE m.value <> '' AND length(m.value) <= $10 GROUP BY m.key, m.value
+			WHERE m.value <> '' AND length(m.value) <= $9 GROUP BY m.key, m.value
 		), members AS (
 			SELECT name FROM figures WHERE starts_with(name, $6) GROUP BY name ORDER BY sum(created) DESC, name LIMIT $7
 		), ranked AS (
@@ -96,8 +98,14 @@ func (tx *Tx) countFigures(ctx context.Context, d figureDay, now time.Time) erro
 			SELECT $1, $2, name, $3::date, CASE WHEN rank <= $8 THEN value ELSE '' END AS value, sum(created), sum(completed)
 			FROM ranked GROUP BY name, 5
 		)
-		UPDATE session_count c SET figured = `+counterVersion+` = ANY ($9),
-			refigure_after = $11::timestamptz + (SELECT count(*) FROM found) * interval '1 millisecond'
+		SELECT count(*) FROM found`,
+		d.AccountID, d.Livemode, day(d.Date), domain.FigureWay, domain.FigureDocuments, domain.FigureMember, figureMembers,
+		figureValues, domain.FigureValueLength)
+	if err != nil {
+		return wrap(err, "count figures of day")
+	}
+	_, err = tx.exec(ctx, `
+		UPDATE session_count c SET figured = `+counterVersion+` = ANY ($4), refigure_after = $5
 		FROM (
 			SELECT shard, day FROM session_count
 			WHERE account_id = $1 AND livemode = $2 AND day BETWEEN $3::date - 1 AND $3::date + 1 AND day + ahead = $3::date
@@ -105,10 +113,8 @@ func (tx *Tx) countFigures(ctx context.Context, d figureDay, now time.Time) erro
 			FOR UPDATE SKIP LOCKED -- one that changes is counted the next time
 		) free
 		WHERE c.account_id = $1 AND c.livemode = $2 AND c.day = free.day AND c.shard = free.shard`,
-		d.AccountID, d.Livemode, day(d.Date), domain.FigureWay, domain.FigureDocuments, domain.FigureMember, figureMembers,
-		figureValues,
-		d.Seen, domain.FigureValueLength, now)
-	return wrap(err, "count figures of day")
+		d.AccountID, d.Livemode, day(d.Date), d.Seen, now.Add(time.Duration(sessions)*time.Millisecond))
+	return wrap(err, "mark counted day")
 }
 
 // createdOnDay is the condition of a session of date $3 in the time zone of account $1.
