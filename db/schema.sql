@@ -97,7 +97,7 @@ BEGIN
             created = c.created + excluded.created, pending = c.pending + excluded.pending, in_progress = c.in_progress + excluded.in_progress,
             completed = c.completed + excluded.completed, expired = c.expired + excluded.expired, cancelled = c.cancelled + excluded.cancelled,
             completion_seconds = c.completion_seconds + excluded.completion_seconds,
-            completed_that_day = c.completed_that_day + excluded.completed_that_day, figured = false;
+            completed_that_day = c.completed_that_day + excluded.completed_that_day;
     ELSE
         INSERT INTO session_count AS c (account_id, livemode, day, shard, ahead, created, pending, in_progress, completed, expired, cancelled, completion_seconds, completed_that_day)
         SELECT account_id, livemode, day, count_shard(ahead), ahead,
@@ -132,7 +132,7 @@ BEGIN
             pending = c.pending + excluded.pending, in_progress = c.in_progress + excluded.in_progress,
             completed = c.completed + excluded.completed, expired = c.expired + excluded.expired, cancelled = c.cancelled + excluded.cancelled,
             completion_seconds = c.completion_seconds + excluded.completion_seconds,
-            completed_that_day = c.completed_that_day + excluded.completed_that_day, figured = false;
+            completed_that_day = c.completed_that_day + excluded.completed_that_day;
     END IF;
     RETURN NULL;
 END $$;
@@ -244,6 +244,14 @@ CREATE FUNCTION public.refigure_account() RETURNS trigger
 BEGIN
     UPDATE session_count SET figured = false WHERE account_id = NEW.id AND figured;
     RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.refigure_count() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    NEW.figured := false;
+    RETURN NEW;
 END $$;
 
 CREATE FUNCTION public.refigure_session() RETURNS trigger
@@ -1579,6 +1587,8 @@ CREATE TRIGGER section_counted_update AFTER UPDATE ON public.section FOR EACH RO
 CREATE TRIGGER section_leaves_erased BEFORE INSERT ON public.section FOR EACH ROW EXECUTE FUNCTION public.leave_erased();
 
 CREATE TRIGGER session_cancel_leaves_erased BEFORE INSERT ON public.session_cancel FOR EACH ROW EXECUTE FUNCTION public.leave_erased();
+
+CREATE TRIGGER session_count_refigured BEFORE UPDATE ON public.session_count FOR EACH ROW WHEN (((old.created <> new.created) OR (old.pending <> new.pending) OR (old.in_progress <> new.in_progress) OR (old.completed <> new.completed) OR (old.expired <> new.expired) OR (old.cancelled <> new.cancelled))) EXECUTE FUNCTION public.refigure_count();
 
 CREATE TRIGGER session_counted_insert AFTER INSERT ON public.session REFERENCING NEW TABLE AS after_rows FOR EACH STATEMENT EXECUTE FUNCTION public.count_sessions();
 

@@ -28,76 +28,20 @@ CREATE FUNCTION readable(metadata json) RETURNS json LANGUAGE sql IMMUTABLE AS $
 $$;
 -- +goose StatementEnd
 
--- As before, and the day's figures are to be counted again.
+-- Whatever changes what figures are counted from, also the previous release's fold.
 -- +goose StatementBegin
-CREATE OR REPLACE FUNCTION count_sessions() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION refigure_count() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    IF TG_OP = 'INSERT' THEN
-        INSERT INTO session_count AS c (account_id, livemode, day, shard, ahead, created, pending, in_progress, completed, expired, cancelled, completion_seconds, completed_that_day)
-        SELECT account_id, livemode, day, count_shard(ahead), ahead,
-               sum(created), sum(pending), sum(in_progress), sum(completed), sum(expired), sum(cancelled), sum(seconds), sum(that_day)
-        FROM (
-            SELECT account_id, livemode, (at AT TIME ZONE 'UTC')::date AS day,
-                   (at AT TIME ZONE (SELECT time_zone FROM account a WHERE a.id = n.account_id))::date - (at AT TIME ZONE 'UTC')::date AS ahead,
-                   created, pending, in_progress, completed, expired, cancelled, seconds, that_day
-            FROM (
-                SELECT account_id, livemode, created_at AS at, 1 AS created,
-                       (status = 'pending')::int AS pending, (status = 'in_progress')::int AS in_progress, (status = 'completed')::int AS completed,
-                       (status = 'expired')::int AS expired, (status = 'cancelled')::int AS cancelled,
-                       coalesce(extract(epoch FROM completed_at - created_at), 0) AS seconds, 0 AS that_day
-                FROM after_rows
-                UNION ALL
-                SELECT account_id, livemode, completed_at, 0, 0, 0, 0, 0, 0, 0, 1 FROM after_rows WHERE completed_at IS NOT NULL
-            ) n
-        ) n
-        GROUP BY account_id, livemode, day, ahead
-        ORDER BY account_id, livemode, day, ahead
-        ON CONFLICT (account_id, livemode, day, shard) DO UPDATE SET
-            created = c.created + excluded.created, pending = c.pending + excluded.pending, in_progress = c.in_progress + excluded.in_progress,
-            completed = c.completed + excluded.completed, expired = c.expired + excluded.expired, cancelled = c.cancelled + excluded.cancelled,
-            completion_seconds = c.completion_seconds + excluded.completion_seconds,
-            completed_that_day = c.completed_that_day + excluded.completed_that_day, figured = false;
-    ELSE
-        INSERT INTO session_count AS c (account_id, livemode, day, shard, ahead, created, pending, in_progress, completed, expired, cancelled, completion_seconds, completed_that_day)
-        SELECT account_id, livemode, day, count_shard(ahead), ahead,
-               0, sum(pending), sum(in_progress), sum(completed), sum(expired), sum(cancelled), sum(seconds), sum(that_day)
-        FROM (
-            SELECT account_id, livemode, (at AT TIME ZONE 'UTC')::date AS day,
-                   (at AT TIME ZONE (SELECT time_zone FROM account a WHERE a.id = n.account_id))::date - (at AT TIME ZONE 'UTC')::date AS ahead,
-                   pending, in_progress, completed, expired, cancelled, seconds, that_day
-            FROM (
-                SELECT account_id, livemode, created_at AS at,
-                       (status = 'pending')::int AS pending, (status = 'in_progress')::int AS in_progress, (status = 'completed')::int AS completed,
-                       (status = 'expired')::int AS expired, (status = 'cancelled')::int AS cancelled,
-                       coalesce(extract(epoch FROM completed_at - created_at), 0) AS seconds, 0 AS that_day
-                FROM after_rows
-                UNION ALL
-                SELECT account_id, livemode, created_at,
-                       -(status = 'pending')::int, -(status = 'in_progress')::int, -(status = 'completed')::int,
-                       -(status = 'expired')::int, -(status = 'cancelled')::int,
-                       -coalesce(extract(epoch FROM completed_at - created_at), 0), 0
-                FROM before_rows
-                UNION ALL
-                SELECT account_id, livemode, completed_at, 0, 0, 0, 0, 0, 0, 1 FROM after_rows WHERE completed_at IS NOT NULL
-                UNION ALL
-                SELECT account_id, livemode, completed_at, 0, 0, 0, 0, 0, 0, -1 FROM before_rows WHERE completed_at IS NOT NULL
-            ) n
-        ) n
-        GROUP BY account_id, livemode, day, ahead
-        HAVING sum(pending) <> 0 OR sum(in_progress) <> 0 OR sum(completed) <> 0 OR sum(expired) <> 0 OR sum(cancelled) <> 0
-            OR sum(seconds) <> 0 OR sum(that_day) <> 0
-        ORDER BY account_id, livemode, day, ahead
-        ON CONFLICT (account_id, livemode, day, shard) DO UPDATE SET
-            pending = c.pending + excluded.pending, in_progress = c.in_progress + excluded.in_progress,
-            completed = c.completed + excluded.completed, expired = c.expired + excluded.expired, cancelled = c.cancelled + excluded.cancelled,
-            completion_seconds = c.completion_seconds + excluded.completion_seconds,
-            completed_that_day = c.completed_that_day + excluded.completed_that_day, figured = false;
-    END IF;
-    RETURN NULL;
+    NEW.figured := false;
+    RETURN NEW;
 END $$;
 -- +goose StatementEnd
+CREATE TRIGGER session_count_refigured BEFORE UPDATE ON session_count
+    FOR EACH ROW WHEN (old.created <> new.created OR old.pending <> new.pending OR old.in_progress <> new.in_progress
+        OR old.completed <> new.completed OR old.expired <> new.expired OR old.cancelled <> new.cancelled)
+    EXECUTE FUNCTION refigure_count();
 
--- What count_sessions doesn't see: a link that is emailed later, and an erasure, also by the previous
+-- What counters don't tell apart: a link that is emailed later, and an erasure, also by the previous
 -- release (D90), which takes the values out of the day at once. The lock is that of the count of the day.
 -- +goose StatementBegin
 CREATE FUNCTION refigure_session() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -136,73 +80,8 @@ DROP TRIGGER account_refigured ON account;
 DROP TRIGGER session_refigured ON session;
 DROP FUNCTION refigure_account();
 DROP FUNCTION refigure_session();
--- +goose StatementBegin
-CREATE OR REPLACE FUNCTION count_sessions() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    IF TG_OP = 'INSERT' THEN
-        INSERT INTO session_count AS c (account_id, livemode, day, shard, ahead, created, pending, in_progress, completed, expired, cancelled, completion_seconds, completed_that_day)
-        SELECT account_id, livemode, day, count_shard(ahead), ahead,
-               sum(created), sum(pending), sum(in_progress), sum(completed), sum(expired), sum(cancelled), sum(seconds), sum(that_day)
-        FROM (
-            SELECT account_id, livemode, (at AT TIME ZONE 'UTC')::date AS day,
-                   (at AT TIME ZONE (SELECT time_zone FROM account a WHERE a.id = n.account_id))::date - (at AT TIME ZONE 'UTC')::date AS ahead,
-                   created, pending, in_progress, completed, expired, cancelled, seconds, that_day
-            FROM (
-                SELECT account_id, livemode, created_at AS at, 1 AS created,
-                       (status = 'pending')::int AS pending, (status = 'in_progress')::int AS in_progress, (status = 'completed')::int AS completed,
-                       (status = 'expired')::int AS expired, (status = 'cancelled')::int AS cancelled,
-                       coalesce(extract(epoch FROM completed_at - created_at), 0) AS seconds, 0 AS that_day
-                FROM after_rows
-                UNION ALL
-                SELECT account_id, livemode, completed_at, 0, 0, 0, 0, 0, 0, 0, 1 FROM after_rows WHERE completed_at IS NOT NULL
-            ) n
-        ) n
-        GROUP BY account_id, livemode, day, ahead
-        ORDER BY account_id, livemode, day, ahead
-        ON CONFLICT (account_id, livemode, day, shard) DO UPDATE SET
-            created = c.created + excluded.created, pending = c.pending + excluded.pending, in_progress = c.in_progress + excluded.in_progress,
-            completed = c.completed + excluded.completed, expired = c.expired + excluded.expired, cancelled = c.cancelled + excluded.cancelled,
-            completion_seconds = c.completion_seconds + excluded.completion_seconds,
-            completed_that_day = c.completed_that_day + excluded.completed_that_day;
-    ELSE
-        INSERT INTO session_count AS c (account_id, livemode, day, shard, ahead, created, pending, in_progress, completed, expired, cancelled, completion_seconds, completed_that_day)
-        SELECT account_id, livemode, day, count_shard(ahead), ahead,
-               0, sum(pending), sum(in_progress), sum(completed), sum(expired), sum(cancelled), sum(seconds), sum(that_day)
-        FROM (
-            SELECT account_id, livemode, (at AT TIME ZONE 'UTC')::date AS day,
-                   (at AT TIME ZONE (SELECT time_zone FROM account a WHERE a.id = n.account_id))::date - (at AT TIME ZONE 'UTC')::date AS ahead,
-                   pending, in_progress, completed, expired, cancelled, seconds, that_day
-            FROM (
-                SELECT account_id, livemode, created_at AS at,
-                       (status = 'pending')::int AS pending, (status = 'in_progress')::int AS in_progress, (status = 'completed')::int AS completed,
-                       (status = 'expired')::int AS expired, (status = 'cancelled')::int AS cancelled,
-                       coalesce(extract(epoch FROM completed_at - created_at), 0) AS seconds, 0 AS that_day
-                FROM after_rows
-                UNION ALL
-                SELECT account_id, livemode, created_at,
-                       -(status = 'pending')::int, -(status = 'in_progress')::int, -(status = 'completed')::int,
-                       -(status = 'expired')::int, -(status = 'cancelled')::int,
-                       -coalesce(extract(epoch FROM completed_at - created_at), 0), 0
-                FROM before_rows
-                UNION ALL
-                SELECT account_id, livemode, completed_at, 0, 0, 0, 0, 0, 0, 1 FROM after_rows WHERE completed_at IS NOT NULL
-                UNION ALL
-                SELECT account_id, livemode, completed_at, 0, 0, 0, 0, 0, 0, -1 FROM before_rows WHERE completed_at IS NOT NULL
-            ) n
-        ) n
-        GROUP BY account_id, livemode, day, ahead
-        HAVING sum(pending) <> 0 OR sum(in_progress) <> 0 OR sum(completed) <> 0 OR sum(expired) <> 0 OR sum(cancelled) <> 0
-            OR sum(seconds) <> 0 OR sum(that_day) <> 0
-        ORDER BY account_id, livemode, day, ahead
-        ON CONFLICT (account_id, livemode, day, shard) DO UPDATE SET
-            pending = c.pending + excluded.pending, in_progress = c.in_progress + excluded.in_progress,
-            completed = c.completed + excluded.completed, expired = c.expired + excluded.expired, cancelled = c.cancelled + excluded.cancelled,
-            completion_seconds = c.completion_seconds + excluded.completion_seconds,
-            completed_that_day = c.completed_that_day + excluded.completed_that_day;
-    END IF;
-    RETURN NULL;
-END $$;
--- +goose StatementEnd
+DROP TRIGGER session_count_refigured ON session_count;
+DROP FUNCTION refigure_count();
 DROP FUNCTION readable(json);
 DROP TABLE figure_count;
 ALTER TABLE session_count DROP COLUMN figured, DROP COLUMN refigure_after;
