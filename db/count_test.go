@@ -48,6 +48,37 @@ func (s *store) act(random *rand.Rand, sessions []*domain.Session) error {
 	return err
 }
 
+// sideBySide changes sessions by so many writers while two others do something again and
+// again. It calls written between the last change and their end.
+func (s *store) sideBySide(writers int, sessions []*domain.Session, beside func(turn int) error, written func()) {
+	s.Helper()
+	var writing, others sync.WaitGroup
+	var done atomic.Bool
+	for range 2 {
+		others.Go(func() {
+			for turn := 0; !done.Load(); turn++ {
+				if err := beside(turn); err != nil {
+					s.Errorf("beside changes: %v", err)
+				}
+			}
+		})
+	}
+	for i := range writers {
+		writing.Go(func() {
+			random := rand.New(rand.NewPCG(7, uint64(i)))
+			for range 25 {
+				if err := s.act(random, sessions); err != nil {
+					s.Errorf("change: %v", err)
+				}
+			}
+		})
+	}
+	writing.Wait()
+	written()
+	done.Store(true)
+	others.Wait()
+}
+
 // However sessions change side by side, and while the counters are folded,
 // they say what a recount says. No deadlock comes up.
 func TestCountersUnderConcurrency(t *testing.T) {
@@ -59,35 +90,12 @@ func TestCountersUnderConcurrency(t *testing.T) {
 		scope := []domain.Scope{s.scope, live}[i%2]
 		sessions = append(sessions, s.session(scope, start.AddDate(0, 0, i%5)))
 	}
-	var writers, folders sync.WaitGroup
-	var done atomic.Bool
-	for range 2 {
-		folders.Go(func() {
-			for !done.Load() {
-				err := s.InTx(s.ctx, func(tx *db.Tx) error {
-					_, err := tx.FoldSessionCounts(s.ctx, start.AddDate(1, 0, 0), 7)
-					return err
-				})
-				if err != nil {
-					t.Errorf("fold: %v", err)
-				}
-			}
+	s.sideBySide(20, sessions, func(int) error {
+		return s.InTx(s.ctx, func(tx *db.Tx) error {
+			_, err := tx.FoldSessionCounts(s.ctx, start.AddDate(1, 0, 0), 7)
+			return err
 		})
-	}
-	for i := range 20 {
-		writers.Go(func() {
-			random := rand.New(rand.NewPCG(7, uint64(i)))
-			for range 25 {
-				if err := s.act(random, sessions); err != nil {
-					t.Errorf("change: %v", err)
-				}
-			}
-		})
-	}
-	writers.Wait()
-	s.checkCounters("while folding")
-	done.Store(true)
-	folders.Wait()
+	}, func() { s.checkCounters("while folding") })
 	s.checkCounters("after folding")
 	for {
 		var n int

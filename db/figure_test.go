@@ -3,11 +3,8 @@ package db_test
 import (
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strconv"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -61,30 +58,10 @@ func TestFiguresUnderConcurrency(t *testing.T) {
 		SELECT gen_random_uuid(), account_id, livemode, 'pending', form_type, customer_email, metadata, created_at, expires_at
 		FROM session, generate_series(1, 100)`) // so that a count takes long enough to be overtaken
 	s.ok(err)
-	var writers, counters sync.WaitGroup
-	var done atomic.Bool
-	for range 2 {
-		counters.Go(func() {
-			for at := start; !done.Load(); at = at.Add(time.Hour) {
-				if _, err := s.CountFigures(s.ctx, at, 7); err != nil {
-					t.Errorf("count: %v", err)
-				}
-			}
-		})
-	}
-	for i := range 8 {
-		writers.Go(func() {
-			random := rand.New(rand.NewPCG(8, uint64(i)))
-			for range 25 {
-				if err := s.act(random, sessions); err != nil {
-					t.Errorf("change: %v", err)
-				}
-			}
-		})
-	}
-	writers.Wait()
-	done.Store(true)
-	counters.Wait()
+	s.sideBySide(8, sessions, func(turn int) error {
+		_, err := s.CountFigures(s.ctx, start.Add(time.Duration(turn)*time.Hour), 7)
+		return err
+	}, func() {})
 	s.countFigures()
 	got := s.lines(`SELECT concat_ws(' ', account_id, livemode, day, name, value, created, completed) FROM figure_count ORDER BY 1`)
 	want := s.lines(`
