@@ -58,7 +58,7 @@ func (w *waker) Wake(_ context.Context, tx *db.Tx, id domain.EndpointID, others 
 // dispatcher makes a dispatcher that is not started yet.
 func (h *harness) dispatcher(change ...func(*delivery.Config)) *delivery.Dispatcher {
 	h.Helper()
-	client := webhook.NewClient(webhook.Policy{Development: true}, webhook.WithTimeouts(time.Second, 3*time.Second))
+	client := webhook.NewClient(webhook.Policy{Development: true})
 	h.Cleanup(client.Close)
 	config := delivery.Config{
 		DB: h.DB, Ring: h.Ring, Client: client, Schedule: webhook.DefaultSchedule(), Clock: domain.SystemClock, Logger: discard,
