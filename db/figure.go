@@ -15,6 +15,11 @@ const (
 	figureMembers = 8
 	// figureValues is how many values of each are counted by their own.
 	figureValues = 50
+	// figureTime bounds the count of a day: erasures of its sessions wait for it. PostgreSQL ends
+	// it, since a context's end leaves it running (D95).
+	figureTime = "5s"
+	// figureRest is how long a day isn't tried again whose count failed.
+	figureRest = time.Hour
 )
 
 // figureDay is a date of an account's zone whose figures aren't what session_count is.
@@ -27,7 +32,7 @@ type figureDay struct {
 
 // CountFigures counts the figures of days whose sessions changed, the newest first, each in
 // a transaction of its own. It returns of how many counters they were: up to limit. A day
-// that fails doesn't keep the others.
+// that fails or takes too long doesn't keep the others, and rests.
 func (d *DB) CountFigures(ctx context.Context, now time.Time, limit int) (n int, err error) {
 	var due []figureDay
 	err = d.all(ctx, &due, `
@@ -43,12 +48,14 @@ func (d *DB) CountFigures(ctx context.Context, now time.Time, limit int) (n int,
 	if err != nil {
 		return 0, wrap(err, "list days without figures")
 	}
-	for _, one := range due {
-		if ctx.Err() != nil {
-			return n, errors.Join(err, ctx.Err())
-		}
+	for began := time.Now(); len(due) > 0 && ctx.Err() == nil; due = due[1:] {
+		one, now := due[0], now.Add(time.Since(began))
 		n += len(one.Seen)
-		err = errors.Join(err, d.InTx(ctx, func(tx *Tx) error { return tx.countFigures(ctx, one, now) }))
+		failed := d.InTx(ctx, func(tx *Tx) error { return tx.countFigures(ctx, one, now) })
+		if failed != nil && ctx.Err() == nil {
+			failed = errors.Join(failed, d.InTx(ctx, func(tx *Tx) error { return tx.restFigures(ctx, one, now.Add(figureRest), false) }))
+		}
+		err = errors.Join(err, failed)
 	}
 	return n, err
 }
@@ -61,6 +68,9 @@ const counterVersion = "c.day::text || ' ' || c.shard || ' ' || c.xmin::text"
 // since others write them. A day of many sessions isn't counted again for a millisecond
 // each, so that no account takes a notable part of the database's time.
 func (tx *Tx) countFigures(ctx context.Context, d figureDay, now time.Time) error {
+	if _, err := tx.exec(ctx, "SET LOCAL statement_timeout = '"+figureTime+"'"); err != nil {
+		return wrap(err, "bound count of day")
+	}
 	var mine bool // else another worker counts it, or an erasure takes values out of it
 	err := tx.get(ctx, &mine,
 		`SELECT pg_try_advisory_xact_lock(hashtextextended(concat_ws(' ', 'figures', $1::text, $2::bool, $3::date), 0))`,
@@ -104,8 +114,14 @@ func (tx *Tx) countFigures(ctx context.Context, d figureDay, now time.Time) erro
 	if err != nil {
 		return wrap(err, "count figures of day")
 	}
-	_, err = tx.exec(ctx, `
-		UPDATE session_count c SET figured = `+counterVersion+` = ANY ($4), refigure_after = $5
+	return tx.restFigures(ctx, d, now.Add(time.Duration(sessions)*time.Millisecond), true)
+}
+
+// restFigures keeps a day from being counted until a time. If it was counted, its counters
+// that haven't changed since they were seen are marked.
+func (tx *Tx) restFigures(ctx context.Context, d figureDay, until time.Time, counted bool) error {
+	_, err := tx.exec(ctx, `
+		UPDATE session_count c SET figured = $6 AND `+counterVersion+` = ANY ($4), refigure_after = $5
 		FROM (
 			SELECT shard, day FROM session_count
 			WHERE account_id = $1 AND livemode = $2 AND day BETWEEN $3::date - 1 AND $3::date + 1 AND day + ahead = $3::date
@@ -113,13 +129,15 @@ func (tx *Tx) countFigures(ctx context.Context, d figureDay, now time.Time) erro
 			FOR UPDATE SKIP LOCKED -- one that changes is counted the next time
 		) free
 		WHERE c.account_id = $1 AND c.livemode = $2 AND c.day = free.day AND c.shard = free.shard`,
-		d.AccountID, d.Livemode, day(d.Date), d.Seen, now.Add(time.Duration(sessions)*time.Millisecond))
+		d.AccountID, d.Livemode, day(d.Date), d.Seen, until, counted)
 	return wrap(err, "mark counted day")
 }
 
-// createdOnDay is the condition of a session of date $3 in the time zone of account $1.
+// createdOnDay is the condition of a session of date $3 in the time zone of account $1. The
+// first line is for the index, and the second for midnights that come twice.
 const createdOnDay = `account_id = $1 AND livemode = $2 AND created_at >= $3::date::timestamp AT TIME ZONE (SELECT name FROM zone)
-	AND created_at < ($3::date + 1)::timestamp AT TIME ZONE (SELECT name FROM zone)`
+	- interval '2 hours' AND created_at < ($3::date + 1)::timestamp AT TIME ZONE (SELECT name FROM zone)
+	AND (created_at AT TIME ZONE (SELECT name FROM zone))::date = $3::date`
 
 // What a session is counted by.
 const (
@@ -128,7 +146,7 @@ const (
 )
 
 // FigureNames returns the members of metadata that the scope's sessions are counted by, up
-// to limit.
+// to limit, without those that a domain.Figure can't name.
 func (q *Queries) FigureNames(ctx context.Context, scope domain.Scope, limit int) (out []string, err error) {
 	err = q.all(ctx, &out, `
 		WITH RECURSIVE names AS (
@@ -137,7 +155,8 @@ func (q *Queries) FigureNames(ctx context.Context, scope domain.Scope, limit int
 			SELECT (SELECT name FROM figure_count WHERE account_id = $1 AND livemode = $2 AND name > n.name ORDER BY name LIMIT 1)
 			FROM names n WHERE n.name IS NOT NULL
 		)
-		SELECT name FROM names WHERE starts_with(name, $3) LIMIT $4`, scope.AccountID, scope.Livemode, domain.FigureMember, limit)
+		SELECT name FROM names WHERE starts_with(name, $3) AND strpos(name, '=') = 0 LIMIT $4`,
+		scope.AccountID, scope.Livemode, domain.FigureMember, limit)
 	return out, wrap(err, "list names of figures")
 }
 

@@ -121,19 +121,76 @@ func TestFiguresRest(t *testing.T) {
 	s.session(s.scope, start)
 	for count(now) > 0 {
 	}
-	s.tx(func(tx *db.Tx) error {
-		_, err := tx.OpenSession(s.ctx, s.session(s.scope, start).ID, start)
-		return err
-	})
-	_, err := s.Raw().ExecContext(s.ctx, `UPDATE session_count SET refigure_after = $1 WHERE NOT figured`,
-		now.Add(2*time.Millisecond))
-	s.ok(err)
-	if early, late := count(now.Add(time.Millisecond)), count(now.Add(2*time.Millisecond)); early != 0 || late == 0 {
-		t.Errorf("%d counters while it rests, %d after", early, late)
+	s.session(s.scope, start)
+	if early := count(now.Add(time.Millisecond)); early != 0 {
+		t.Errorf("%d counters are counted while their day rests", early)
 	}
-	if n := s.lines(`SELECT DISTINCT refigure_after - '` + now.Format(time.RFC3339) +
-		`' FROM session_count WHERE created > 0`); len(n) == 0 {
-		t.Error("no day rests")
+	rests := s.lines(`SELECT extract(epoch FROM refigure_after - '` + now.Format(time.RFC3339) + `') >= 0.002
+		FROM session_count WHERE refigure_after IS NOT NULL`)
+	if len(rests) == 0 || slices.Contains(rests, "false") {
+		t.Errorf("a day of two sessions rests for less than 2 ms: %q", rests)
+	}
+	if late := count(now.Add(time.Hour)); late == 0 {
+		t.Error("nothing is counted after that")
+	}
+}
+
+// A day that can't be counted keeps no other, and isn't tried all the time.
+func TestFiguresOfADayThatFails(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	other := s.newScope("Other")
+	s.session(s.scope, start)
+	s.session(other, start)
+	_, err := s.Raw().ExecContext(s.ctx, `ALTER TABLE figure_count ADD CHECK (account_id <> '`+s.scope.AccountID.UUID.String()+`')`)
+	s.ok(err)
+	now := start.AddDate(0, 0, 1)
+	if _, err := s.CountFigures(s.ctx, now, 100); err == nil {
+		t.Error("no error")
+	}
+	if got := s.figures(other, domain.FigureWay); !slices.Equal(got, []string{"api 1 0"}) {
+		t.Errorf("the other account's figures are %q", got)
+	}
+	if n, err := s.CountFigures(s.ctx, now.Add(time.Minute), 100); n != 0 || err != nil {
+		t.Errorf("a minute later it is tried again: %d, %v", n, err)
+	}
+	if n, err := s.CountFigures(s.ctx, now.Add(2*time.Hour), 100); n == 0 || err == nil {
+		t.Errorf("two hours later it isn't: %d, %v", n, err)
+	}
+}
+
+// In another time zone a session is another date's, which may have had none.
+func TestFiguresInAnotherZone(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	at := time.Date(2026, 11, 25, 22, 0, 0, 0, time.UTC)
+	zone := func(name string) {
+		_, err := s.Raw().ExecContext(s.ctx, `UPDATE account SET time_zone = $2 WHERE id = $1`, s.scope.AccountID, name)
+		s.ok(err)
+		s.countFigures()
+	}
+	zone("Australia/Sydney")
+	s.session(s.scope, at)
+	for name, want := range map[string]string{"Australia/Sydney": "2026-11-26", "America/New_York": "2026-11-25"} {
+		zone(name)
+		if got := s.lines(`SELECT to_char(day, 'YYYY-MM-DD') FROM figure_count`); !slices.Equal(got, []string{want}) {
+			t.Errorf("in %s it is of %q, want %s", name, got, want)
+		}
+	}
+}
+
+// A midnight that comes twice belongs to the day whose list has it.
+func TestFiguresOfTwoMidnights(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	_, err := s.Raw().ExecContext(s.ctx, `UPDATE account SET time_zone = 'America/Havana' WHERE id = $1`, s.scope.AccountID)
+	s.ok(err)
+	s.session(s.scope, time.Date(2026, 11, 1, 4, 30, 0, 0, time.UTC)) // the first 00:30
+	s.session(s.scope, time.Date(2026, 11, 1, 5, 30, 0, 0, time.UTC)) // the second
+	s.countFigures()
+	if got := s.lines(`SELECT concat_ws(' ', to_char(day, 'YYYY-MM-DD'), created) FROM figure_count`); !slices.Equal(got,
+		[]string{"2026-11-01 2"}) {
+		t.Errorf("%q", got)
 	}
 }
 

@@ -161,7 +161,7 @@ func TestRetentionAgainstRedelivery(t *testing.T) {
 func TestRetentionMeetsRedelivery(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
-	ctx, cancel := context.WithTimeout(s.ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(s.ctx, time.Minute)
 	defer cancel()
 	past := start.Add(time.Hour)
 	failed := s.failedAt("https://a.example/", 3)

@@ -57,7 +57,7 @@ BEGIN
     SELECT account_id, livemode, created_at INTO s FROM session WHERE id = NEW.session_id;
     IF reaches OR completes THEN
         PERFORM count_progress(s.account_id, s.livemode, s.created_at, NEW.name, reaches, completes,
-            CASE WHEN completes THEN extract(epoch FROM NEW.completed_at - OLD.reached_at)::bigint END);
+            CASE WHEN completes AND NEW.completed_at > OLD.reached_at THEN extract(epoch FROM NEW.completed_at - OLD.reached_at)::bigint END);
     END IF;
     IF NEW.problems <> coalesce(OLD.problems, '{}') THEN
         INSERT INTO form_problem_count AS c (account_id, livemode, day, section, field, problem, sessions)
@@ -242,7 +242,10 @@ CREATE FUNCTION public.refigure_account() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 BEGIN
-    UPDATE session_count SET figured = false WHERE account_id = NEW.id AND figured;
+    INSERT INTO session_count (account_id, livemode, day, shard, ahead)
+    SELECT DISTINCT c.account_id, c.livemode, c.day, count_shard(a.ahead), a.ahead
+    FROM session_count c, (VALUES (-1), (0), (1)) a (ahead) WHERE c.account_id = NEW.id ORDER BY 1, 2, 3, 5
+    ON CONFLICT (account_id, livemode, day, shard) DO UPDATE SET figured = false;
     RETURN NULL;
 END $$;
 
@@ -1588,7 +1591,7 @@ CREATE TRIGGER section_leaves_erased BEFORE INSERT ON public.section FOR EACH RO
 
 CREATE TRIGGER session_cancel_leaves_erased BEFORE INSERT ON public.session_cancel FOR EACH ROW EXECUTE FUNCTION public.leave_erased();
 
-CREATE TRIGGER session_count_refigured BEFORE UPDATE ON public.session_count FOR EACH ROW WHEN (((old.created <> new.created) OR (old.pending <> new.pending) OR (old.in_progress <> new.in_progress) OR (old.completed <> new.completed) OR (old.expired <> new.expired) OR (old.cancelled <> new.cancelled))) EXECUTE FUNCTION public.refigure_count();
+CREATE TRIGGER session_count_refigured BEFORE UPDATE ON public.session_count FOR EACH ROW WHEN (((old.created <> new.created) OR (old.completed <> new.completed))) EXECUTE FUNCTION public.refigure_count();
 
 CREATE TRIGGER session_counted_insert AFTER INSERT ON public.session REFERENCING NEW TABLE AS after_rows FOR EACH STATEMENT EXECUTE FUNCTION public.count_sessions();
 

@@ -130,7 +130,7 @@ func (c *conditions) progress(p domain.Progress) sqlText {
 		return section("n.reached_at IS NOT NULL AND n.completed_at IS NULL")
 	case domain.ProgressTook:
 		first, last := domain.SpanSteps(p.Span)
-		return section("n.completed_at <> n.reached_at AND time_step(extract(epoch FROM n.completed_at - n.reached_at)::bigint) BETWEEN " +
+		return section("n.completed_at > n.reached_at AND time_step(extract(epoch FROM n.completed_at - n.reached_at)::bigint) BETWEEN " +
 			c.arg(first) + " AND " + c.arg(last))
 	case domain.ProgressRefused:
 		return section("n.problems @> ARRAY[" + c.arg(p.Rule.Field+" "+p.Rule.Message) + "::text]")

@@ -213,6 +213,10 @@ func demoIDs(h *harness.Harness, account domain.AccountID, live bool) map[string
 		":session": session.String(), ":document": documents[0].ID.String(), ":delivery": deliveries[0].ID.String(),
 		":request": request.String(),
 		":event":   deliveries[0].EventID.String(),
+		":outage": harness.QueryOne[domain.OutageID](h,
+			`SELECT id FROM outage WHERE account_id = $1 AND livemode = $2 ORDER BY started_at DESC LIMIT 1`, account, live).String(),
+		":endpoint": harness.QueryOne[domain.EndpointID](h,
+			`SELECT id FROM webhook_endpoint WHERE account_id = $1 AND livemode = $2 AND is_default`, account, live).String(),
 		":key": harness.QueryOne[domain.KeyID](h,
 			`SELECT id FROM api_key WHERE account_id = $1 AND livemode = $2 AND deleted_at IS NULL ORDER BY id DESC LIMIT 1`, account,
 			live).String(),
@@ -229,6 +233,8 @@ func drawDemo(h *harness.Harness, t *testing.T, base string, p *demo.Partner) {
 	failed := harness.QueryOne[domain.DeliveryID](h,
 		`SELECT id FROM delivery WHERE account_id = $1 AND livemode AND state = 'failed' ORDER BY sequence DESC LIMIT 1`,
 		p.Account).String()
+	over := harness.QueryOne[domain.OutageID](h, `SELECT id FROM outage WHERE account_id = $1 AND livemode
+		ORDER BY last_sequence - first_sequence DESC LIMIT 1`, p.Account).String()
 	refused := harness.QueryOne[domain.RequestID](h,
 		`SELECT id FROM api_request WHERE account_id = $1 AND livemode AND error_code <> '' ORDER BY id DESC LIMIT 1`,
 		p.Account).String()
@@ -245,7 +251,13 @@ func drawDemo(h *harness.Harness, t *testing.T, base string, p *demo.Partner) {
 			session("status = 'cancelled' AND data_erased_at IS NULL")},
 		{"session-erased", session("data_erased_at IS NOT NULL")}, {"session-erase", "sessions/" + ids[":session"] + "/erase"},
 		{"session-new", "sessions/new"},
+		{"session-answers", "sessions/" + ids[":session"] + "/answers"}, {"figures", "figures"},
+		{"figures-member", "figures?from=1+September+2026&by=metadata.product"},
+		{"sessions-columns", "sessions?columns=customer,state,activity,ends&sort=ends"},
 		{"webhooks", "webhooks"}, {"webhooks-failed", "webhooks?state=failed"}, {"webhook-settings", "webhooks/settings"},
+		{"outage", "webhooks/outages/" + ids[":outage"]}, {"outage-over", "webhooks/outages/" + over},
+		{"endpoint", "webhooks/endpoints/" + ids[":endpoint"]}, {"endpoint-new", "webhooks/endpoints/new"},
+		{"company-sign-in", "settings/sign-in"},
 		{"events", "events"}, {"delivery", "webhooks/deliveries/" + ids[":delivery"]},
 		{"delivery-failed", "webhooks/deliveries/" + failed}, {"verify", "webhooks/verify"}, {"redeliveries", "webhooks/redeliveries"},
 		{"keys", "keys"}, {"key-new", "keys/new"}, {"requests", "requests"}, {"requests-errors", "requests?status=4"},

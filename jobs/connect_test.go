@@ -3,7 +3,6 @@ package jobs
 import (
 	"context"
 	"testing"
-	"time"
 
 	"candor/internal/testkit"
 	"candor/internal/testkit/dbtest"
@@ -23,16 +22,36 @@ func TestNothingAsksPostgreSQLToCancel(t *testing.T) {
 	if _, err := pool.Exec(t.Context(), "CREATE TABLE done (n int)"); err != nil {
 		t.Fatal(err)
 	}
-	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	if _, err := pool.Exec(short, "INSERT INTO done SELECT 1 FROM pg_sleep(0.3)"); err == nil {
-		t.Fatal("the statement ended before its time was over")
-	}
-	testkit.Await(t, "the statement was cancelled", func() bool {
-		var n int
-		if err := d.Raw().GetContext(t.Context(), &n, "SELECT count(*) FROM done"); err != nil {
+	counted := func(query string) (n int) {
+		if err := d.Raw().GetContext(t.Context(), &n, query); err != nil {
 			t.Fatal(err)
 		}
-		return n == 1
+		return n
+	}
+	// A row that is locked holds the statement until it is given up.
+	holding, err := d.Raw().BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = holding.Rollback() }()
+	if _, err := holding.ExecContext(t.Context(), "LOCK TABLE done IN SHARE MODE"); err != nil {
+		t.Fatal(err)
+	}
+	given, giveUp := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() {
+		_, err := pool.Exec(given, "INSERT INTO done VALUES (1)")
+		ended <- err
+	}()
+	testkit.Await(t, "the statement never began", func() bool {
+		return counted("SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'done'::regclass") == 1
 	})
+	giveUp()
+	if err := <-ended; err == nil {
+		t.Fatal("the statement that was given up has ended well")
+	}
+	if err := holding.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Await(t, "the statement was cancelled", func() bool { return counted("SELECT count(*) FROM done") == 1 })
 }

@@ -35,9 +35,8 @@ const figuresTime = 20 * time.Second
 func (w *figuresWorker) Work(ctx context.Context, _ *river.Job[figuresArgs]) error {
 	ctx, cancel := context.WithTimeout(ctx, figuresTime)
 	defer cancel()
-	now := w.clock.Now()
-	err := inBatches(ctx, func() (int, error) { return w.db.CountFigures(ctx, now, sweepBatch) })
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+	err := inBatches(ctx, func() (int, error) { return w.db.CountFigures(ctx, w.clock.Now(), sweepBatch) })
+	if ctx.Err() != nil && errors.Is(err, context.DeadlineExceeded) {
 		return nil
 	}
 	return err

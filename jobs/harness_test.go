@@ -75,7 +75,7 @@ func (h *harness) startWorker(change ...func(*config)) *worker {
 	h.Helper()
 	fonts, err := fonts()
 	h.OK(err)
-	client := webhook.NewClient(webhook.Policy{Development: true}, webhook.WithTimeouts(time.Second, 3*time.Second))
+	client := webhook.NewClient(webhook.Policy{Development: true})
 	h.Cleanup(client.Close)
 	c := config{schedule: webhook.DefaultSchedule(), Config: jobs.Config{
 		DB: h.DB, DSN: h.DSN, Outbox: h.Outbox, Ring: h.Ring, Blobs: h.blobs, Fonts: fonts,

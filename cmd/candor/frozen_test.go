@@ -29,7 +29,7 @@ const (
 	bound    = 2*patience + 3*time.Second
 	// movesWithin is how soon after a promotion requests are served, and drawsWithin how
 	// soon a job's PDF is there.
-	movesWithin, drawsWithin = 5 * time.Second, 15 * time.Second
+	movesWithin, drawsWithin = 10 * time.Second, 20 * time.Second
 )
 
 // While the replica to which commits are synchronous is frozen, a change is neither

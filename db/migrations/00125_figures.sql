@@ -28,7 +28,7 @@ CREATE FUNCTION readable(metadata json) RETURNS json LANGUAGE sql IMMUTABLE AS $
 $$;
 -- +goose StatementEnd
 
--- Whatever changes what figures are counted from, also the previous release's fold.
+-- Whatever changes what figures are counted from, also the previous release's fold. States aren't among it.
 -- +goose StatementBegin
 CREATE FUNCTION refigure_count() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -37,9 +37,7 @@ BEGIN
 END $$;
 -- +goose StatementEnd
 CREATE TRIGGER session_count_refigured BEFORE UPDATE ON session_count
-    FOR EACH ROW WHEN (old.created <> new.created OR old.pending <> new.pending OR old.in_progress <> new.in_progress
-        OR old.completed <> new.completed OR old.expired <> new.expired OR old.cancelled <> new.cancelled)
-    EXECUTE FUNCTION refigure_count();
+    FOR EACH ROW WHEN (old.created <> new.created OR old.completed <> new.completed) EXECUTE FUNCTION refigure_count();
 
 -- What counters don't tell apart: a link that is emailed later, and an erasure, also by the previous
 -- release (D90), which takes the values out of the day at once. The lock is that of the count of the day.
@@ -64,11 +62,14 @@ CREATE TRIGGER session_refigured AFTER UPDATE ON session
     FOR EACH ROW WHEN (old.emailed <> new.emailed OR old.customer_erased_at IS NULL AND new.customer_erased_at IS NOT NULL)
     EXECUTE FUNCTION refigure_session();
 
--- In another time zone other sessions are a day's.
+-- In another time zone other sessions are a day's: a counter without sessions marks each date that had or has some.
 -- +goose StatementBegin
 CREATE FUNCTION refigure_account() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    UPDATE session_count SET figured = false WHERE account_id = NEW.id AND figured;
+    INSERT INTO session_count (account_id, livemode, day, shard, ahead)
+    SELECT DISTINCT c.account_id, c.livemode, c.day, count_shard(a.ahead), a.ahead
+    FROM session_count c, (VALUES (-1), (0), (1)) a (ahead) WHERE c.account_id = NEW.id ORDER BY 1, 2, 3, 5
+    ON CONFLICT (account_id, livemode, day, shard) DO UPDATE SET figured = false;
     RETURN NULL;
 END $$;
 -- +goose StatementEnd

@@ -159,12 +159,7 @@ func TestWaitsAreBounded(t *testing.T) {
 	}
 	ask := func() harness.Answer { return h.Get("/events?wait=1") }
 	until := func(status int) {
-		for range 30 {
-			if ask().Code == status {
-				return
-			}
-		}
-		t.Fatalf("no request is answered %d", status)
+		testkit.Await(t, "no request is answered "+http.StatusText(status), func() bool { return ask().Code == status })
 	}
 	until(http.StatusTooManyRequests)
 	got := ask()

@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -27,7 +26,7 @@ type figuresFilter struct {
 	by          string
 }
 
-func figuresControls(cal calendar) []control[figuresFilter] {
+func figuresControls(cal calendar, members []string) []control[figuresFilter] {
 	day := func(name, label string, which end, field func(*figuresFilter) *time.Time) control[figuresFilter] {
 		c := dayControl(cal, name, label, which, func(*figuresFilter, time.Time) {})
 		c.read = func(f *figuresFilter, text string) string {
@@ -40,20 +39,15 @@ func figuresControls(cal calendar) []control[figuresFilter] {
 	return []control[figuresFilter]{
 		day("from", "Created from", theFirst, func(f *figuresFilter) *time.Time { return &f.first }),
 		day("to", "Created until", theLast, func(f *figuresFilter) *time.Time { return &f.last }),
-		{Control: view.Control{Name: "by", Label: "Counted by", All: view.ByWay}, read: func(f *figuresFilter, text string) string {
-			if _, ok := domain.ParseFigure(text + "=any"); !ok || strings.Contains(text, "=") {
-				return notOffered
-			}
-			f.by = text
-			return ""
-		}},
+		chooses("by", "Counted by", view.ByWay, view.FigureOptions(members), func(f *figuresFilter) *string { return &f.by }),
 	}
 }
 
 // readFigures reads what the page is of. What isn't said is the last days, and the link's way.
-func (s *Server) readFigures(values url.Values, v *Visit) (figuresFilter, view.Filters, form.Errors) {
+// members of metadata are those that can be chosen.
+func (s *Server) readFigures(values url.Values, v *Visit, members []string) (figuresFilter, view.Filters, form.Errors) {
 	cal := s.calendar(v)
-	f, shown, errs := readFilters(values, figuresControls(cal))
+	f, shown, errs := readFilters(values, figuresControls(cal, members))
 	if len(errs) > 0 {
 		f = figuresFilter{}
 	}
@@ -85,7 +79,11 @@ func (s *Server) readFigures(values url.Values, v *Visit) (figuresFilter, view.F
 
 // figures reads the page's figures.
 func (s *Server) figures(c echo.Context, v *Visit) (view.FiguresPage, form.Errors, error) {
-	f, shown, errs := s.readFigures(c.QueryParams(), v)
+	members, err := s.Home.FigureMembers(c.Request().Context(), v.Scope)
+	if err != nil {
+		return view.FiguresPage{}, nil, err
+	}
+	f, shown, errs := s.readFigures(c.QueryParams(), v, members)
 	page := view.FiguresPage{Page: s.page(v, "Figures"), Filters: shown, By: f.by}
 	page.Errors, page.Of = view.ErrorItems(errs), shown.Title()
 	figures, err := s.Home.Range(c.Request().Context(), v.Scope, v.Staff.Zone(), f.first, f.last, f.by)
@@ -96,7 +94,6 @@ func (s *Server) figures(c echo.Context, v *Visit) (view.FiguresPage, form.Error
 	page.BeforeFirst, page.BeforeLast = figures.BeforeFirst, figures.Till
 	page.Funnel, page.Earlier, page.Refused = *figures.Funnel, *figures.Earlier, figures.Refused
 	page.Values, page.ValuesBefore = figures.By, figures.ByBefore
-	page.Filters[len(shown)-1].Options = view.FigureOptions(figures.Names)
 	return page, errs, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,6 +27,19 @@ func rowsOf(s *harness.StaffBrowser, path string) [][]string {
 	return rows[1:]
 }
 
+// countFigures counts what is due.
+func countFigures(h *harness.Harness) {
+	h.Helper()
+	for {
+		n, err := h.DB.CountFigures(h.Context(), h.Clock.Now(), 100)
+		h.OK(err)
+		if n == 0 {
+			return
+		}
+		h.Clock.Advance(time.Minute) // no day rests so long
+	}
+}
+
 // TestTotalsAgree: Home, Figures, the list, the files and the API count the same sessions, and each
 // number of Figures leads to so many.
 func TestTotalsAgree(t *testing.T) {
@@ -35,24 +49,23 @@ func TestTotalsAgree(t *testing.T) {
 	start := h.Clock.Now()
 	for i := range 30 {
 		h.Clock.Advance(time.Duration(random.IntN(24)) * time.Hour)
-		product, _ := json.Marshal([]string{"home", "car", "=1+1"}[random.IntN(3)])
-		s := h.NewSession(h.TestScope(), domain.NewSession{Metadata: domain.Metadata{"product": product}})
-		if i%3 == 0 {
+		product, _ := json.Marshal([]string{"home", "home ", "  ", "=1+1"}[random.IntN(4)])
+		s := h.NewSession(h.TestScope(), domain.NewSession{
+			Metadata: domain.Metadata{"product": product, "@SUM(A1)": product, "a=b": product}})
+		switch i % 5 {
+		case 0:
 			h.Complete(s.ID)
+		case 1: // with sections that take no time
+			h.Post("/test/sessions/"+s.ID.String()+"/advance", `{"to": "completed"}`).WantStatus(http.StatusOK)
+		case 2:
+			h.Do(harness.Call{Method: http.MethodDelete, Path: "/sessions/" + s.ID.String()}).WantStatus(http.StatusOK)
 		}
 	}
 	customer := h.NewCustomer()
 	customer.WantPage(customer.Get(""), http.StatusOK)
 	spend(customer, statement.PersonalDetailsSection, 3*time.Minute)
 	wantInvalid(customer, statement.IncomeSection, url.Values{"employment_income.gross_salary": {"none"}})
-	for {
-		n, err := h.DB.CountFigures(t.Context(), h.Clock.Now(), 100)
-		h.OK(err)
-		if n == 0 {
-			break
-		}
-		h.Clock.Advance(time.Minute) // no day rests so long
-	}
+	countFigures(h)
 	owner := h.Staff(domain.RoleOwner)
 	zone := domain.LoadTimeZone("Australia/Sydney")
 	first := domain.DateIn(start, zone).AddDate(0, 0, random.IntN(5))
@@ -60,6 +73,9 @@ func TestTotalsAgree(t *testing.T) {
 	span := "from=" + first.Format(time.DateOnly) + "&to=" + last.Format(time.DateOnly)
 	page := owner.WantPage(owner.Get("/dashboard/test/figures?by=metadata.product&"+span), http.StatusOK)
 	page.Shows("Questions that come back", "product", "home", "=1+1")
+	if got := page.Field("by").Choices; !slices.Equal(got, []string{"", "documents", "metadata.@SUM(A1)", "metadata.product"}) {
+		t.Errorf("sessions can be counted by %q", got)
+	}
 	owner.WantPage(owner.Get("/dashboard/test/figures"), http.StatusOK).Shows("How the link came Export as CSV", "Made by the API").
 		Lacks("being counted")
 	links := 0
@@ -94,9 +110,36 @@ func TestTotalsAgree(t *testing.T) {
 	for _, of := range []string{"states", "counted-by", "sections", "times", "questions"} {
 		rowsOf(owner, "/dashboard/test/figures/export?by=metadata.product&of="+of)
 	}
-	text := owner.Get("/dashboard/test/figures/export?by=metadata.product&of=counted-by").Body.String()
-	if strings.Contains(text, "\n=1") {
+	text := owner.Get("/dashboard/test/figures/export?by=metadata.%40SUM(A1)&of=counted-by").Body.String()
+	if strings.Contains("\n"+text, "\n=1") || strings.HasPrefix(text, "@") {
 		t.Errorf("a formula in %q", text)
+	}
+}
+
+// A value that only one of both ranges has is shown, and "–" where it can be among the others.
+func TestFiguresOfValuesOfOneRange(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	with := func(n int, broker func(i int) string) {
+		for i := range n {
+			text, _ := json.Marshal(broker(i))
+			h.NewSession(h.TestScope(), domain.NewSession{Metadata: domain.Metadata{"broker": text}})
+		}
+	}
+	with(51, func(i int) string { return fmt.Sprintf("b%02d", i) })
+	h.Clock.Advance(24 * time.Hour)
+	with(1, func(int) string { return "b00" })
+	with(1, func(int) string { return "new" })
+	countFigures(h)
+	day := domain.DateIn(h.Clock.Now(), domain.LoadTimeZone("Australia/Sydney")).Format(time.DateOnly)
+	rows := rowsOf(h.Staff(domain.RoleOwner), "/dashboard/test/figures/export?of=counted-by&by=metadata.broker&from="+day+"&to="+day)
+	got := map[string]string{}
+	for _, row := range rows {
+		got[row[0]] = strings.Join(row[1:], " ")
+	}
+	if len(rows) != 52 || got["b00"] != "1 0 0% 1" || got["new"] != "1 0 0% –" || got["b01"] != "0 0 – 1" ||
+		got["other values"] != "0 0 – 1" {
+		t.Errorf("%q", rows)
 	}
 }
 
@@ -108,6 +151,7 @@ func TestFiguresSayWhatIsWrong(t *testing.T) {
 	owner.WantPage(owner.Get("/dashboard/test/figures"), http.StatusOK).Shows("The sessions of this time are being counted.")
 	for query, want := range map[string]string{
 		"from=2020-01-01": "at most 366 days", "from=soon": "Enter a date", "by=name": "Choose an option",
+		"by=metadata.%2Bcmd":      "Choose an option",
 		"from=today&to=yesterday": "last day",
 	} {
 		owner.WantPage(owner.Get("/dashboard/test/figures?"+query), http.StatusOK).Shows(want)

@@ -27,7 +27,7 @@ type control[F any] struct {
 func readFilters[F any](values url.Values, controls []control[F]) (f F, shown view.Filters, errs form.Errors) {
 	for _, c := range controls {
 		c.Value = values.Get(c.Name)
-		if c.Type != "" {
+		if c.Type != "" && c.Type != "hidden" { // which isn’t typed
 			c.Value = strings.TrimSpace(c.Value)
 		}
 		if c.Value != "" {

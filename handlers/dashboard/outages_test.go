@@ -154,8 +154,8 @@ func TestOutage(t *testing.T) {
 	w.outagePage(developer, path, first, last, "Going on", "still going on", events+"0 of 20 confirmed, 20 waiting.", "20 × 503",
 		"19 between").Offers("Send everything undelivered now")
 
-	w.Clock.Advance(121 * time.Minute) // the second and last attempts
 	w.down.Store(500)
+	w.Clock.Advance(121 * time.Minute) // the second and last attempts
 	w.quiet()
 	w.outagePage(developer, path, first, last, "Going on", events+"0 of 20 confirmed, 20 given up.", "20 × 500, 20 × 503")
 

@@ -64,7 +64,7 @@ func (l *laptop) start(args ...string) *listening {
 func (r *listening) sees(text string) string {
 	r.Helper()
 	var seen []string
-	for late := time.After(20 * time.Second); ; {
+	for late := time.After(time.Minute); ; {
 		select {
 		case line, more := <-r.lines:
 			if seen = append(seen, line); strings.Contains(line, text) {
@@ -209,7 +209,7 @@ func TestListenExplains(t *testing.T) {
 		"Can't reach http://127.0.0.1:1: ":                           {"--url", "http://127.0.0.1:1"},
 		"Candor answered 502: nothing. Trying again in 1 s.":         {"--url", broken.URL},
 	} {
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		run := l.start(args...)
 		stop := context.AfterFunc(ctx, func() { _ = run.Process.Kill() })
 		if line := run.sees(text); strings.Contains(line, "    at ") {

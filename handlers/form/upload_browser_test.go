@@ -110,7 +110,7 @@ func TestBrowserSeveralFilesAtOnce(t *testing.T) {
 	release := network.hold()
 	p.tab.Upload("#file",
 		temporaryFile(t, "notes.txt", []byte("text")), temporaryFile(t, "Payslip October 2026.pdf", harness.PDFOf(9<<20)),
-		temporaryFile(t, "IMG_4711.HEIC", []byte("\x00\x00\x00\x18ftypheic\x00\x00\x00\x00")),
+		temporaryFile(t, "IMG_4711.HEIC", append([]byte("\x00\x00\x00\x18ftypheic\x00\x00\x00\x00"), make([]byte, 9<<20)...)),
 		temporaryFile(t, "scan.pdf", harness.PDFOf(statement.MaxDocumentBytes+1)), temporaryFile(t, "empty.pdf", nil))
 	p.tab.WaitForTrue(`document.querySelector("progress").value > 0`)
 	said := p.tab.Text("#status")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -39,7 +40,7 @@ func StreamCSV(c echo.Context, logger *slog.Logger, now time.Time, name string, 
 	}
 	c.SetRequest(c.Request().WithContext(domain.WithPatienceForEach(c.Request().Context())))
 	w := csv.NewWriter(c.Response())
-	if err := w.Write(columns); err != nil {
+	if err := w.Write(CSVSafe(slices.Clone(columns))); err != nil {
 		return err
 	}
 	rows, began := 0, time.Now()

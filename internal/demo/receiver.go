@@ -173,18 +173,25 @@ func (h *history) deliver(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// health counts the attempts at an endpoint, a day at a time.
+// health counts the attempts at an endpoint: those of a day that succeed, or fail, one after
+// the other at once.
 func (h *history) health(ctx context.Context, tx *db.Tx, id domain.EndpointID, made []domain.DeliveryAttempt) error {
 	slices.SortFunc(made, func(a, b domain.DeliveryAttempt) int {
 		return cmp.Compare(a.StartedAt.UnixMilli(), b.StartedAt.UnixMilli())
 	})
 	for len(made) > 0 {
-		day := made[0].StartedAt.UTC().Truncate(24 * time.Hour)
-		n := slices.IndexFunc(made, func(a domain.DeliveryAttempt) bool { return a.StartedAt.Sub(day) >= 24*time.Hour })
+		first, day := &made[0], made[0].StartedAt.UTC().Truncate(24*time.Hour)
+		n := slices.IndexFunc(made, func(a domain.DeliveryAttempt) bool {
+			return a.StartedAt.Sub(day) >= 24*time.Hour || (a.ErrorClass == nil) != (first.ErrorClass == nil)
+		})
 		if n < 0 {
 			n = len(made)
 		}
-		if err := tx.CountAttempts(ctx, nil, []db.EndpointHealth{delivery.HealthOf(id, made[:n])}); err != nil {
+		outcomes := make([]db.AttemptOutcome, n)
+		for i := range outcomes {
+			outcomes[i].DeliveryAttempt = made[i]
+		}
+		if err := tx.CountAttempts(ctx, outcomes, []db.EndpointHealth{delivery.HealthOf(id, made[:n])}); err != nil {
 			return err
 		}
 		made = made[n:]

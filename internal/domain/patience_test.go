@@ -3,6 +3,7 @@ package domain_test
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"candor/internal/domain"
@@ -36,6 +37,10 @@ func use(ctx context.Context, t *testing.T, while time.Duration) {
 // what it spends elsewhere isn't, and an answer that is streamed begins again.
 func TestPatience(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, testPatience)
+}
+
+func testPatience(t *testing.T) {
 	const limit = 300 * time.Millisecond
 	plain := t.Context()
 	if ctx, end := domain.Patiently(plain); ctx != plain || domain.HasPatience(plain) {

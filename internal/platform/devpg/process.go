@@ -96,8 +96,9 @@ func (s *Server) arguments() []string {
 		"max_connections=" + strconv.Itoa(s.opts.MaxConnections),
 	}
 	if s.opts.Unsafe {
-		// Little log is kept: each checkout's tests leave their server's folder behind.
-		settings = append(settings, "fsync=off", "full_page_writes=off", "synchronous_commit=off",
+		// Little log is kept: each checkout's tests leave their server's folder behind. Plans are
+		// those of a test's own ANALYZE, however long it takes.
+		settings = append(settings, "autovacuum=off", "fsync=off", "full_page_writes=off", "synchronous_commit=off",
 			"wal_level=minimal", "max_wal_senders=0", "min_wal_size=32MB", "max_wal_size=128MB")
 	} else {
 		settings = append(settings, "shared_buffers=256MB")

@@ -12,7 +12,7 @@ const RangeMost = 366
 
 const (
 	refusedMost = 20 // rules that a Range names
-	namesMost   = 50 // members of metadata
+	membersMost = 50 // of metadata
 )
 
 // Range are the figures of the sessions that were created in some days, and of those that
@@ -23,12 +23,12 @@ type Range struct {
 	Funnel, Earlier   *domain.Funnel
 	By, ByBefore      []domain.FigureCount
 	Refused           []domain.RefusedMost
-	Names             []string // of members of metadata that are counted
 	BeforeFirst, Till time.Time
 }
 
 // Range returns the figures of the days of the zone, which is the account's, by the values
-// of a name. It reads counters alone.
+// of a name. But for open sessions
+// past their end it reads counters alone.
 func (s *Service) Range(ctx context.Context, scope domain.Scope, zone *time.Location, first, last time.Time, by string) (
 	r *Range, err error) {
 	now := s.Clock.Now()
@@ -52,9 +52,11 @@ func (s *Service) Range(ctx context.Context, scope domain.Scope, zone *time.Loca
 	if r.ByBefore, err = s.DB.Figures(ctx, scope, by, r.BeforeFirst, r.Till); err != nil {
 		return nil, err
 	}
-	if r.Refused, err = s.DB.RefusedMost(ctx, scope, first, last, refusedMost); err != nil {
-		return nil, err
-	}
-	r.Names, err = s.DB.FigureNames(ctx, scope, namesMost)
+	r.Refused, err = s.DB.RefusedMost(ctx, scope, first, last, refusedMost)
 	return r, err
+}
+
+// FigureMembers returns the names of the members of metadata that a Range can be by.
+func (s *Service) FigureMembers(ctx context.Context, scope domain.Scope) ([]string, error) {
+	return s.DB.FigureNames(ctx, scope, membersMost)
 }

@@ -193,7 +193,7 @@ func TestExpiryAgainstSubmit(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(time.Minute)
 	for b.Count("SELECT count(*) FROM session WHERE status = 'in_progress'") > 0 {
 		select {
 		case <-deadline:

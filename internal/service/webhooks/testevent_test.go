@@ -21,7 +21,7 @@ import (
 )
 
 // testEvents lets a service send test events, with an attempt's time cut to
-// half a second.
+// three seconds.
 func testEvents(t testing.TB) func(*servicetest.Config) {
 	t.Helper()
 	limiter, err := ratelimit.New(webhooks.TestEventLimit)
@@ -29,7 +29,7 @@ func testEvents(t testing.TB) func(*servicetest.Config) {
 		t.Fatal(err)
 	}
 	return func(c *servicetest.Config) {
-		c.TestClient = webhook.NewClient(c.Policy, webhook.WithTimeouts(500*time.Millisecond, 500*time.Millisecond))
+		c.TestClient = webhook.NewClient(c.Policy, webhook.WithTimeouts(3*time.Second, 3*time.Second))
 		c.TestLimiter = limiter
 		t.Cleanup(c.TestClient.Close)
 	}

@@ -97,7 +97,7 @@ func (m *Mailbox) Email(to, subject string) mail.Message {
 			m.Fatalf("email to %s: %q, want one to %s: %q", email.To, email.Subject, to, subject)
 		}
 		return email
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		m.Fatalf("no email to %s came: %q", to, subject)
 		return mail.Message{}
 	}
