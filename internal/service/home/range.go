@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"candor/internal/domain"
 )
 
@@ -13,6 +15,7 @@ const RangeMost = 366
 const (
 	refusedMost = 20 // rules that a Range names
 	membersMost = 50 // of metadata
+	readsAtOnce = 3  // of the connections that all requests share
 )
 
 // Range are the figures of the sessions that were created in some days, and of those that
@@ -27,33 +30,31 @@ type Range struct {
 }
 
 // Range returns the figures of the days of the zone, which is the account's, by the values
-// of a name. But for open sessions
-// past their end it reads counters alone.
+// of a name. But for open sessions past their end it reads counters alone, and several at once.
 func (s *Service) Range(ctx context.Context, scope domain.Scope, zone *time.Location, first, last time.Time, by string) (
-	r *Range, err error) {
+	*Range, error) {
 	now := s.Clock.Now()
 	days := int(last.Sub(first)/(24*time.Hour)) + 1
-	r = &Range{First: first, Last: last, BeforeFirst: first.AddDate(0, 0, -days), Till: first.AddDate(0, 0, -1)}
-	if r.Now, err = s.DB.Usage(ctx, scope, zone, first, last, now); err != nil {
-		return nil, err
-	}
-	if r.Before, err = s.DB.Usage(ctx, scope, zone, r.BeforeFirst, r.Till, now); err != nil {
-		return nil, err
-	}
-	if r.Funnel, err = s.DB.FunnelTimes(ctx, scope, first, last); err != nil {
-		return nil, err
-	}
-	if r.Earlier, err = s.DB.FunnelProgress(ctx, scope, r.BeforeFirst, r.Till); err != nil {
-		return nil, err
-	}
-	if r.By, err = s.DB.Figures(ctx, scope, by, first, last); err != nil {
-		return nil, err
-	}
-	if r.ByBefore, err = s.DB.Figures(ctx, scope, by, r.BeforeFirst, r.Till); err != nil {
-		return nil, err
-	}
-	r.Refused, err = s.DB.RefusedMost(ctx, scope, first, last, refusedMost)
-	return r, err
+	r := &Range{First: first, Last: last, BeforeFirst: first.AddDate(0, 0, -days), Till: first.AddDate(0, 0, -1)}
+	reads, ctx := errgroup.WithContext(ctx)
+	reads.SetLimit(readsAtOnce)
+	reads.Go(func() (err error) {
+		r.Refused, err = s.DB.RefusedMost(ctx, scope, first, last, refusedMost)
+		return err
+	})
+	reads.Go(func() (err error) { r.Funnel, err = s.DB.FunnelTimes(ctx, scope, first, last); return err })
+	reads.Go(func() (err error) {
+		r.Earlier, err = s.DB.FunnelProgress(ctx, scope, r.BeforeFirst, r.Till)
+		return err
+	})
+	reads.Go(func() (err error) { r.Now, err = s.DB.Usage(ctx, scope, zone, first, last, now); return err })
+	reads.Go(func() (err error) {
+		r.Before, err = s.DB.Usage(ctx, scope, zone, r.BeforeFirst, r.Till, now)
+		return err
+	})
+	reads.Go(func() (err error) { r.By, err = s.DB.Figures(ctx, scope, by, first, last); return err })
+	reads.Go(func() (err error) { r.ByBefore, err = s.DB.Figures(ctx, scope, by, r.BeforeFirst, r.Till); return err })
+	return r, reads.Wait()
 }
 
 // FigureMembers returns the names of the members of metadata that a Range can be by.
