@@ -287,3 +287,50 @@ func (s *store) touched() (n int) {
 		SELECT (SELECT sum(seq_tup_read) FROM pg_stat_user_tables) + (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes)`))
 	return n
 }
+
+// TestOverdueAreFoundByTheirEnd: however many links are open, what is counted and listed as
+// expired before the sweep doesn't walk them.
+func TestOverdueAreFoundByTheirEnd(t *testing.T) {
+	t.Parallel()
+	// Without the others, PostgreSQL takes the widest index, as it does for a large account.
+	s := &store{DB: openWith(t, dbtest.DSN(t), "-c enable_seqscan=off"), TB: t, ctx: context.Background()}
+	s.scope = s.newScope("Many links")
+	_, err := s.Raw().ExecContext(s.ctx, `
+		INSERT INTO session (id, account_id, livemode, status, form_type, customer_email, metadata, created_at, expires_at)
+		SELECT gen_random_uuid(), $1, false, (ARRAY['pending', 'in_progress', 'expired'])[1 + n % 3], 'financial_statement', 'a@b.example',
+			'{}', $2::timestamptz - interval '1 hour' - n * interval '1 minute', $2::timestamptz + CASE WHEN n % 3 < 2 THEN 30 ELSE -1 END
+				* interval '1 day'
+		FROM generate_series(1, 30000) n`, s.scope.AccountID, start)
+	s.ok(err)
+	s.vacuum("session", "session_count")
+	_, err = s.Raw().ExecContext(s.ctx, `DROP INDEX session_overdue_idx, session_expiring_idx`)
+	s.ok(err)
+	blocks := func() (n int) {
+		s.touched() // flushes the statistics
+		s.ok(s.Raw().GetContext(s.ctx, &n, `
+			SELECT sum(idx_blks_hit + idx_blks_read) + (SELECT sum(heap_blks_hit + heap_blks_read) FROM pg_statio_user_tables)
+			FROM pg_statio_user_indexes`))
+		return n
+	}
+	for name, read := range map[string]func() error{
+		"count of pending": func() error {
+			_, err := s.CountSessions(s.ctx, s.scope, domain.SessionFilter{Status: domain.Pending}, start, 0)
+			return err
+		},
+		"list of expired": func() error {
+			_, err := s.SessionsBefore(s.ctx, s.scope, domain.SessionFilter{Status: domain.Expired}, nil, 25, start)
+			return err
+		},
+		"usage": func() error {
+			_, err := s.Usage(s.ctx, s.scope, time.UTC, start.AddDate(0, 0, -30), start, start)
+			return err
+		},
+	} {
+		s.ok(read())
+		before := blocks()
+		s.ok(read())
+		if n := blocks() - before; n > 60 {
+			t.Errorf("%s reads %d blocks, want at most 60", name, n)
+		}
+	}
+}

@@ -278,16 +278,20 @@ func (l *list) fromSessions(f domain.SessionFilter, now time.Time) {
 		if i == 0 {
 			l.from("session", clause)
 		} else {
-			l.from(overdue(clause))
+			l.from(overdue(at))
 		}
 	}
 }
 
-// overdue is a table of the scope's open sessions past their expiry, which
-// are few. OFFSET 0 has them found by their own index; else a plan made for
-// unknown times walks the whole list in its order.
-func overdue(clause sqlText) sqlText {
-	return "(SELECT * FROM session WHERE account_id = $1 AND livemode = $2 AND " + clause + " OFFSET 0) overdue"
+// overdue is a table of the scope's open sessions past their expiry, which are few, though
+// PostgreSQL expects many. A part for each status has both found where the index of ends
+// has them, since that one is walked as a whole for both at once. OFFSET 0 keeps the list
+// from being walked in its order.
+func overdue(now sqlText) sqlText {
+	of := func(status sqlText) sqlText {
+		return "SELECT * FROM session WHERE account_id = $1 AND livemode = $2 AND status = " + status + " AND expires_at <= " + now
+	}
+	return "(" + of("'pending'") + " UNION ALL " + of("'in_progress'") + " OFFSET 0) overdue"
 }
 
 // expiring is a table of the scope's open sessions whose links expire first. Many
@@ -365,7 +369,7 @@ func (q *Queries) countByDay(ctx context.Context, scope domain.Scope, f domain.S
 			// pending, by the index of states.
 			sign, open = " - ", stored
 		}
-		query += sign + "(SELECT count(*) FROM " + overdue("status IN ('pending', 'in_progress') AND expires_at <= "+c.arg(now)) +
+		query += sign + "(SELECT count(*) FROM " + overdue(c.arg(now)) +
 			" WHERE " + joined(append(span, open), " AND ") + ")"
 	}
 	query = "SELECT (SELECT coalesce(sum(" + counter + "), 0)::bigint FROM session_count WHERE " + joined(whole, " AND ") +

@@ -49,11 +49,7 @@ func (q *Queries) Usage(ctx context.Context, scope domain.Scope, zone *time.Loca
 		GROUP BY 1
 		UNION ALL
 		SELECT NULL, 0, 0, 0, count(*), -count(*) FILTER (WHERE status = 'in_progress'), 0, 0
-		FROM (
-			SELECT status, created_at FROM session
-			WHERE account_id = $1 AND livemode = $2 AND status IN ('pending', 'in_progress') AND expires_at <= $5
-			OFFSET 0 -- the overdue are few: find them by their own index
-		) overdue
+		FROM `+overdue("$5")+`
 		WHERE created_at >= $6 AND created_at < $7`,
 		scope.AccountID, scope.Livemode, first, last, now, domain.StartOfDate(first, zone), domain.StartOfDate(last.AddDate(0, 0, 1),
 			zone))

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"candor/handlers"
 	"candor/internal/demo"
@@ -45,6 +46,13 @@ func TestBrowserDemoPartner(t *testing.T) {
 	h.OK(err)
 	if _, err := demo.Fill(t.Context(), services, fonts, harness.StartTime, n); err != demo.ErrSeeded { //nolint:errorlint // it is that very one
 		t.Errorf("filled again: %v, want ErrSeeded", err)
+	}
+	for at := harness.StartTime; ; at = at.Add(time.Minute) {
+		counted, err := h.DB.CountFigures(t.Context(), at, 1000)
+		h.OK(err)
+		if counted == 0 {
+			break
+		}
 	}
 	demoAddsUp(h, p)
 	token, _, err := h.Service.StaffAuth.SignIn(t.Context(), p.Team[0].Email, demo.Password, domain.Visitor{IPAddress: "192.0.2.1"})
@@ -300,7 +308,7 @@ func drawPDF(h *harness.Harness, session string) {
 	h.OK(err)
 	content, err := h.Service.Vault.PDF(h.Context(), h.DB, id)
 	h.OK(err)
-	draw := exec.CommandContext(h.Context(), "pdftoppm", "-png", "-r", "88", "-f", "1", "-l", "1", "-singlefile", "-")
+	draw := exec.CommandContext(h.Context(), "pdftoppm", "-png", "-r", "84", "-f", "1", "-l", "1", "-singlefile", "-")
 	draw.Stdin = bytes.NewReader(content)
 	drawn, err := draw.Output()
 	h.OK(err)

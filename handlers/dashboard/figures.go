@@ -48,9 +48,6 @@ func figuresControls(cal calendar, members []string) []control[figuresFilter] {
 func (s *Server) readFigures(values url.Values, v *Visit, members []string) (figuresFilter, view.Filters, form.Errors) {
 	cal := s.calendar(v)
 	f, shown, errs := readFilters(values, figuresControls(cal, members))
-	if len(errs) > 0 {
-		f = figuresFilter{}
-	}
 	if f.last.IsZero() {
 		f.last = cal.today
 		if !f.first.IsZero() && f.first.After(f.last) {

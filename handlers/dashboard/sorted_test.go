@@ -91,6 +91,15 @@ func TestSessionsColumns(t *testing.T) {
 			t.Errorf("%q shows %q, want %q", query, heads, want)
 		}
 	}
+	var onPhones []string
+	for _, cell := range support.WantPage(support.Get("/dashboard/test/sessions?columns=activity,ends"), http.StatusOK).All("td") {
+		if label := cell.Attr("data-label"); label != "" {
+			onPhones = append(onPhones, label+" in "+cell.Attr("class"))
+		}
+	}
+	if !slices.Equal(onPhones, []string{"Last activity in list-under", "Link ends in list-end"}) {
+		t.Errorf("on a phone a row has %q", onPhones)
+	}
 	shown := support.WantPage(support.Get("/dashboard/test/sessions?columns=state"), http.StatusOK).Lacks("Clear")
 	for _, link := range []string{shown.Link("Expiring soon"), shown.Link("Not opened for 3 days")} {
 		if !strings.Contains(link, "columns=customer%2Cstate") {

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/service/billing"
@@ -59,74 +61,86 @@ const exactMost = 1000
 
 // Figures returns what the home page shows of the scope. Its days are those of
 // the zone, which is the account's; links that expire before until are counted. It
-// reads counters, and at most some thousand rows.
+// reads counters, and at most some thousand rows, several at once.
 func (s *Service) Figures(ctx context.Context, scope domain.Scope, zone *time.Location, until time.Time) (*Figures, error) {
 	now := s.Clock.Now()
 	today := domain.DateIn(now, zone)
 	first := today.AddDate(0, 0, 1-days)
 	h := &Figures{ByStatus: map[domain.Status]int{}}
-	var err error
-	if h.Now, err = s.DB.Usage(ctx, scope, zone, first, today, now); err != nil {
-		return nil, err
-	}
-	if h.Before, err = s.DB.Usage(ctx, scope, zone, first.AddDate(0, 0, -days), first.AddDate(0, 0, -1), now); err != nil {
-		return nil, err
-	}
-	if h.Funnel, err = s.DB.Funnel(ctx, scope, first, today); err != nil {
-		return nil, err
-	}
-	if h.Median, err = s.median(ctx, scope, zone, h.Now, first, today, h.Funnel.Whole.Times); err != nil {
-		return nil, err
-	}
-	times, err := s.DB.CompletionTimes(ctx, scope, first.AddDate(0, 0, -days), first.AddDate(0, 0, -1))
-	if err != nil {
-		return nil, err
-	}
-	if h.MedianBefore, err = s.median(ctx, scope, zone, h.Before, first.AddDate(0, 0, -days), first.AddDate(0, 0, -1),
-		times); err != nil {
-		return nil, err
-	}
-	if h.Expiring, err = s.DB.CountSessions(ctx, scope, domain.SessionFilter{ExpiresBefore: &until}, now, 0); err != nil {
-		return nil, err
-	}
-	if h.Expiring > 0 {
-		far := domain.SessionFilter{ExpiresBefore: &until, Sections: domain.FarAlong}
-		if h.FarAlong, err = s.DB.CountSessions(ctx, scope, far, now, 0); err != nil {
-			return nil, err
+	beforeFirst, beforeLast := first.AddDate(0, 0, -days), first.AddDate(0, 0, -1)
+	reads, ctx := errgroup.WithContext(ctx)
+	reads.SetLimit(readsAtOnce)
+	reads.Go(func() (err error) {
+		if h.Now, err = s.DB.Usage(ctx, scope, zone, first, today, now); err != nil {
+			return err
 		}
-	}
-	for _, status := range domain.Statuses {
-		if h.ByStatus[status], err = s.DB.CountSessions(ctx, scope, domain.SessionFilter{Status: status}, now, 0); err != nil {
-			return nil, err
+		if h.Funnel, err = s.DB.Funnel(ctx, scope, first, today); err != nil {
+			return err
 		}
-	}
-	if h.Endpoints, err = s.DB.Endpoints(ctx, scope); err != nil {
-		return nil, err
-	}
-	if h.Opened, err = s.DB.AnySessionOpened(ctx, scope); err != nil {
-		return nil, err
-	}
-	keys, err := s.DB.APIKeys(ctx, scope, true)
-	if err != nil {
-		return nil, err
-	}
-	h.HasKey = len(keys) > 0
-	if scope.Livemode {
-		h.Subscription, err = s.Billing.Subscription(ctx, scope.AccountID)
-		if errors.Is(err, &domain.Error{Code: domain.CodeSubscriptionNotFound}) {
-			h.Subscription, err = nil, nil
+		h.Median, err = s.median(ctx, scope, zone, h.Now, first, today, h.Funnel.Whole.Times)
+		return err
+	})
+	reads.Go(func() (err error) {
+		if h.Before, err = s.DB.Usage(ctx, scope, zone, beforeFirst, beforeLast, now); err != nil {
+			return err
 		}
-		if err == nil {
-			h.Unpaid, err = s.unpaid(ctx, scope.AccountID)
+		times, err := s.DB.CompletionTimes(ctx, scope, beforeFirst, beforeLast)
+		if err != nil {
+			return err
 		}
-		if err == nil {
-			var latest []domain.Invoice
-			if latest, err = s.DB.Invoices(ctx, scope.AccountID, 0, 1); len(latest) > 0 {
-				h.Invoice = &latest[0]
+		h.MedianBefore, err = s.median(ctx, scope, zone, h.Before, beforeFirst, beforeLast, times)
+		return err
+	})
+	reads.Go(func() (err error) {
+		h.Expiring, err = s.DB.CountSessions(ctx, scope, domain.SessionFilter{ExpiresBefore: &until}, now, 0)
+		if err == nil && h.Expiring > 0 {
+			far := domain.SessionFilter{ExpiresBefore: &until, Sections: domain.FarAlong}
+			h.FarAlong, err = s.DB.CountSessions(ctx, scope, far, now, 0)
+		}
+		return err
+	})
+	reads.Go(func() (err error) {
+		for _, status := range domain.Statuses {
+			if h.ByStatus[status], err = s.DB.CountSessions(ctx, scope, domain.SessionFilter{Status: status}, now, 0); err != nil {
+				return err
 			}
 		}
+		return nil
+	})
+	reads.Go(func() (err error) {
+		if h.Endpoints, err = s.DB.Endpoints(ctx, scope); err != nil {
+			return err
+		}
+		if h.Opened, err = s.DB.AnySessionOpened(ctx, scope); err != nil {
+			return err
+		}
+		keys, err := s.DB.APIKeys(ctx, scope, true)
+		h.HasKey = len(keys) > 0
+		return err
+	})
+	if scope.Livemode {
+		reads.Go(func() error { return s.addBilling(ctx, scope.AccountID, h) })
 	}
-	return h, err
+	return h, reads.Wait()
+}
+
+// addBilling reads the plan and the invoices.
+func (s *Service) addBilling(ctx context.Context, account domain.AccountID, h *Figures) (err error) {
+	h.Subscription, err = s.Billing.Subscription(ctx, account)
+	if errors.Is(err, &domain.Error{Code: domain.CodeSubscriptionNotFound}) {
+		h.Subscription, err = nil, nil
+	}
+	if err != nil {
+		return err
+	}
+	if h.Unpaid, err = s.unpaid(ctx, account); err != nil {
+		return err
+	}
+	latest, err := s.DB.Invoices(ctx, account, 0, 1)
+	if len(latest) > 0 {
+		h.Invoice = &latest[0]
+	}
+	return err
 }
 
 // unpaid returns the oldest invoice that someone has to pay: a card is charged by

@@ -208,19 +208,25 @@ func Eval[T any](tab *Tab, expression string) T {
 	return run(tab, "evaluate "+expression[:min(len(expression), 100)], chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 }
 
-// FitsWidth fails the test where the page scrolls sideways, and names the
-// elements that stick out.
+// FitsWidth fails the test where the page or a table scrolls sideways, or a text stands as a
+// column of letters, and names the elements.
 func (tab *Tab) FitsWidth() {
 	tab.t.Helper()
 	wide := Eval[[]string](tab, `(() => {
 		const width = document.documentElement.clientWidth;
-		if (document.documentElement.scrollWidth <= width) return [];
-		return [...document.body.querySelectorAll("*")]
-			.filter((e) => e.getBoundingClientRect().right > width + 1)
-			.map((e) => e.outerHTML.slice(0, 120));
+		const all = [...document.body.querySelectorAll("*")];
+		const wide = document.documentElement.scrollWidth <= width ? [] :
+			all.filter((e) => e.getBoundingClientRect().right > width + 1);
+		const cut = all.filter((e) => e.matches(".table-wrap") && e.scrollWidth > e.clientWidth + 1);
+		const narrow = all.filter((e) => {
+			if (![...e.childNodes].some((n) => n.nodeType === Node.TEXT_NODE && n.data.trim().length > 7)) return false;
+			const box = e.getBoundingClientRect(), em = parseFloat(getComputedStyle(e).fontSize);
+			return box.width > 1 && box.width < 3 * em && box.height > 6 * em;
+		});
+		return [...wide, ...cut, ...narrow].map((e) => e.outerHTML.slice(0, 120));
 	})()`)
 	if len(wide) > 0 {
-		tab.t.Errorf("the page is wider than the window because of:\n  %s", strings.Join(wide, "\n  "))
+		tab.t.Errorf("wider than the window, or squeezed into a column:\n  %s", strings.Join(wide, "\n  "))
 	}
 }
 
