@@ -15,8 +15,8 @@ const (
 	figureMembers = 8
 	// figureValues is how many values of each are counted by their own.
 	figureValues = 50
-	// figureTime bounds the count of a day: erasures of its sessions wait for it. PostgreSQL ends
-	// it, since a context's end leaves it running (D95).
+	// figureTime bounds each statement of a day's count, for which erasures of its sessions wait.
+	// PostgreSQL ends it, since a context's end leaves it running (D95).
 	figureTime = "5s"
 	// figureRest is how long a day isn't tried again whose count failed.
 	figureRest = time.Hour
@@ -53,9 +53,9 @@ func (d *DB) CountFigures(ctx context.Context, now time.Time, limit int) (n int,
 		n += len(one.Seen)
 		failed := d.InTx(ctx, func(tx *Tx) error { return tx.countFigures(ctx, one, now) })
 		if failed != nil && ctx.Err() == nil {
-			failed = errors.Join(failed, d.InTx(ctx, func(tx *Tx) error { return tx.restFigures(ctx, one, now.Add(figureRest), false) }))
+			rest := func(tx *Tx) error { return tx.restFigures(ctx, one, now.Add(figureRest), false) }
+			err = errors.Join(err, failed, d.InTx(ctx, rest))
 		}
-		err = errors.Join(err, failed)
 	}
 	return n, err
 }

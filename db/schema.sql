@@ -243,7 +243,7 @@ CREATE FUNCTION public.refigure_account() RETURNS trigger
     AS $$
 BEGIN
     INSERT INTO session_count (account_id, livemode, day, shard, ahead)
-    SELECT DISTINCT c.account_id, c.livemode, c.day, count_shard(a.ahead), a.ahead
+    SELECT DISTINCT c.account_id, c.livemode, c.day, CASE a.ahead WHEN 0 THEN 0 WHEN 1 THEN -1 ELSE -2 END, a.ahead
     FROM session_count c, (VALUES (-1), (0), (1)) a (ahead) WHERE c.account_id = NEW.id ORDER BY 1, 2, 3, 5
     ON CONFLICT (account_id, livemode, day, shard) DO UPDATE SET figured = false;
     RETURN NULL;

@@ -274,12 +274,9 @@ func (l *list) fromSessions(f domain.SessionFilter, now time.Time) {
 		return
 	}
 	at := l.nowFor(f.Status, now)
-	for i, clause := range statusClauses(f, at) {
-		if i == 0 {
-			l.from("session", clause)
-		} else {
-			l.from(overdue(at))
-		}
+	l.from("session", statusClauses(f, at)[0])
+	if f.Status == domain.Expired {
+		l.from(overdue(at))
 	}
 }
 

@@ -36,8 +36,8 @@ type oddCase struct {
 // oddCases are the routes that read fields.
 var oddCases = map[string]oddCase{
 	"GET /dashboard/:mode/sessions/new":   {fields: "like={session}&days=7"},
-	"GET /dashboard/:mode/figures":        {fields: "from=2026-11-01&to=2026-11-20&by=way"},
-	"GET /dashboard/:mode/figures/export": {fields: "from=2026-11-01&to=2026-11-20&by=way&of=states"},
+	"GET /dashboard/:mode/figures":        {fields: "from=2026-11-01&to=2026-11-20&by=documents"},
+	"GET /dashboard/:mode/figures/export": {fields: "from=2026-11-01&to=2026-11-20&by=documents&of=states"},
 	"GET /dashboard/:mode/sessions": {
 		fields: "q=jo@customer.example&status=pending&from=2026-11-01&to=2026-11-20&before={session}&newest={session}&sort=oldest&at=2026-11-20T00:00:00Z&columns=state&figure=way%3Dapi&progress=opened"},
 	"POST /dashboard/:mode/sessions/views":        {fields: "name=Mine&query=status%3Dpending"},

@@ -31,6 +31,7 @@ import (
 	"candor/internal/testkit"
 	"candor/internal/testkit/client"
 	"candor/internal/testkit/dbtest"
+	"candor/internal/testkit/ports"
 	"candor/internal/testkit/process"
 )
 
@@ -51,7 +52,12 @@ func TestReverseProxies(t *testing.T) {
 				"CANDOR_FORM_RATE_PER_MINUTE", "5")
 			account := process.CreateAccount(t, env)
 			candor := process.Serve(t, env, "web")
-			p := &proxy{candor: strings.TrimPrefix(candor.URL, "http://"), http: freeAddr(t), https: freeAddr(t), dir: t.TempDir()}
+			free, err := ports.Free(2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := &proxy{candor: strings.TrimPrefix(candor.URL, "http://"), http: ports.Local(free[0]), https: ports.Local(free[1]),
+				dir: t.TempDir()}
 			p.makeCertificate(t)
 			start(t, p)
 			p.waitUntilServing(t)
@@ -72,18 +78,6 @@ type proxy struct {
 	dir                  string
 	certificate, keyFile string
 	authority            *x509.CertPool
-}
-
-// freeAddr returns an address of this machine that no program listened on a moment ago:
-// the proxies can't be given an open listener.
-func freeAddr(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // makeCertificate makes a certificate for formsHost that its clients trust.

@@ -28,7 +28,7 @@ CREATE FUNCTION readable(metadata json) RETURNS json LANGUAGE sql IMMUTABLE AS $
 $$;
 -- +goose StatementEnd
 
--- Whatever changes what figures are counted from, also the previous release's fold. States aren't among it.
+-- Whatever changes what figures are counted from, also the previous release's fold. Other states aren't among it.
 -- +goose StatementBegin
 CREATE FUNCTION refigure_count() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -62,12 +62,12 @@ CREATE TRIGGER session_refigured AFTER UPDATE ON session
     FOR EACH ROW WHEN (old.emailed <> new.emailed OR old.customer_erased_at IS NULL AND new.customer_erased_at IS NOT NULL)
     EXECUTE FUNCTION refigure_session();
 
--- In another time zone other sessions are a day's: a counter without sessions marks each date that had or has some.
+-- In another time zone other sessions are a day's: the counters to which writers' are folded mark each date that had or has some.
 -- +goose StatementBegin
 CREATE FUNCTION refigure_account() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO session_count (account_id, livemode, day, shard, ahead)
-    SELECT DISTINCT c.account_id, c.livemode, c.day, count_shard(a.ahead), a.ahead
+    SELECT DISTINCT c.account_id, c.livemode, c.day, CASE a.ahead WHEN 0 THEN 0 WHEN 1 THEN -1 ELSE -2 END, a.ahead
     FROM session_count c, (VALUES (-1), (0), (1)) a (ahead) WHERE c.account_id = NEW.id ORDER BY 1, 2, 3, 5
     ON CONFLICT (account_id, livemode, day, shard) DO UPDATE SET figured = false;
     RETURN NULL;

@@ -2,11 +2,11 @@ package dashboard_test
 
 import (
 	"context"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 
@@ -15,6 +15,7 @@ import (
 	"candor/internal/testkit"
 	"candor/internal/testkit/browsertest"
 	"candor/internal/testkit/harness"
+	"candor/internal/testkit/ports"
 )
 
 // companyUsers are the people at the provider.
@@ -39,15 +40,11 @@ func startZitadel(t *testing.T, redirect string) string {
 	if err := os.WriteFile(users, []byte(companyUsers), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	free, err := ports.Free(1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, port, err := net.SplitHostPort(listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = listener.Close()
+	port := strconv.Itoa(free[0])
 	ctx, cancel := context.WithCancel(context.Background())
 	server := exec.CommandContext(ctx, binary)
 	server.Env = append(os.Environ(), "PORT="+port, "REDIRECT_URI="+redirect, "USERS_FILE="+users)

@@ -225,8 +225,9 @@ func TestBrowserFailedSaveCanBeRepeated(t *testing.T) {
 	tab.Axe()
 	tab.FitsWidth()
 	tab.Screenshot("form/17-failed")
+	tab.WaitForTrue("document.querySelector('.save-status button').checkVisibility()")
 	h.Clock.Advance(1e12)
-	// By script, since the button is gone if the page has tried again just before.
+	// By script, since the button is hidden if the page has tried again just before.
 	browsertest.Eval[bool](tab, "document.querySelector('.save-status button').click(), true")
 	tab.WaitForText(saveStatus, "Saved ")
 	stored(c, "personal_details", "phone", "0400 000 001")

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 	"candor/internal/platform/devpg"
 	"candor/internal/platform/keyring"
 	"candor/internal/testkit/client"
+	"candor/internal/testkit/ports"
 )
 
 // Options of a service.
@@ -176,12 +178,11 @@ func (s *Service) CreateAccount(ctx context.Context, name, email string) (a clie
 
 // FreeAddress is a loopback address, host:port, that nothing listens on.
 func FreeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	free, err := ports.Free(1)
 	if err != nil {
 		return "", err
 	}
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	return net.JoinHostPort("localhost", port), errors.Join(err, l.Close())
+	return net.JoinHostPort("localhost", strconv.Itoa(free[0])), nil
 }
 
 // AwaitOK waits until url answers 200.

@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -24,6 +25,7 @@ import (
 
 	"candor/internal/testkit"
 	"candor/internal/testkit/client"
+	"candor/internal/testkit/ports"
 	"candor/internal/testkit/process"
 	"candor/internal/testkit/smtptest"
 	"candor/internal/webhook"
@@ -386,13 +388,11 @@ func (s sdk) receive(t *testing.T, guide map[string]string, account client.Accou
 
 func freePort(t *testing.T) string {
 	t.Helper()
-	server := httptest.NewServer(nil)
-	defer server.Close() // the receiver takes the port
-	address, err := url.Parse(server.URL)
+	free, err := ports.Free(1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return address.Port()
+	return strconv.Itoa(free[0])
 }
 
 // verify gives the SDK webhooks, of which some are genuine.

@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"candor/internal/platform/devpg"
+	"candor/internal/testkit/ports"
 	"candor/internal/testkit/toxiproxy"
 )
 
@@ -68,12 +69,12 @@ func newCluster(dir string) (*cluster, error) {
 		}
 		c.credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
 	}
-	ports, err := freePorts(len(c.nodes))
+	free, err := ports.Free(len(c.nodes))
 	if err != nil {
 		return nil, err
 	}
 	for i := range c.nodes {
-		n := &node{dir: filepath.Join(dir, fmt.Sprintf("postgres-%d", i)), port: ports[i]}
+		n := &node{dir: filepath.Join(dir, fmt.Sprintf("postgres-%d", i)), port: free[i]}
 		n.process = newProcess(dir, fmt.Sprintf("postgres-%d", i), func() *exec.Cmd {
 			return c.program("postgres", "-D", n.data(), "-p", strconv.Itoa(n.port), "-c", "listen_addresses=127.0.0.1", "-c",
 				"unix_socket_directories=",
@@ -144,7 +145,7 @@ func (c *cluster) primaryDSN() string {
 }
 
 func (n *node) dsn(database string) string {
-	return fmt.Sprintf("postgres://candor@%s/%s?sslmode=disable&connect_timeout=2", local(n.port), database)
+	return fmt.Sprintf("postgres://candor@%s/%s?sslmode=disable&connect_timeout=2", ports.Local(n.port), database)
 }
 
 // exec runs statements one by one, each in its own transaction.

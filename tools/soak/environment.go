@@ -14,6 +14,7 @@ import (
 
 	"candor/internal/platform/keyring"
 	"candor/internal/testkit/client"
+	"candor/internal/testkit/ports"
 	"candor/internal/testkit/toxiproxy"
 )
 
@@ -113,33 +114,33 @@ func (e *environment) clockFile(i int) string {
 func (e *environment) startServices(ctx context.Context, receivers []string) error {
 	nodes := e.cluster.nodes
 	upstreams := []struct{ name, upstream string }{
-		{"PostgreSQL", local(nodes[0].port)},
-		{"PostgreSQL", local(nodes[1].port)},
-		{"replication", local(nodes[0].port)},
-		{"replication", local(nodes[1].port)},
+		{"PostgreSQL", ports.Local(nodes[0].port)},
+		{"PostgreSQL", ports.Local(nodes[1].port)},
+		{"replication", ports.Local(nodes[0].port)},
+		{"replication", ports.Local(nodes[1].port)},
 	}
-	ports, err := freePorts(3 + webs)
+	free, err := ports.Free(3 + webs)
 	if err != nil {
 		return err
 	}
-	upstreams = append(upstreams, struct{ name, upstream string }{"Redis", local(ports[1])},
-		struct{ name, upstream string }{"S3", local(ports[2])})
-	for _, port := range ports[3:] {
-		upstreams = append(upstreams, struct{ name, upstream string }{"web", local(port)})
+	upstreams = append(upstreams, struct{ name, upstream string }{"Redis", ports.Local(free[1])},
+		struct{ name, upstream string }{"S3", ports.Local(free[2])})
+	for _, port := range free[3:] {
+		upstreams = append(upstreams, struct{ name, upstream string }{"web", ports.Local(port)})
 	}
 	for _, addr := range receivers {
 		upstreams = append(upstreams, struct{ name, upstream string }{"receiver", addr})
 	}
-	e.proxies = &toxiproxy.Server{Addr: local(ports[0])}
+	e.proxies = &toxiproxy.Server{Addr: ports.Local(free[0])}
 	e.servers = newProcess(e.dir, "toxiproxy", func() *exec.Cmd {
 		return exec.Command(e.toxiproxy, "-host", "127.0.0.1", "-port", portOf(e.proxies.Addr))
 	})
 	e.redis = newProcess(e.dir, "redis", func() *exec.Cmd {
-		return exec.Command("redis-server", "--port", portOf(local(ports[1])), "--bind", "127.0.0.1", "--save", "", "--appendonly",
+		return exec.Command("redis-server", "--port", portOf(ports.Local(free[1])), "--bind", "127.0.0.1", "--save", "", "--appendonly",
 			"no", "--dir", e.dir)
 	})
 	e.s3 = newProcess(e.dir, "s3", func() *exec.Cmd {
-		return exec.Command(e.versitygw, "--port", local(ports[2]), "--access", "soak", "--secret", "secret-of-soak", "--quiet",
+		return exec.Command(e.versitygw, "--port", ports.Local(free[2]), "--access", "soak", "--secret", "secret-of-soak", "--quiet",
 			"posix", filepath.Join(e.files(), "s3"))
 	})
 	for _, p := range []*process{e.servers, e.redis, e.s3} {
@@ -149,12 +150,12 @@ func (e *environment) startServices(ctx context.Context, receivers []string) err
 	if !eventually(ctx, startPatience, func() bool { return e.proxies.Ready(ctx) }) {
 		return fmt.Errorf("toxiproxy doesn't client.Answer, see %s", e.servers.log)
 	}
-	listen, err := freePorts(len(upstreams))
+	listen, err := ports.Free(len(upstreams))
 	if err != nil {
 		return err
 	}
 	for i, u := range upstreams {
-		l, err := e.proxies.Link(ctx, fmt.Sprintf("%s-%d", u.name, len(e.links[u.name])), local(listen[i]), u.upstream)
+		l, err := e.proxies.Link(ctx, fmt.Sprintf("%s-%d", u.name, len(e.links[u.name])), ports.Local(listen[i]), u.upstream)
 		if err != nil {
 			return err
 		}

@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -193,22 +191,3 @@ func eventually(ctx context.Context, patience time.Duration, ok func() bool) boo
 	}
 	return true
 }
-
-// freePorts returns n ports that nothing listens on.
-func freePorts(n int) (ports []int, err error) {
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
-		}
-		defer func() { _ = l.Close() }()
-		addr, ok := l.Addr().(*net.TCPAddr)
-		if !ok {
-			return nil, errors.New("no TCP address")
-		}
-		ports = append(ports, addr.Port)
-	}
-	return ports, nil
-}
-
-func local(port int) string { return "127.0.0.1:" + strconv.Itoa(port) }

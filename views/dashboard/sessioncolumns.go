@@ -20,21 +20,20 @@ type sessionColumn struct {
 	name, title, class string
 	further            bool // isn't shown unless it is asked for
 	cell               func(*domain.Session) templ.Component
-	label              string // before the cell on a phone
 }
 
 var sessionColumns = []sessionColumn{
 	{"reference", "Reference", "list-under", false, func(one *domain.Session) templ.Component {
 		return inBDI(orDash(one.ReferenceID))
-	}, ""},
-	{"state", "State", "list-side", false, func(one *domain.Session) templ.Component { return statusTag(one.Status) }, ""},
+	}},
+	{"state", "State", "list-side", false, func(one *domain.Session) templ.Component { return statusTag(one.Status) }},
 	{"sections", "Sections", "list-desk", false, func(one *domain.Session) templ.Component {
 		return inBDI(strconv.Itoa(one.SectionsCompleted) + " of 7")
-	}, ""},
-	{"created", "Created", "list-end", false, func(one *domain.Session) templ.Component { return ago(&one.CreatedAt) }, ""},
-	{"completed", "Completed", "list-desk", false, func(one *domain.Session) templ.Component { return ago(one.CompletedAt) }, ""},
-	{"activity", "Last activity", "list-desk", true, func(one *domain.Session) templ.Component { return ago(one.LastActivityAt) }, ""},
-	{"ends", "Link ends", "list-desk", true, func(one *domain.Session) templ.Component { return ago(&one.ExpiresAt) }, ""},
+	}},
+	{"created", "Created", "list-end", false, func(one *domain.Session) templ.Component { return ago(&one.CreatedAt) }},
+	{"completed", "Completed", "list-desk", false, func(one *domain.Session) templ.Component { return ago(one.CompletedAt) }},
+	{"activity", "Last activity", "list-desk", true, func(one *domain.Session) templ.Component { return ago(one.LastActivityAt) }},
+	{"ends", "Link ends", "list-desk", true, func(one *domain.Session) templ.Component { return ago(&one.ExpiresAt) }},
 }
 
 // firstColumn is the name of the column that stays.
@@ -43,7 +42,8 @@ const firstColumn = "customer"
 // ShownColumns are the columns that a list of sessions shows.
 type ShownColumns struct {
 	shown []sessionColumn
-	names string // as addresses have them, "" for the usual ones
+	names string            // as addresses have them, "" for the usual ones
+	phone map[string]string // the titles that a phone shows in the row, by column
 }
 
 // SessionColumns reads the columns that addresses name, also several to a text. Unknown ones
@@ -68,18 +68,19 @@ func SessionColumns(texts []string, order domain.SessionOrder) (out ShownColumns
 			if sortedBy {
 				c.class = "list-end"
 			} else if order == domain.EndsSoonest && c.class == "list-end" {
-				c.class = "list-desk" // on a phone there is one time
+				c.class = "list-desk" // what it is sorted by is there
 			}
 			out.shown = append(out.shown, c)
 		}
 	}
 	// On a phone a row has two places under the customer.
+	out.phone = map[string]string{}
 	for _, place := range []string{"list-under", "list-end"} {
 		in := func(class string) int {
 			return slices.IndexFunc(out.shown, func(c sessionColumn) bool { return c.class == class })
 		}
 		if at := in("list-desk"); at >= 0 && in(place) < 0 {
-			out.shown[at].class, out.shown[at].label = place, out.shown[at].title
+			out.shown[at].class, out.phone[out.shown[at].name] = place, out.shown[at].title
 		}
 	}
 	if !usual {

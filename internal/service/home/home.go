@@ -6,8 +6,6 @@ import (
 	"errors"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/service/billing"
@@ -68,8 +66,7 @@ func (s *Service) Figures(ctx context.Context, scope domain.Scope, zone *time.Lo
 	first := today.AddDate(0, 0, 1-days)
 	h := &Figures{ByStatus: map[domain.Status]int{}}
 	beforeFirst, beforeLast := first.AddDate(0, 0, -days), first.AddDate(0, 0, -1)
-	reads, ctx := errgroup.WithContext(ctx)
-	reads.SetLimit(readsAtOnce)
+	reads, ctx := sideBySide(ctx)
 	reads.Go(func() (err error) {
 		if h.Now, err = s.DB.Usage(ctx, scope, zone, first, today, now); err != nil {
 			return err

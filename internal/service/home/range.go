@@ -2,6 +2,8 @@ package home
 
 import (
 	"context"
+	"fmt"
+	"runtime/debug"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -36,8 +38,7 @@ func (s *Service) Range(ctx context.Context, scope domain.Scope, zone *time.Loca
 	now := s.Clock.Now()
 	days := int(last.Sub(first)/(24*time.Hour)) + 1
 	r := &Range{First: first, Last: last, BeforeFirst: first.AddDate(0, 0, -days), Till: first.AddDate(0, 0, -1)}
-	reads, ctx := errgroup.WithContext(ctx)
-	reads.SetLimit(readsAtOnce)
+	reads, ctx := sideBySide(ctx)
 	reads.Go(func() (err error) {
 		r.Refused, err = s.DB.RefusedMost(ctx, scope, first, last, refusedMost)
 		return err
@@ -55,6 +56,28 @@ func (s *Service) Range(ctx context.Context, scope domain.Scope, zone *time.Loca
 	reads.Go(func() (err error) { r.By, err = s.DB.Figures(ctx, scope, by, first, last); return err })
 	reads.Go(func() (err error) { r.ByBefore, err = s.DB.Figures(ctx, scope, by, r.BeforeFirst, r.Till); return err })
 	return r, reads.Wait()
+}
+
+// reads are side by side.
+type reads struct{ *errgroup.Group }
+
+// sideBySide returns reads of which a few run at once. Their context ends with the first error.
+func sideBySide(ctx context.Context) (reads, context.Context) {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(readsAtOnce)
+	return reads{group}, ctx
+}
+
+// Go reads. A panic is an error, as it is of a request: it would end the process.
+func (g reads) Go(read func() error) {
+	g.Group.Go(func() (err error) {
+		defer func() {
+			if v := recover(); v != nil {
+				err = fmt.Errorf("home: panic: %v\n%s", v, debug.Stack())
+			}
+		}()
+		return read()
+	})
 }
 
 // FigureMembers returns the names of the members of metadata that a Range can be by.

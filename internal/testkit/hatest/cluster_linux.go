@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"
@@ -28,6 +27,7 @@ import (
 
 	"candor/internal/testkit"
 	"candor/internal/testkit/dbtest"
+	"candor/internal/testkit/ports"
 	"candor/internal/testkit/process"
 	"candor/internal/testkit/toxiproxy"
 )
@@ -75,8 +75,11 @@ func Start(t testing.TB) *Cluster {
 		t.Fatal(err)
 	}
 	c.certificate()
-	ports := freePorts(t, 2+machines*(4+2+machines))
-	take := func() int { port := ports[0]; ports = ports[1:]; return port }
+	free, err := ports.Free(2 + machines*(4+2+machines))
+	if err != nil {
+		t.Fatal(err)
+	}
+	take := func() int { port := free[0]; free = free[1:]; return port }
 	c.ports.proxies, c.ports.primary = take(), take()
 	for i := range machines {
 		n := &Node{Name: "db" + strconv.Itoa(i+1), c: c}
@@ -140,7 +143,7 @@ func (c *Cluster) path(name string) string { return filepath.Join(c.dir, name) }
 func (c *Cluster) link(take func() int) {
 	c.t.Helper()
 	ctx := c.t.Context()
-	c.proxies = &toxiproxy.Server{Addr: local(c.ports.proxies)}
+	c.proxies = &toxiproxy.Server{Addr: ports.Local(c.ports.proxies)}
 	startUnit(c.t, c.path("toxiproxy.log"), syscall.SIGKILL, func(ctx context.Context) *exec.Cmd {
 		cmd := exec.CommandContext(ctx, filepath.Join(root(c.t), "bin/toxiproxy-server"), "-host", "127.0.0.1", "-port",
 			strconv.Itoa(c.ports.proxies))
@@ -149,7 +152,7 @@ func (c *Cluster) link(take func() int) {
 	})
 	testkit.Await(c.t, "toxiproxy doesn't answer: make bin/toxiproxy-server", func() bool { return c.proxies.Ready(ctx) })
 	to := func(name string, port int) *toxiproxy.Link {
-		l, err := c.proxies.Link(ctx, name, local(take()), local(port))
+		l, err := c.proxies.Link(ctx, name, ports.Local(take()), ports.Local(port))
 		if err != nil {
 			c.t.Fatal(err)
 		}
@@ -171,14 +174,14 @@ func (c *Cluster) render(name, dir string, n *Node) string {
 		c.t.Fatal(err)
 	}
 	pairs := []string{
-		"127.0.0.1:5000", local(c.ports.primary), "localhost:5000", "localhost:" + strconv.Itoa(c.ports.primary),
+		"127.0.0.1:5000", ports.Local(c.ports.primary), "localhost:5000", "localhost:" + strconv.Itoa(c.ports.primary),
 		"/etc/candor/db-ca.crt", c.path("server.crt"), "/etc/patroni/server.crt", c.path("server.crt"),
 		"/etc/patroni/server.key", c.path("server.key"), "mode: automatic", `mode: "off"`, "/backup", c.path("backup"),
 	}
 	for i, one := range c.Nodes {
 		at := "@DB" + strconv.Itoa(i+1) + "@"
 		pairs = append(pairs, at+":5432", one.postgres.Listen, at+" port 8008", strings.ReplaceAll(one.rest.Listen, ":", " port "),
-			at+":2380", local(one.ports.peer), at+"/32", "127.0.0.1/32")
+			at+":2380", ports.Local(one.ports.peer), at+"/32", "127.0.0.1/32")
 		if n != nil {
 			pairs = append(pairs, at+":2379", n.dcs[i].Listen)
 		}
@@ -286,7 +289,7 @@ func (c *Cluster) AwaitWhole() {
 func (c *Cluster) Switchover(primary *Node) {
 	c.t.Helper()
 	body := fmt.Sprintf(`{"leader": %q, "candidate": %q}`, primary.Name, c.Replica(primary).Name)
-	request, err := http.NewRequestWithContext(c.t.Context(), http.MethodPost, "http://"+local(primary.ports.rest)+"/switchover",
+	request, err := http.NewRequestWithContext(c.t.Context(), http.MethodPost, "http://"+ports.Local(primary.ports.rest)+"/switchover",
 		strings.NewReader(body))
 	if err != nil {
 		c.t.Fatal(err)
@@ -322,9 +325,9 @@ func (c *Cluster) Logs() string {
 // values are a machine's own.
 func (n *Node) values() []string {
 	return []string{
-		"connect_address: @ADDRESS@:5432", "connect_address: " + n.postgres.Listen, "@ADDRESS@:5432", local(n.ports.postgres),
-		"connect_address: @ADDRESS@:8008", "connect_address: " + n.rest.Listen, "@ADDRESS@:8008", local(n.ports.rest),
-		"@ADDRESS@:2379", local(n.ports.client), "@ADDRESS@:2380", local(n.ports.peer), "@NAME@", n.Name,
+		"connect_address: @ADDRESS@:5432", "connect_address: " + n.postgres.Listen, "@ADDRESS@:5432", ports.Local(n.ports.postgres),
+		"connect_address: @ADDRESS@:8008", "connect_address: " + n.rest.Listen, "@ADDRESS@:8008", ports.Local(n.ports.rest),
+		"@ADDRESS@:2379", ports.Local(n.ports.client), "@ADDRESS@:2380", ports.Local(n.ports.peer), "@NAME@", n.Name,
 		"/var/lib/etcd/candor", filepath.Join(n.dir, "etcd"), "/var/lib/postgresql/15/candor", n.data(),
 		"/var/lib/postgresql/patroni.pgpass", filepath.Join(n.dir, "pgpass"), "/run/postgresql", n.dir,
 		"/usr/lib/postgresql/15/bin", programs(n.c.t),
@@ -476,7 +479,7 @@ func (n *Node) Commit(within time.Duration) (timeline string, err error) {
 // DSN leads to the machine's PostgreSQL as its superuser.
 func (n *Node) DSN(database string) string {
 	u := url.URL{Scheme: "postgres", User: url.UserPassword("postgres", n.c.value("@SUPERUSER_PASSWORD@")),
-		Host: local(n.ports.postgres), Path: "/" + database, RawQuery: "sslmode=require"}
+		Host: ports.Local(n.ports.postgres), Path: "/" + database, RawQuery: "sslmode=require"}
 	return u.String()
 }
 
@@ -519,7 +522,7 @@ func (n *Node) use(database string, within time.Duration, what func(context.Cont
 func (n *Node) status(path string) int {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+local(n.ports.rest)+path, http.NoBody)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+ports.Local(n.ports.rest)+path, http.NoBody)
 	if err != nil {
 		return 0
 	}
@@ -530,21 +533,4 @@ func (n *Node) status(path string) int {
 	defer func() { _ = response.Body.Close() }() // it was read
 	_, _ = io.Copy(io.Discard, response.Body)    // only the status counts
 	return response.StatusCode
-}
-
-func local(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
-
-// freePorts are below those that the kernel gives to clients, so that what is started again
-// finds its port free.
-func freePorts(t testing.TB, n int) (ports []int) {
-	t.Helper()
-	for port := 12_000 + rand.IntN(15_000); len(ports) < n && port < 32_000; port++ {
-		l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", local(port))
-		if err != nil {
-			continue
-		}
-		defer func() { _ = l.Close() }() // nothing was sent
-		ports = append(ports, port)
-	}
-	return ports
 }
