@@ -314,7 +314,8 @@ quietly in_debian apt-get remove -y candor
 [ ! -L "$debian/etc/systemd/system/multi-user.target.wants/candor.service" ] || fail "the removed service is still enabled"
 quietly in_debian apt-get purge -y candor
 grep -q "documents stay" "$log" || fail "purging doesn't say what stays"
-[ ! -e "$debian/etc/candor" ] && [ -d "$debian/var/lib/candor/documents" ] || fail "purging leaves the settings or deletes the documents"
+[ ! -e "$env_file" ] && [ -d "$debian/var/lib/candor/documents" ] || fail "purging leaves the settings or deletes the documents"
+[ -n "$(ls "$debian/etc/candor/secrets")" ] || fail "purging deletes secrets, without which a backup is lost"
 
 step "rpm"
 quietly rpm -K --nosignature "$rpm"
