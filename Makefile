@@ -181,7 +181,7 @@ packages: $(GENERATED) $(GENERATORS) ## Build binaries, archives, deb, rpm, SDKs
 	@sh scripts/packages.sh $(VERSION)
 
 .PHONY: check-packages
-check-packages: $(GENERATED) $(GENERATORS) check-kubernetes ## Install, upgrade, run and remove the packages and the image on a bare Debian; needs root
+check-packages: $(GENERATED) $(GENERATORS) check-kubernetes ## Install, upgrade, run and remove the packages and the image on a bare Debian; RELEASE=trixie, needs root
 	$(SETUP) go pdftools aptrepo packagetools
 	@bash scripts/check-packages.sh
 

@@ -21,6 +21,7 @@ work=$(mktemp -d /var/tmp/candor-packages.XXXXXX)
 chmod 755 "$work"
 log=$work/log
 debian=$work/debian
+release=${RELEASE:-bookworm}
 arch=$(dpkg --print-architecture)
 processes=()
 nspawn= init= # of Debian: systemd-nspawn, and the systemd in it
@@ -109,15 +110,16 @@ step "lintian"
 lintian --fail-on error --tag-display-limit 0 "$deb" >"$log" 2>&1 || fail "lintian finds an error"
 grep -c '^W:' "$log" | sed 's/$/ warnings/'
 
-step "a bare Debian"
-quietly mmdebstrap --mode=root --variant=minbase --include=ca-certificates bookworm "$work/base.tar"
+step "a bare Debian, $release"
+quietly mmdebstrap --mode=root --variant=minbase --include=ca-certificates "$release" "$work/base.tar"
 mkdir "$debian"
 tar -C "$debian" -xf "$work/base.tar"
 cp /etc/resolv.conf "$debian/etc/resolv.conf"
 quietly in_debian apt-get update
 quietly in_debian apt-get install -y --no-install-recommends systemd-sysv dbus postgresql curl
 sql_port=$(free_port)
-quietly in_debian sed -i "s/^port = .*/port = $sql_port/" /etc/postgresql/15/main/postgresql.conf
+cluster=$(in_debian sh -c 'echo /etc/postgresql/*/main')
+quietly in_debian sed -i "s/^port = .*/port = $sql_port/" "$cluster/postgresql.conf"
 systemd-nspawn --quiet --directory "$debian" --boot --register=no --keep-unit --link-journal=no </dev/null >"$work/boot.log" 2>&1 &
 nspawn=$!
 for _ in $(seq 300); do
@@ -200,10 +202,10 @@ curl -fsS "http://localhost:$port/v1/sessions/$session" -H "Authorization: Beare
 curl -fsS "http://localhost:$port/healthz" | grep -q "$version" || fail "the former version still serves"
 
 step "a backup is restored and verified, by what doc/operations.md says"
-sed -n 's/^    \(archive_.*\)/\1/p' doc/operations.md >"$debian/etc/postgresql/15/main/conf.d/archive.conf"
+sed -n 's/^    \(archive_.*\)/\1/p' doc/operations.md >"$debian$cluster/conf.d/archive.conf"
 quietly in_debian install -d -m 711 /backup
 quietly in_debian install -d -m 700 -o postgres /backup/wal
-quietly in_debian sed -i '1i local replication,postgres backup trust' /etc/postgresql/15/main/pg_hba.conf
+quietly in_debian sed -i '1i local replication,postgres backup trust' "$cluster/pg_hba.conf"
 quietly in_debian runuser -u postgres -- createuser --port "$sql_port" --replication backup
 quietly in_debian systemctl restart postgresql
 quietly in_debian env BACKUP_URL="host=/run/postgresql port=$sql_port user=backup" /usr/lib/candor/backup.sh --keep 7 /backup /var/lib/candor/documents
