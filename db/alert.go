@@ -86,7 +86,7 @@ func (tx *Tx) takeAlertedEndpoints(ctx context.Context, scope domain.Scope, a en
 	// Locked in the order in which recorders lock them.
 	err := tx.all(ctx, &rows, `
 		WITH due AS MATERIALIZED (
-			SELECT id FROM webhook_endpoint WHERE account_id = $2 AND livemode = $3 AND `+a.due+` ORDER BY id FOR UPDATE
+			SELECT id FROM webhook_endpoint e WHERE account_id = $2 AND livemode = $3 AND `+a.due+` ORDER BY id FOR UPDATE
 		), taken AS (
 			UPDATE webhook_endpoint e SET alerted = $4::smallint, alerted_at = CASE WHEN $4::smallint = 0 THEN alerted_at ELSE $1 END
 			FROM due WHERE e.id = due.id

@@ -58,7 +58,7 @@ func (d *DB) ClaimDeliveries(ctx context.Context, endpoint domain.EndpointID, no
 			SELECT c.id FROM delivery c
 			WHERE c.endpoint_id = $1 AND c.next_attempt_at <= $2
 				AND (c.lease_until IS NULL OR c.lease_until <= now())
-				AND NOT EXISTS (SELECT 1 FROM webhook_endpoint WHERE id = $1 AND `+heldEndpoint+`)
+				AND NOT EXISTS (SELECT 1 FROM webhook_endpoint e WHERE e.id = $1 AND `+heldEndpoint+`)
 				AND (c.attempts_total > 0 OR c.session_id IS NULL OR NOT EXISTS (
 					SELECT 1 FROM delivery ahead
 					WHERE ahead.session_id = c.session_id AND ahead.endpoint_id = c.endpoint_id AND ahead.sequence < c.sequence

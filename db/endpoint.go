@@ -14,8 +14,22 @@ import (
 const endpointColumns = `id, account_id, livemode, site AS origin, is_default, url, description, event_types, paused_at, deleted_at,
 	consecutive_failures, failing_since, last_success_at, last_failure_at, last_status_code, last_error_class, gone, created_at`
 
-// heldEndpoint is the condition that nothing is sent to an endpoint (D110, D111).
-const heldEndpoint = `(paused_at IS NOT NULL OR deleted_at IS NOT NULL)`
+const (
+	// heldEndpoint is the condition that nothing is sent to endpoint e (D110, D111).
+	heldEndpoint = `(e.paused_at IS NOT NULL OR ` + deletedEndpoint + `)`
+	// deletedEndpoint is the condition that endpoint e was deleted, as domain.Endpoint has it.
+	deletedEndpoint = `(e.deleted_at IS NOT NULL OR e.is_default AND e.url IS NULL)`
+)
+
+// pendingEndpoints are the endpoints with pending deliveries, one after the other by their
+// index, and a row without one.
+const pendingEndpoints = `pending AS (
+			(SELECT endpoint_id FROM delivery WHERE next_attempt_at IS NOT NULL ORDER BY endpoint_id LIMIT 1)
+			UNION ALL
+			SELECT (SELECT endpoint_id FROM delivery WHERE next_attempt_at IS NOT NULL AND endpoint_id > p.endpoint_id
+				ORDER BY endpoint_id LIMIT 1)
+			FROM pending p WHERE p.endpoint_id IS NOT NULL
+		)`
 
 // InsertDefaultEndpoint stores a scope's default endpoint, without a URL yet, with its
 // sealed secret.
@@ -173,13 +187,7 @@ func (q *Queries) EndpointLoads(ctx context.Context, scope domain.Scope) ([]doma
 func (q *Queries) DueEndpoints(ctx context.Context, now time.Time) ([]domain.EndpointID, error) {
 	var out []domain.EndpointID
 	err := q.all(ctx, &out, `
-		WITH RECURSIVE pending AS (
-			(SELECT endpoint_id FROM delivery WHERE next_attempt_at IS NOT NULL ORDER BY endpoint_id LIMIT 1)
-			UNION ALL
-			SELECT (SELECT endpoint_id FROM delivery WHERE next_attempt_at IS NOT NULL AND endpoint_id > p.endpoint_id
-				ORDER BY endpoint_id LIMIT 1)
-			FROM pending p WHERE p.endpoint_id IS NOT NULL
-		)
+		WITH RECURSIVE `+pendingEndpoints+`
 		SELECT p.endpoint_id FROM pending p
 		WHERE p.endpoint_id IS NOT NULL AND (
 			SELECT true FROM delivery d
@@ -298,34 +306,34 @@ func (q *Queries) DeleteEndpointDays(ctx context.Context, before time.Time, limi
 // returns how many.
 func (q *Queries) CancelHeld(ctx context.Context, before, now time.Time, limit int) (int, error) {
 	result, err := q.exec(ctx, `
+		WITH RECURSIVE `+pendingEndpoints+`
 		UPDATE delivery d SET state = 'cancelled', next_attempt_at = NULL, finished_at = $2
 		WHERE CASE d.state WHEN 'pending' THEN true ELSE false END AND d.id IN (
-			SELECT h.id FROM webhook_endpoint e CROSS JOIN LATERAL (
+			SELECT h.id FROM pending p JOIN webhook_endpoint e ON e.id = p.endpoint_id CROSS JOIN LATERAL (
 				SELECT c.id FROM delivery c
-				WHERE c.endpoint_id = e.id AND c.next_attempt_at <= CASE WHEN e.deleted_at IS NULL THEN $1::timestamptz ELSE 'infinity' END
+				WHERE c.endpoint_id = e.id
+					AND c.next_attempt_at <= CASE WHEN `+deletedEndpoint+` THEN 'infinity' ELSE $1::timestamptz END
 				LIMIT $3) h
-			WHERE e.paused_at IS NOT NULL OR e.deleted_at IS NOT NULL
+			WHERE `+heldEndpoint+`
 			LIMIT $3)`, before, now, limit)
 	return affected(result, err, "cancel held deliveries")
 }
 
-// CancelPending cancels up to limit pending deliveries to an endpoint, and returns how many.
-func (d *DB) CancelPending(ctx context.Context, scope domain.Scope, id domain.EndpointID, now time.Time, limit int) (n int,
+// CancelPending cancels up to limit pending deliveries of before the given time to an
+// endpoint, and returns how many.
+func (d *DB) CancelPending(ctx context.Context, scope domain.Scope, id domain.EndpointID, before time.Time, limit int) (n int,
 	err error) {
 	err = d.InTx(ctx, func(tx *Tx) error {
 		tx.Announce(scope, domain.DeliveryChanged, nil)
-		n, err = tx.cancelPending(ctx, id, now, limit)
+		result, err := tx.exec(ctx, `
+			UPDATE delivery d SET state = 'cancelled', next_attempt_at = NULL, finished_at = $2
+			WHERE CASE d.state WHEN 'pending' THEN true ELSE false END AND d.id IN (
+				SELECT id FROM delivery WHERE endpoint_id = $1 AND next_attempt_at IS NOT NULL AND created_at <= $2 LIMIT $3)`,
+			id, before, limit)
+		n, err = affected(result, err, "cancel an endpoint's deliveries")
 		return err
 	})
 	return n, err
-}
-
-func (tx *Tx) cancelPending(ctx context.Context, id domain.EndpointID, now time.Time, limit int) (int, error) {
-	result, err := tx.exec(ctx, `
-		UPDATE delivery d SET state = 'cancelled', next_attempt_at = NULL, finished_at = $2
-		WHERE CASE d.state WHEN 'pending' THEN true ELSE false END AND d.id IN (
-			SELECT id FROM delivery WHERE endpoint_id = $1 AND next_attempt_at IS NOT NULL LIMIT $3)`, id, now, limit)
-	return affected(result, err, "cancel an endpoint's deliveries")
 }
 
 // DeleteEndpointRows deletes up to limit endpoints that were deleted before the given time
@@ -334,7 +342,7 @@ func (q *Queries) DeleteEndpointRows(ctx context.Context, before time.Time, limi
 	result, err := q.exec(ctx, `
 		DELETE FROM webhook_endpoint WHERE id IN (
 			SELECT id FROM webhook_endpoint e
-			WHERE deleted_at <= $1 AND `+heldEndpoint+`
+			WHERE e.deleted_at <= $1 AND (e.paused_at IS NOT NULL OR e.deleted_at IS NOT NULL) -- as the index
 				AND NOT EXISTS (SELECT 1 FROM event WHERE endpoint_id = e.id)
 				AND NOT EXISTS (SELECT 1 FROM delivery WHERE endpoint_id = e.id AND further)
 				AND NOT EXISTS (SELECT 1 FROM delivery WHERE endpoint_id = e.id AND next_attempt_at IS NOT NULL)

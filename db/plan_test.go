@@ -298,8 +298,8 @@ func TestOverdueAreFoundByTheirEnd(t *testing.T) {
 	_, err := s.Raw().ExecContext(s.ctx, `
 		INSERT INTO session (id, account_id, livemode, status, form_type, customer_email, metadata, created_at, expires_at)
 		SELECT gen_random_uuid(), $1, false, (ARRAY['pending', 'in_progress', 'expired'])[1 + n % 3], 'financial_statement',
-			'a@b.example', '{}', $2::timestamptz - interval '1 hour' - n * interval '1 minute', $2::timestamptz + CASE WHEN n % 3 < 2 THEN 30 ELSE -1 END
-				* interval '1 day'
+			'a@b.example', '{}', $2::timestamptz - interval '1 hour' - n * interval '1 minute',
+			$2::timestamptz + CASE WHEN n % 3 < 2 THEN 30 ELSE -1 END * interval '1 day'
 		FROM generate_series(1, 30000) n`, s.scope.AccountID, start)
 	s.ok(err)
 	s.vacuum("session", "session_count")

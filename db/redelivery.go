@@ -30,7 +30,7 @@ func (tx *Tx) Redeliver(ctx context.Context, scope domain.Scope, id domain.Deliv
 				WHEN state = 'pending' THEN attempts ELSE 0 END,
 			redelivery_id = CASE WHEN state = 'pending' THEN redelivery_id END
 		WHERE id = $1 AND account_id = $2 AND livemode = $3
-			AND NOT EXISTS (SELECT 1 FROM webhook_endpoint e WHERE e.id = endpoint_id AND e.deleted_at IS NOT NULL)
+			AND NOT EXISTS (SELECT 1 FROM webhook_endpoint e WHERE e.id = endpoint_id AND `+deletedEndpoint+`)
 		RETURNING `+deliveryColumns, id, scope.AccountID, scope.Livemode, now)
 	tx.Announce(scope, domain.DeliveryChanged, out.SessionID)
 	return &out, wrapChange(err, "redeliver")

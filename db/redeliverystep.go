@@ -110,7 +110,7 @@ func (tx *Tx) requeue(ctx context.Context, id domain.RedeliveryID, limit int, no
 			FOR KEY SHARE OF e SKIP LOCKED
 		), locked AS MATERIALIZED (
 			SELECT d.id FROM delivery d JOIN kept ON kept.delivery_id = d.id
-			WHERE NOT EXISTS (SELECT 1 FROM webhook_endpoint e WHERE e.id = d.endpoint_id AND e.deleted_at IS NOT NULL)
+			WHERE NOT EXISTS (SELECT 1 FROM webhook_endpoint e WHERE e.id = d.endpoint_id AND `+deletedEndpoint+`)
 				AND CASE d.state WHEN 'failed' THEN true WHEN 'pending' THEN d.attempts > 0 AND (d.lease_until IS NULL
 					OR d.lease_until <= now()) ELSE false END
 			ORDER BY d.id FOR UPDATE OF d

@@ -23,7 +23,8 @@ func TestUnits(t *testing.T) {
 	whole := lines("candor.service")
 	for _, role := range []string{"web", "worker"} {
 		got := lines("candor-" + role + ".service")
-		for _, own := range []string{"Conflicts=candor.service candor.socket", "EnvironmentFile=/etc/candor/" + role + ".env"} {
+		for _, own := range []string{"Conflicts=candor.service candor.socket", "After=candor.service candor.socket",
+			"EnvironmentFile=/etc/candor/" + role + ".env"} {
 			at := slices.Index(got, own)
 			if at < 0 {
 				t.Fatalf("candor-%s.service has no %s", role, own)

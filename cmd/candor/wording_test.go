@@ -27,7 +27,7 @@ var (
 	// Each front end cleans text and makes sessions.
 	ofBoth = []form.RuleCode{form.RuleReadable, form.RuleOneLine, form.RuleMaxLength, form.RuleEmail, form.RuleRange,
 		form.RuleNoLink, "language", "event_type", "event_types", "endpoint_count", "note_controls", "note_lines", "previous_missing",
-		"previous_erased", "previous_customer",
+		"previous_erased", "previous_customer", "previous_name",
 		"previous_open"}
 	named = map[string]form.RuleCode{"NoLink": form.RuleNoLink, "Email": form.RuleEmail, "Range": form.RuleRange,
 		"MaxLength": form.RuleMaxLength, "Given": form.RuleGiven}

@@ -10,6 +10,7 @@ import (
 
 	"candor/db"
 	"candor/internal/domain"
+	"candor/internal/statement/statementtest"
 	"candor/internal/testkit/harness"
 )
 
@@ -40,6 +41,12 @@ func TestPrefillFromIsRefused(t *testing.T) {
 	refused("someone@else.example", mine.ID.String(), "another customer’s")
 	refused("jo@customer.exam\u017fle", mine.ID.String(), "another customer’s")
 	h.Post("/sessions", continues("JO@Customer.example", mine.ID.String())).WantStatus(http.StatusCreated)
+	named := func(name string) string {
+		return strings.TrimSuffix(continues(jo, mine.ID.String()), "}") + fmt.Sprintf(`, "customer_name": %q}`, name)
+	}
+	name := statementtest.Full().Personal.FullName
+	h.Post("/sessions", named(strings.ToUpper(name))).WantStatus(http.StatusCreated)
+	h.Post("/sessions", named("Robin Other")).WantError(http.StatusUnprocessableEntity, "validation_error", "prefill_from")
 
 	stranger := h.NewAccount("other@lender.example", "starter")
 	theirs := h.NewSession(domain.Scope{AccountID: stranger.AccountID}, domain.NewSession{CustomerEmail: jo})

@@ -25,6 +25,7 @@ var Words = form.Words{Rules: map[form.RuleCode]string{
 	"previous_missing":  "prefill_from must be the id of a session of this account and mode.",
 	"previous_erased":   "The answers of the session in prefill_from are not kept any more. Leave prefill_from out.",
 	"previous_customer": "The session in prefill_from is another customer’s. customer_email must be that session’s.",
+	"previous_name":     "The session in prefill_from is of another name. Give that as customer_name, or leave prefill_from out.",
 	"previous_open":     "The session in prefill_from can still be filled in: pass on its link again, or cancel it first.",
 
 	"created_order": "created_before must not be before created_after: are the two swapped?",

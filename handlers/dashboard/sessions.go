@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -215,7 +216,7 @@ func (s *Server) newSessionPage(c echo.Context, v *Visit) (view.NewSessionPage, 
 	for _, name := range statement.BeforeDeclaration {
 		page.Asks = append(page.Asks, view.SectionAsk{Section: name})
 	}
-	if l := page.Like.Language; l != nil && slices.Contains(page.Offered, *l) {
+	if l := cmp.Or(page.Like.ChosenLanguage, page.Like.Language); l != nil && slices.Contains(page.Offered, *l) {
 		page.Language = *l
 	}
 	return page, nil

@@ -193,7 +193,6 @@ func TestBrowserPersonFillsInEverything(t *testing.T) {
 	p.press("/documents")
 	p.tab.Upload("#file", temporaryFile(t, "Payslip October 2026.pdf", harness.PDFOf(91_204)))
 	p.tab.WaitForText("#stored", "Payslip October 2026.pdf")
-	p.tab.WaitForText("#status", "Document uploaded")
 	p.describe(1, "income_evidence")
 	p.look("10-documents")
 	p.press("/declaration")

@@ -183,12 +183,34 @@ func TestPauseReachesTheQueue(t *testing.T) {
 	h.Eventually("all", func() bool { return h.delivered() == 40 })
 }
 
-// What is pending at a deleted endpoint isn't sent, and ends as cancelled (D111).
+// What is pending at a deleted endpoint isn't sent, and ends as cancelled (D111), also at
+// the default one, which can be set up again.
 func TestDeletedEndpoint(t *testing.T) {
 	t.Parallel()
+	for name, setUp := range map[string]func(h *harness, url string) *domain.Endpoint{
+		"default": func(h *harness, url string) *domain.Endpoint {
+			h.SetDefaultURL(url)
+			e, err := h.DB.DefaultEndpoint(h.Ctx, h.Scope)
+			h.OK(err)
+			return e
+		},
+		"other": func(h *harness, url string) *domain.Endpoint {
+			e, _ := h.AddEndpoint(url)
+			return e
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			deletedEndpoint(t, setUp)
+		})
+	}
+}
+
+func deletedEndpoint(t *testing.T, setUp func(h *harness, url string) *domain.Endpoint) {
+	t.Helper()
 	h := newHarness(t)
 	hook := hooktest.NewReceiver(t, nil)
-	e, _ := h.AddEndpoint(hook.URL)
+	e := setUp(h, hook.URL)
 	s := h.Session("", hooktest.Now())
 	h.emitEvents(s, 3)
 	h.Tx(func(tx *db.Tx) error { return tx.DeleteEndpoint(h.Ctx, e.ID, hooktest.Now()) })

@@ -189,11 +189,12 @@ func (w *endpointWorker) load() error {
 		w.endpoint, w.failures = endpoint, endpoint.ConsecutiveFailures
 		w.joinShare()
 	}
+	queued := len(w.queue)
+	if err := w.dropEnded(ctx); err != nil || len(w.queue) == 0 && queued > 0 {
+		return err // a deleted endpoint has no secrets
+	}
 	secrets, err := w.readSecrets(ctx)
 	if err != nil {
-		return err
-	}
-	if err := w.dropEnded(ctx); err != nil {
 		return err
 	}
 	w.secrets = secrets

@@ -37,7 +37,11 @@ type Endpoint struct {
 }
 
 // Held reports whether nothing is sent to the endpoint: it is paused, or was deleted.
-func (e *Endpoint) Held() bool { return e.PausedAt != nil || e.DeletedAt != nil }
+func (e *Endpoint) Held() bool { return e.PausedAt != nil || e.Deleted() }
+
+// Deleted reports whether the endpoint was deleted. The default one is then as if it had
+// never been set up, and can be again (D111).
+func (e *Endpoint) Deleted() bool { return e.DeletedAt != nil || e.Default && e.URL == nil }
 
 // SetURL gives the endpoint that URL, and its origin.
 func (e *Endpoint) SetURL(url string) { e.URL, e.Origin = &url, Origin(url) }

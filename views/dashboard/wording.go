@@ -44,6 +44,7 @@ var sentences = map[form.RuleCode]string{ //nolint:gosec // it takes texts about
 	"previous_missing":  "The former session is gone",
 	"previous_erased":   "The former answers are not kept any more. Create the session without them",
 	"previous_customer": "The former answers belong to another email address. Keep that, or leave them out",
+	"previous_name":     "The former answers are of another name. Keep that, or leave them out",
 	"previous_open":     "The former session can still be filled in. Send its link again, or cancel it first",
 
 	"view_name":    "Enter a name for the view",

@@ -102,7 +102,11 @@ func (s *Service) storeEdited(ctx context.Context, tx *db.Tx, state *State, done
 
 // edit decides what a change comes to.
 func (f *State) edit(name string, c Change) (*Edited, error) {
-	merged := form.Merge(func() *form.Section { return f.Empty(name) }, c.Edit, f.Section(name).Inputs())
+	theirs := f.Section(name).Inputs()
+	if _, begun := f.Sections[name]; !begun && len(c.Bases) > 0 {
+		theirs = c.Bases[0] // nothing is stored: what is offered now isn't what someone has saved
+	}
+	merged := form.Merge(func() *form.Section { return f.Empty(name) }, c.Edit, theirs)
 	section := f.Empty(name)
 	section.Read(merged.Store)
 	done := &Edited{Stored: section, Section: section, At: c.Target, unchanged: c.Action == Autosave && !merged.Changed}

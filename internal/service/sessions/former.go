@@ -2,11 +2,13 @@ package sessions
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/form"
+	"candor/internal/statement"
 )
 
 // offerFormer reads what the new session offers of its former one (D101). The former can't
@@ -33,8 +35,28 @@ func (s *Service) offerFormer(ctx context.Context, tx *db.Tx, session *domain.Se
 	if err != nil {
 		return err
 	}
+	answers, err := stored.Statement()
+	if err != nil {
+		return err
+	}
+	if !sameCustomer(session, former, answers) {
+		return domain.Breaks(domain.CodeValidation, "prefill_from", form.Rule{Code: "previous_name"})
+	}
 	session.Offers, err = stored.Offers(former.ID)
 	return err
+}
+
+// sameCustomer reports whether the name that the new session is for, if any, is one of those
+// that the former knows: two people can have one mailbox.
+func sameCustomer(session, former *domain.Session, answers *statement.Statement) bool {
+	var known []string
+	for _, name := range []*string{former.CustomerName, &answers.Personal.FullName} {
+		if name != nil && *name != "" {
+			known = append(known, *name)
+		}
+	}
+	return session.CustomerName == nil || len(known) == 0 ||
+		slices.ContainsFunc(known, func(name string) bool { return statement.SameName(name, *session.CustomerName) })
 }
 
 // sameAddress compares email addresses without case. Of those that are equal so, some, as

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"candor/db"
 	"candor/internal/domain"
@@ -131,6 +132,7 @@ func (s *Service) ChangeEndpoint(
 // DeleteEndpoint deletes an endpoint and cancels what is pending there (D111). Error:
 // not_found.
 func (s *Service) DeleteEndpoint(ctx context.Context, scope domain.Scope, id domain.EndpointID, by domain.Actor) error {
+	now := s.Clock.Now()
 	err := s.DB.InTx(ctx, func(tx *db.Tx) error {
 		_, setUp, err := tx.LockEndpoints(ctx, scope)
 		if err != nil {
@@ -140,22 +142,22 @@ func (s *Service) DeleteEndpoint(ctx context.Context, scope domain.Scope, id dom
 		if err != nil {
 			return err
 		}
-		if err := tx.DeleteEndpoint(ctx, id, s.Clock.Now()); err != nil {
+		if err := tx.DeleteEndpoint(ctx, id, now); err != nil {
 			return err
 		}
 		return s.record(ctx, tx, scope, &id, by, audit.Entry{Action: domain.AuditEndpointDeleted, Before: about(e)})
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		_ = s.cancelPending(ctx, scope, id, now) // retention continues: the endpoint is gone
 	}
-	return s.cancelPending(ctx, scope, id)
+	return err
 }
 
-// cancelPending cancels what is pending at an endpoint that was deleted, in batches. If
-// it breaks off, retention continues.
-func (s *Service) cancelPending(ctx context.Context, scope domain.Scope, id domain.EndpointID) error {
+// cancelPending cancels what is pending of before then at an endpoint that is deleted, in
+// batches. If it breaks off, nothing of it is sent, and retention continues.
+func (s *Service) cancelPending(ctx context.Context, scope domain.Scope, id domain.EndpointID, before time.Time) error {
 	for {
-		n, err := s.DB.CancelPending(ctx, scope, id, s.Clock.Now(), cancelBatch)
+		n, err := s.DB.CancelPending(ctx, scope, id, before, cancelBatch)
 		if err != nil || n < cancelBatch {
 			return err
 		}
@@ -236,15 +238,21 @@ func (s *Service) DefaultURL(ctx context.Context, scope domain.Scope) (string, e
 // SetDefaultURL sets the default URL; "" deletes the default endpoint. Error:
 // validation_error on url (D38).
 func (s *Service) SetDefaultURL(ctx context.Context, scope domain.Scope, by domain.Actor, url string) error {
-	err := s.DB.InTx(ctx, func(tx *db.Tx) error { return s.SetDefaultURLIn(ctx, tx, scope, by, url) })
-	if err != nil || strings.TrimSpace(url) != "" {
-		return err
-	}
 	e, err := s.DefaultEndpoint(ctx, scope)
 	if err != nil {
 		return err
 	}
-	return s.cancelPending(ctx, scope, e.ID)
+	now := s.Clock.Now()
+	if e.Deleted() { // what is left from before its removal isn't sent once it has a URL again
+		if err := s.cancelPending(ctx, scope, e.ID, now); err != nil {
+			return err
+		}
+	}
+	err = s.DB.InTx(ctx, func(tx *db.Tx) error { return s.SetDefaultURLIn(ctx, tx, scope, by, url) })
+	if err == nil && strings.TrimSpace(url) == "" {
+		_ = s.cancelPending(ctx, scope, e.ID, now) // retention continues: the endpoint is gone
+	}
+	return err
 }
 
 // SetDefaultURLIn is SetDefaultURL in the caller's transaction. It leaves to the caller
