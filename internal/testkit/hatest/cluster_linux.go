@@ -289,8 +289,8 @@ func (c *Cluster) AwaitWhole() {
 func (c *Cluster) Switchover(primary *Node) {
 	c.t.Helper()
 	body := fmt.Sprintf(`{"leader": %q, "candidate": %q}`, primary.Name, c.Replica(primary).Name)
-	request, err := http.NewRequestWithContext(c.t.Context(), http.MethodPost, "http://"+ports.Local(primary.ports.rest)+"/switchover",
-		strings.NewReader(body))
+	request, err := http.NewRequestWithContext(c.t.Context(), http.MethodPost,
+		"http://"+ports.Local(primary.ports.rest)+"/switchover", strings.NewReader(body))
 	if err != nil {
 		c.t.Fatal(err)
 	}

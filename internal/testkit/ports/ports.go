@@ -3,6 +3,7 @@
 package ports
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -14,7 +15,7 @@ import (
 // another test takes one before its program does.
 func Free(n int) (free []int, err error) {
 	for port := 12_000 + rand.IntN(15_000); len(free) < n && port < 32_000; port++ {
-		l, err := net.Listen("tcp", Local(port))
+		l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", Local(port))
 		if err != nil {
 			continue
 		}
