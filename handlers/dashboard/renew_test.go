@@ -129,6 +129,9 @@ func TestNewSessionForTheSameCustomer(t *testing.T) {
 		ReferenceID: "loan-77", WebhookURL: "https://lender.example/hook", Metadata: domain.Metadata{"desk": []byte(`"4"`)}})
 	path := "/dashboard/test/sessions/" + before.ID.String()
 	support.WantPage(support.Get(path), http.StatusOK, "No events yet.")
+	owner := h.Staff(domain.RoleOwner)
+	owner.WantRedirect(owner.Post("/dashboard/test/settings/forms", url.Values{"languages": {"vi"}}), "/dashboard/test/settings")
+	h.OK(h.DB.ChooseLanguage(t.Context(), before.ID, domain.Vietnamese))
 	h.Clock.Advance(31 * 24 * time.Hour)
 	support = h.Staff(domain.RoleSupport)
 	support.WantPage(support.Get(path), http.StatusOK, "Expired", "New session for this customer")
@@ -139,6 +142,9 @@ func TestNewSessionForTheSameCustomer(t *testing.T) {
 		if f.Action == "/dashboard/test/sessions" && f.Method == "POST" {
 			values = f.Values()
 		}
+	}
+	if values.Get("language") != "vi" { // which the customer chose on the form
+		t.Errorf("the language is %q", values.Get("language"))
 	}
 	if values.Get("customer_email") != "craig@customer.example" || values.Get("customer_name") != "Craig Nguyen" ||
 		values.Get("reference_id") != "loan-77" {

@@ -232,6 +232,27 @@ func TestFormerHouseholdChanged(t *testing.T) {
 	}
 }
 
+// A page of expenses that was drawn before the household was known has no share. What is
+// typed there isn't taken for a part by the share that is offered by now.
+func TestFormerShareIsNotTakenForSaved(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	former := h.NewCustomer()
+	personal := statementtest.Values("personal_details")
+	personal.Set("household.type", "couple")
+	former.WantRedirect(former.Post("personal_details", personal))
+	former.WantRedirect(former.Post("expenses", url.Values{"share": {"50"}, "living.groceries": {"1000"}}))
+	h.Do(harness.Call{Method: http.MethodDelete, Path: "/sessions/" + former.ID.String()}).WantStatus(http.StatusOK)
+
+	c := again(h, former.ID, "")
+	early := load(c, "expenses")
+	oneTap(c, "personal_details")
+	early.values.Set("living.groceries", "500")
+	early.values.Set("action", "continue")
+	c.WantPage(c.Post("expenses", early.values), http.StatusUnprocessableEntity).WantField("living.groceries", "500").
+		WantField("share", "")
+}
+
 // TestFormerDocuments: files aren't copied, and the page says which there were.
 func TestFormerDocuments(t *testing.T) {
 	t.Parallel()
