@@ -24,21 +24,15 @@ type DeliveryBacklog struct {
 func (q *Queries) DeliveryBacklog(ctx context.Context, now time.Time) (DeliveryBacklog, error) {
 	var b DeliveryBacklog
 	err := q.get(ctx, &b, `
-		WITH RECURSIVE waiting AS (
-			(SELECT endpoint_id FROM delivery WHERE next_attempt_at IS NOT NULL ORDER BY endpoint_id LIMIT 1)
-			UNION ALL
-			SELECT (SELECT endpoint_id FROM delivery WHERE next_attempt_at IS NOT NULL AND endpoint_id > w.endpoint_id
-				ORDER BY endpoint_id LIMIT 1)
-			FROM waiting w WHERE w.endpoint_id IS NOT NULL
-		), due AS (
+		WITH RECURSIVE `+pendingEndpoints+`, due AS (
 			SELECT (
 				SELECT d.next_attempt_at FROM delivery d
-				WHERE d.endpoint_id = w.endpoint_id AND d.next_attempt_at <= $1
+				WHERE d.endpoint_id = p.endpoint_id AND d.next_attempt_at <= $1
 					AND (d.lease_until IS NULL OR d.lease_until <= $1)
 				ORDER BY d.next_attempt_at, d.sequence
 				LIMIT 1) AS since
-			FROM waiting w WHERE w.endpoint_id IS NOT NULL
-				AND NOT EXISTS (SELECT 1 FROM webhook_endpoint e WHERE e.id = w.endpoint_id AND `+heldEndpoint+`)
+			FROM pending p WHERE p.endpoint_id IS NOT NULL
+				AND NOT EXISTS (SELECT 1 FROM webhook_endpoint e WHERE e.id = p.endpoint_id AND `+heldEndpoint+`)
 		), scope AS (
 			(SELECT account_id, livemode FROM delivery WHERE state = 'pending' ORDER BY account_id, livemode LIMIT 1)
 			UNION ALL

@@ -48,6 +48,20 @@ func (s *store) act(random *rand.Rand, sessions []*domain.Session) error {
 	return err
 }
 
+// inBothModes makes sessions in test and live mode by turns, on so many days. change may be nil.
+func (s *store) inBothModes(n, days int, change func(i int, x *domain.Session)) (out []*domain.Session) {
+	s.Helper()
+	for i := range n {
+		scope := domain.Scope{AccountID: s.scope.AccountID, Livemode: i%2 == 1}
+		out = append(out, s.session(scope, start.AddDate(0, 0, i%days), func(x *domain.Session) {
+			if change != nil {
+				change(i, x)
+			}
+		}))
+	}
+	return out
+}
+
 // sideBySide changes sessions by so many writers while two others do something again and
 // again. It calls written between the last change and their end.
 func (s *store) sideBySide(writers int, sessions []*domain.Session, beside func(turn int) error, written func()) {
@@ -84,13 +98,7 @@ func (s *store) sideBySide(writers int, sessions []*domain.Session, beside func(
 func TestCountersUnderConcurrency(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
-	live := domain.Scope{AccountID: s.scope.AccountID, Livemode: true}
-	var sessions []*domain.Session
-	for i := range 60 {
-		scope := []domain.Scope{s.scope, live}[i%2]
-		sessions = append(sessions, s.session(scope, start.AddDate(0, 0, i%5)))
-	}
-	s.sideBySide(20, sessions, func(int) error {
+	s.sideBySide(20, s.inBothModes(60, 5, nil), func(int) error {
 		return s.InTx(s.ctx, func(tx *db.Tx) error {
 			_, err := tx.FoldSessionCounts(s.ctx, start.AddDate(1, 0, 0), 7)
 			return err

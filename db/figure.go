@@ -48,8 +48,12 @@ func (d *DB) CountFigures(ctx context.Context, now time.Time, limit int) (n int,
 	if err != nil {
 		return 0, wrap(err, "list days without figures")
 	}
-	for began := time.Now(); len(due) > 0 && ctx.Err() == nil; due = due[1:] {
-		one, now := due[0], now.Add(time.Since(began))
+	began := time.Now()
+	for _, one := range due {
+		if ctx.Err() != nil {
+			break
+		}
+		now := now.Add(time.Since(began))
 		n += len(one.Seen)
 		failed := d.InTx(ctx, func(tx *Tx) error { return tx.countFigures(ctx, one, now) })
 		if failed != nil && ctx.Err() == nil {

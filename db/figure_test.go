@@ -49,12 +49,7 @@ func withMember(name, value string) func(*domain.Session) {
 func TestFiguresUnderConcurrency(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
-	live := domain.Scope{AccountID: s.scope.AccountID, Livemode: true}
-	var sessions []*domain.Session
-	for i := range 60 {
-		scope := []domain.Scope{s.scope, live}[i%2]
-		sessions = append(sessions, s.session(scope, start.AddDate(0, 0, i%2), withMember("product", "p"+strconv.Itoa(i%7))))
-	}
+	sessions := s.inBothModes(60, 2, func(i int, x *domain.Session) { withMember("product", "p"+strconv.Itoa(i%7))(x) })
 	_, err := s.Raw().ExecContext(s.ctx, `
 		INSERT INTO session (id, account_id, livemode, status, form_type, customer_email, metadata, created_at, expires_at)
 		SELECT gen_random_uuid(), account_id, livemode, 'pending', form_type, customer_email, metadata, created_at, expires_at

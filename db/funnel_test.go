@@ -133,10 +133,8 @@ func TestFormCountsUnderConcurrency(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
 	live := domain.Scope{AccountID: s.scope.AccountID, Livemode: true}
-	var sessions []*domain.Session
-	for i := range 60 {
-		session := s.session([]domain.Scope{s.scope, live}[i%2], start.AddDate(0, 0, i%3))
-		sessions = append(sessions, session)
+	sessions := s.inBothModes(60, 3, nil)
+	for _, session := range sessions {
 		s.tx(func(tx *db.Tx) error {
 			_, err := tx.OpenSession(s.ctx, session.ID, session.CreatedAt.Add(time.Minute))
 			return err

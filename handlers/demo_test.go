@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"candor/handlers"
 	"candor/internal/demo"
@@ -47,13 +46,7 @@ func TestBrowserDemoPartner(t *testing.T) {
 	if _, err := demo.Fill(t.Context(), services, fonts, harness.StartTime, n); err != demo.ErrSeeded { //nolint:errorlint // it is that very one
 		t.Errorf("filled again: %v, want ErrSeeded", err)
 	}
-	for at := harness.StartTime; ; at = at.Add(time.Minute) {
-		counted, err := h.DB.CountFigures(t.Context(), at, 1000)
-		h.OK(err)
-		if counted == 0 {
-			break
-		}
-	}
+	h.CountFigures()
 	demoAddsUp(h, p)
 	token, _, err := h.Service.StaffAuth.SignIn(t.Context(), p.Team[0].Email, demo.Password, domain.Visitor{IPAddress: "192.0.2.1"})
 	h.OK(err)

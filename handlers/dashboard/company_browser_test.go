@@ -74,7 +74,8 @@ func TestBrowserCompany(t *testing.T) {
 	h, base, _ := serveNamed(t, "")
 	h.Service.SSO.BaseURL, h.Service.SSO.Policy.Development = base, true
 	issuer := startZitadel(t, h.Service.SSO.RedirectURL(h.Account.AccountID))
-	h.Clock.Set(time.Now())                                                                 // the provider's is real
+	h.Clock.Set(time.Now()) // the provider's is real
+
 	tab := browsertest.New(t, browsertest.Options{AllowStatus: []int{http.StatusNotFound}}) // its icon
 	const settings = "/dashboard/test/settings/sign-in"
 	tab.Open(base + "/dashboard/sign-in?then=%2Fdashboard%2Ftest%2Fsettings%2Fsign-in")

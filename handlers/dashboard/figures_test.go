@@ -27,19 +27,6 @@ func rowsOf(s *harness.StaffBrowser, path string) [][]string {
 	return rows[1:]
 }
 
-// countFigures counts what is due.
-func countFigures(h *harness.Harness) {
-	h.Helper()
-	for {
-		n, err := h.DB.CountFigures(h.Context(), h.Clock.Now(), 100)
-		h.OK(err)
-		if n == 0 {
-			return
-		}
-		h.Clock.Advance(time.Minute) // no day rests so long
-	}
-}
-
 // TestTotalsAgree: Home, Figures, the list, the files and the API count the same sessions, and each
 // number of Figures leads to so many.
 func TestTotalsAgree(t *testing.T) {
@@ -65,7 +52,7 @@ func TestTotalsAgree(t *testing.T) {
 	customer.WantPage(customer.Get(""), http.StatusOK)
 	spend(customer, statement.PersonalDetailsSection, 3*time.Minute)
 	wantInvalid(customer, statement.IncomeSection, url.Values{"employment_income.gross_salary": {"none"}})
-	countFigures(h)
+	h.CountFigures()
 	owner := h.Staff(domain.RoleOwner)
 	zone := domain.LoadTimeZone("Australia/Sydney")
 	first := domain.DateIn(start, zone).AddDate(0, 0, random.IntN(5))
@@ -130,7 +117,7 @@ func TestFiguresOfValuesOfOneRange(t *testing.T) {
 	h.Clock.Advance(24 * time.Hour)
 	with(1, func(int) string { return "b00" })
 	with(1, func(int) string { return "new" })
-	countFigures(h)
+	h.CountFigures()
 	day := domain.DateIn(h.Clock.Now(), domain.LoadTimeZone("Australia/Sydney")).Format(time.DateOnly)
 	rows := rowsOf(h.Staff(domain.RoleOwner), "/dashboard/test/figures/export?of=counted-by&by=metadata.broker&from="+day+"&to="+day)
 	got := map[string]string{}

@@ -43,7 +43,7 @@ type Options struct {
 	// MaxConnections is the server's limit. Zero: 100.
 	MaxConnections int
 	// Unsafe gives up durability for speed: a crash of the machine may lose
-	// or corrupt everything. For tests.
+	// or corrupt everything. Nothing is vacuumed or analyzed by itself. For tests.
 	Unsafe bool
 	// IdleStop, when positive, starts the server detached: it outlives this
 	// process, can be shared by many, and stops by itself once no process

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"candor/db"
 	"candor/handlers"
@@ -243,6 +244,18 @@ func (h *Harness) Restart(config servicetest.Config) {
 	var err error
 	h.Handler, err = handlers.New(h.Config)
 	h.OK(err)
+}
+
+// CountFigures counts the figures that are due now (D129).
+func (h *Harness) CountFigures() {
+	h.Helper()
+	for at := h.Clock.Now(); ; at = at.Add(time.Minute) { // no day rests so long
+		n, err := h.DB.CountFigures(h.Context(), at, 1000)
+		h.OK(err)
+		if n == 0 {
+			return
+		}
+	}
 }
 
 // SessionOf is a session as it is stored.
