@@ -191,6 +191,13 @@ func (q *Queries) ForgetRedeliveryItems(ctx context.Context, id domain.Redeliver
 	return wrap(err, "delete redelivery items")
 }
 
+// RunningRedeliveries is how many of the scope's redeliveries run.
+func (q *Queries) RunningRedeliveries(ctx context.Context, scope domain.Scope) (n int, err error) {
+	err = q.get(ctx, &n, `SELECT count(*) FROM redelivery WHERE account_id = $1 AND livemode = $2 AND state = 'running'`,
+		scope.AccountID, scope.Livemode)
+	return n, wrap(err, "count running redeliveries")
+}
+
 // StalledRedeliveries returns the running redeliveries that no worker has
 // stepped for the time.
 func (q *Queries) StalledRedeliveries(ctx context.Context, idle time.Duration) ([]domain.RedeliveryID, error) {

@@ -24,6 +24,7 @@ const (
 type RedeliveryStep struct {
 	Endpoints []domain.EndpointID // that have something due now
 	Ended     bool                // it is done, stopped or unknown
+	Idle      bool                // its rate permits more, but no endpoint has room
 }
 
 // StepRedelivery makes pending, due at now, as many of a redelivery's
@@ -52,6 +53,7 @@ func (d *DB) StepRedelivery(ctx context.Context, id domain.RedeliveryID, now tim
 		}
 		tx.Announce(scope, domain.DeliveryChanged, nil)
 		step.Ended, err = tx.finishRedelivery(ctx, id, now)
+		step.Idle = budget > 0 && len(step.Endpoints) == 0 && !step.Ended
 		return err
 	})
 	return step, err

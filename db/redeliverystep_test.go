@@ -171,6 +171,8 @@ func TestRedeliveryLeavesRoom(t *testing.T) {
 	s.pass(r, 2*time.Second)
 	if step := s.step(r); len(step.Endpoints) != 0 {
 		t.Errorf("no room, yet more are due at %v", step.Endpoints)
+	} else if !step.Idle {
+		t.Error("a step that found no room isn't idle")
 	}
 }
 

@@ -14,6 +14,9 @@ import (
 const (
 	// redeliverEvery is the time between two steps of a redelivery.
 	redeliverEvery = 100 * time.Millisecond
+	// redeliverIdle is the time to a step after one that found no room: the endpoint is
+	// paused, or answers fewer than ten a second, which have room for longer than that.
+	redeliverIdle = 2 * time.Second
 	// redeliverTimeout bounds one step.
 	redeliverTimeout = 10 * time.Second
 )
@@ -53,9 +56,12 @@ func (w *redeliverWorker) NextRetry(job *river.Job[redeliverArgs]) time.Time {
 // Work makes one step and snoozes until the redelivery has ended. A second job
 // for the same redelivery, as after a crash, makes it no faster.
 func (w *redeliverWorker) Work(ctx context.Context, job *river.Job[redeliverArgs]) error {
-	ended, err := w.dispatcher.Redeliver(ctx, job.Args.RedeliveryID)
-	if err != nil || ended {
+	step, err := w.dispatcher.Redeliver(ctx, job.Args.RedeliveryID)
+	if err != nil || step.Ended {
 		return err
+	}
+	if step.Idle {
+		return river.JobSnooze(redeliverIdle)
 	}
 	return river.JobSnooze(redeliverEvery)
 }

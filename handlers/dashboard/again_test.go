@@ -32,6 +32,10 @@ func TestAskAgain(t *testing.T) {
 	path := "/dashboard/test/sessions/"
 	owner.WantPage(owner.Get(path+former.ID.String()), http.StatusOK).Lacks("Ask again")
 	h.Complete(former.ID)
+	unopened := h.NewSession(h.TestScope(), domain.NewSession{})
+	h.OK(cancelled(h, unopened))
+	owner.WantPage(owner.Get(path+"new?like="+unopened.ID.String()), http.StatusOK, "Answers are not copied").
+		Lacks("Offer the former answers")
 	again := owner.WantPage(owner.Get(path+former.ID.String()), http.StatusOK).
 		Lacks("New session for this customer").Link("Ask again")
 	form := owner.WantPage(owner.Get(again), http.StatusOK, "Ask again", "Documents are not copied")
@@ -59,6 +63,11 @@ func TestAskAgain(t *testing.T) {
 	id, err := domain.ParseSessionID(strings.TrimPrefix(made, path))
 	h.OK(err)
 
+	owner.WantPage(owner.Get(path+former.ID.String()+"/erase"), http.StatusOK, "With a copy of the answers of "+former.ID.String())
+	after := harness.QueryOne[string](h, "SELECT after FROM audit_log WHERE action = $1", domain.AuditSessionCreated)
+	if !strings.Contains(after, former.ID.String()) {
+		t.Errorf("the audit log says %q", after)
+	}
 	customer := h.Customer(&domain.Session{ID: id})
 	customer.WantPage(customer.Get(""), http.StatusOK).
 		Shows("asks: The June payslip is missing a page.", "Your answers from last time").Hides("not ticked")

@@ -168,6 +168,7 @@ func TestExtendAndRenew(t *testing.T) {
 	owner := h.Owner()
 	within := 30
 	session := h.NewSession(h.TestScope(), domain.NewSession{ExpiresInDays: &within})
+	h.Open(session.ID)
 	path := "/dashboard/test/sessions/" + session.ID.String()
 	owner.WantPage(owner.Get(path), http.StatusOK).Offers("Extend by 7 days", "Extend by 14 days", "Extend by 30 days")
 	for range 2 {

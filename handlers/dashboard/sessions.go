@@ -211,7 +211,8 @@ func (s *Server) newSessionPage(c echo.Context, v *Visit) (view.NewSessionPage, 
 	page.Email, page.Name, page.Reference = page.Like.CustomerEmail, web.Text(page.Like.CustomerName),
 		web.Text(page.Like.ReferenceID)
 	page.Return = web.Text(page.Like.ReturnURL)
-	page.MayOffer = v.Staff.May(domain.DownloadData) && !page.Like.Status.Open() && !page.Like.DataGone(account, s.Clock.Now())
+	page.MayOffer = v.Staff.May(domain.DownloadData) && !page.Like.Status.Open() && !page.Like.DataGone(account, s.Clock.Now()) &&
+		page.Like.MayHaveAnswers()
 	page.Offer = page.MayOffer
 	for _, name := range statement.BeforeDeclaration {
 		page.Asks = append(page.Asks, view.SectionAsk{Section: name})

@@ -14,6 +14,7 @@ import (
 	"candor/internal/statement"
 	"candor/internal/statement/statementtest"
 	"candor/internal/testkit/harness"
+	view "candor/views/form"
 )
 
 // again creates a session that continues the former, with more members of the request, for
@@ -132,6 +133,33 @@ func TestFormerAnswersAreNotSubmitted(t *testing.T) {
 	}
 	oneTap(c, statement.ExpensesSection)
 	c.WantRedirect(c.Sign())
+}
+
+// TestUntouchedOfferStaysAnOffer: who only looks at what is offered, or leaves the page by
+// another button than Continue, is shown it as an offer the next time, too.
+func TestUntouchedOfferStaysAnOffer(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	offering(h, "zh-Hans")
+	c := again(h, simulated(h, "completed"), "")
+	for _, action := range []string{view.ActionAutosave, view.ActionSave, view.ActionEvidence + ":bank_statement",
+		view.ActionLanguage + ":zh-Hans"} {
+		tab := load(c, "income")
+		tab.values.Set("action", action)
+		if answer := c.Post("income", tab.values); answer.Code >= http.StatusBadRequest {
+			t.Fatalf("%s: status %d", action, answer.Code)
+		}
+		shown := fromLastTime
+		if action == view.ActionLanguage+":zh-Hans" {
+			shown = "这些是您上次的回答"
+		}
+		c.WantPage(c.Get("income"), http.StatusOK).Shows(shown)
+	}
+	tab := load(c, "income")
+	tab.values.Set("employment_income.gross_salary", "71,234")
+	tab.values.Set("action", view.ActionSave)
+	c.WantRedirect(c.Post("income", tab.values))
+	c.WantPage(c.Get("income"), http.StatusOK).Hides(fromLastTime).WantField("employment_income.gross_salary", "71,234")
 }
 
 // TestFormerDraftIsOffered offers what was typed and not finished of an expired and of a

@@ -125,7 +125,7 @@ func (s *Server) define(text []byte, defs map[string]json.RawMessage) error {
 }
 
 func (t *tool) described() *sdk.Tool {
-	reads, destroys := t.method == http.MethodGet, t.method == http.MethodDelete
+	reads, destroys := t.method == http.MethodGet, t.method == http.MethodDelete || t.method == http.MethodPatch
 	return &sdk.Tool{
 		Name: t.operation.ID, Title: t.operation.Summary, Description: t.operation.Description, InputSchema: t.schema,
 		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: reads, DestructiveHint: &destroys, IdempotentHint: reads},

@@ -136,6 +136,10 @@ var oddities = map[statement.DoubtCode]func(s *statement.Statement){
 		s.Assets.Vehicles = []*statement.Vehicle{{Description: "Boat", AmountOwing: 1_234_56}}
 		s.Liabilities = statement.Liabilities{}
 	},
+	"debt_differs": func(s *statement.Statement) {
+		s.Assets.Vehicles = []*statement.Vehicle{{Description: "Boat", AmountOwing: 1_234_56}}
+		s.Liabilities.Other = []*statement.OtherLiability{{Description: "Boat", Balance: 1_000_00, MonthlyRepayment: 10_00}}
+	},
 	"debt_without_repayment": func(s *statement.Statement) {
 		s.Liabilities.PersonalLoans = []*statement.PersonalLoan{{Lender: "Wisr", Balance: 1}}
 	},

@@ -87,6 +87,10 @@ func (s *Session) Scope() Scope { return Scope{AccountID: s.AccountID, Livemode:
 // customer or given by the partner (D51, D58).
 func (s *Session) LinkIsConfidential() bool { return s.AccessedAt != nil || s.Prefilled }
 
+// MayHaveAnswers reports whether a customer can have entered anything, here or in a former
+// session.
+func (s *Session) MayHaveAnswers() bool { return s.AccessedAt != nil || s.PreviousSessionID != nil }
+
 // OpensFor reports whether the session's form opens in a browser. A link for one browser
 // opens it in that which saved last, and while nothing is saved in any (D92).
 func (s *Session) OpensFor(h LinkHolder) bool {

@@ -129,6 +129,13 @@ var doubts = []struct {
 		}
 		return out
 	}},
+	{"debt_differs", func(s *Statement, _ time.Time) (out []Doubt) {
+		for _, debt := range differing(&s.Assets, &s.Liabilities) {
+			out = append(out, Doubt{Path: debt.path, Text: "You owe {amount} on {thing}. In your liabilities it is {listed}.",
+				Args: []string{debt.balance.String(), debt.thing, debt.listed.String()}})
+		}
+		return out
+	}},
 	{"debt_without_repayment", func(s *Statement, _ time.Time) (out []Doubt) {
 		for _, debt := range s.Liabilities.debts() {
 			out = append(out, when(debt.balance > 0 && debt.repayment == 0, Doubt{

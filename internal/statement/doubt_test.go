@@ -192,6 +192,22 @@ func TestOddAmounts(t *testing.T) {
 		"a last repayment": {func(s *s) { s.Liabilities.PersonalLoans[0].Balance-- },
 			[]string{
 				"repayment_above_balance liabilities.personal_loans.0.monthly_repayment You owe $199.99 (Wisr) and repay $200.00 a month."}},
+		"a mortgage that was paid down": {func(s *s) { s.Assets.RealProperty[0].MortgageOwing -= 20_000_00 },
+			[]string{"debt_differs assets.real_property.0.mortgage_owing " +
+				"You owe $280,000.00 on 12 Smith St. In your liabilities it is $300,000.00."}},
+		"half of a mortgage": {func(s *s) {
+			s.Assets.RealProperty[0].MortgageOwing, s.Assets.RealProperty[0].OwnershipPercentage = 400_000_00, 75
+		}, nil},
+		"a whole mortgage of half a home": {func(s *s) { s.Assets.RealProperty[0].OwnershipPercentage = 50 }, nil},
+		"a mortgage in two parts": {func(s *s) {
+			one := &statement.Mortgage{Lender: "ANZ", Property: "12 Smith St", Balance: 150_000_00, MonthlyRepayment: 900_00}
+			s.Liabilities.Mortgages = []*statement.Mortgage{one, one}
+		}, nil},
+		"a mortgage and what was borrowed on it": {func(s *s) {
+			s.Liabilities.Other = []*statement.OtherLiability{{Description: "Roof of 12 Smith St", Balance: 9_000_00,
+				MonthlyRepayment: 1_00}}
+			s.Expenses.Commitments.DebtRepayments = 201_00
+		}, nil},
 		"a card": {func(s *s) { s.Liabilities.CreditCards[0].Balance++ },
 			[]string{"card_above_limit liabilities.credit_cards.0.balance You owe $5,000.01 on Amex. Its limit is $5,000.00."}},
 		"more debts than assets": {func(s *s) {

@@ -18,6 +18,7 @@ type owing struct {
 	text    string // what the button that adds it says
 	field   string // of the list's item that has the description
 	value   string
+	listed  Cents // in the liabilities, of one that differs
 }
 
 // owed are the debts that the assets mention, at the customer's share (D20).
@@ -91,6 +92,30 @@ func unlisted(a *Assets, l *Liabilities) []owing {
 		})
 	}
 	return left
+}
+
+// differing are the debts that the liabilities have by their name with other amounts: neither
+// one of them nor all together, as of a loan in two parts, are what the assets say.
+func differing(a *Assets, l *Liabilities) (out []owing) {
+	owed, debts := a.owed(), l.listed()
+	for i, o := range owed {
+		others := slices.Delete(slices.Clone(owed), i, i+1)
+		if slices.ContainsFunc(others, func(other owing) bool { return sameName(other.thing, o.thing) }) {
+			continue
+		}
+		amounts := []Cents{0}
+		for _, d := range debts {
+			if sameName(o.thing, d.name) {
+				o.listed += d.balance
+				amounts = append(amounts, d.balance)
+			}
+		}
+		amounts[0] = o.listed
+		if len(amounts) > 1 && !slices.Contains(amounts, o.balance) && !slices.Contains(amounts, o.whole) {
+			out = append(out, o)
+		}
+	}
+	return out
 }
 
 // sameName reports whether one name has all words of the other in a row.

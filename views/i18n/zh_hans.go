@@ -329,6 +329,7 @@ var simplifiedChinese = map[string]string{ //nolint:gosec // it takes words abou
 	"You owe {amount} ({debt}) and repay nothing.":                                                      "您欠 {amount}（{debt}），但没有还款。",
 	"You owe {amount} ({debt}) and repay {repayment} a month.":                                          "您欠 {amount}（{debt}），每月还款 {repayment}。",
 	"You owe {amount} on {card}. Its limit is {limit}.":                                                 "您的 {card} 卡欠款 {amount}，额度是 {limit}。",
+	"You owe {amount} on {thing}. In your liabilities it is {listed}.":                                  "您还欠 {thing} 的 {amount}，但负债中是 {listed}。",
 	"You owe {amount} on {thing}. It isn’t in your liabilities.":                                        "您还欠 {thing} 的 {amount}，但负债中没有这一项。",
 	"You pay no rent and own no home.":                                                                  "您不付房租，也没有自己的房子。",
 	"You repay {owed} a month on mortgages. In your expenses it is {paid}.":                             "您每月还房贷 {owed}，支出中是 {paid}。",

@@ -103,13 +103,16 @@ func (s *Service) storeEdited(ctx context.Context, tx *db.Tx, state *State, done
 // edit decides what a change comes to.
 func (f *State) edit(name string, c Change) (*Edited, error) {
 	theirs := f.Section(name).Inputs()
-	if _, begun := f.Sections[name]; !begun && len(c.Bases) > 0 {
+	_, begun := f.Sections[name]
+	if !begun && len(c.Bases) > 0 {
 		theirs = c.Bases[0] // nothing is stored: what is offered now isn't what someone has saved
 	}
 	merged := form.Merge(func() *form.Section { return f.Empty(name) }, c.Edit, theirs)
 	section := f.Empty(name)
 	section.Read(merged.Store)
-	done := &Edited{Stored: section, Section: section, At: c.Target, unchanged: c.Action == Autosave && !merged.Changed}
+	done := &Edited{Stored: section, Section: section, At: c.Target}
+	// What is offered and wasn't touched stays an offer.
+	done.unchanged = !merged.Changed && (c.Action == Autosave || c.Action == Save && !begun)
 	if len(merged.Conflicts) > 0 {
 		done.Conflicts, done.Base, done.Section = merged.Conflicts, merged.Base, f.Empty(name)
 		done.Section.Read(merged.Show)

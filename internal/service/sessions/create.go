@@ -28,7 +28,11 @@ func (s *Service) Create(ctx context.Context, scope domain.Scope, key *idempoten
 	steps := s.steps(scope, params)
 	if params.By.Kind == domain.ActorStaff {
 		steps = append(steps, func(ctx context.Context, tx *db.Tx, session *domain.Session) error {
-			return s.Audit.Record(ctx, tx, scope.AccountID, params.By, entryOf(domain.AuditSessionCreated, session))
+			entry := entryOf(domain.AuditSessionCreated, session)
+			if session.PreviousSessionID != nil {
+				entry.After = map[string]string{"prefill_from": session.PreviousSessionID.String()}
+			}
+			return s.Audit.Record(ctx, tx, scope.AccountID, params.By, entry)
 		})
 	}
 	if key == nil && len(steps) == 1 {

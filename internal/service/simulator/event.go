@@ -27,7 +27,7 @@ func (BillingType) Enum() (out []string) {
 }
 
 // RecordEvent records a made-up billing event in test mode and returns it. It goes
-// to the default URL of test mode. Later requests with the key get a
+// to the endpoints of test mode that take it. Later requests with the key get a
 // *idempotency.Replay. Error: validation_error on type.
 func (s *Service) RecordEvent(ctx context.Context, scope domain.Scope, key *idempotency.Key[*domain.FeedEvent],
 	of BillingType) (*domain.FeedEvent, error) {

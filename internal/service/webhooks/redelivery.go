@@ -13,6 +13,13 @@ import (
 
 var errRedeliveryNotFound = domain.Errorf(domain.CodeNotFound, "There is no redelivery with this id in this account and mode.")
 
+// maxRunning is how many redeliveries of an account and mode run at once: each is a job that
+// comes back until its endpoints have taken everything.
+const maxRunning = 20
+
+var errTooManyRun = domain.Errorf(domain.CodeInvalidRequest,
+	"%d retries are under way. Stop one, or wait until one has ended.", maxRunning)
+
 // maxListedRedeliveries is how many of the latest redeliveries are listed.
 const maxListedRedeliveries = 100
 
@@ -55,7 +62,7 @@ func sum(at []domain.FailedAt) (n int64) {
 
 // StartRedelivery makes deliveries that match the filter again, at rate a second: all
 // that failed, or with Failing those that are failing now (D107). Error:
-// invalid_request.
+// invalid_request, also if too many run.
 func (s *Service) StartRedelivery(ctx context.Context, scope domain.Scope, f DeliveryFilter, rate int,
 	by domain.Actor) (*domain.Redelivery, error) {
 	filter, err := s.resolveFailed(ctx, scope, f, rate)
@@ -69,6 +76,13 @@ func (s *Service) startRedelivery(ctx context.Context, scope domain.Scope, filte
 	by domain.Actor) (*domain.Redelivery, error) {
 	r := domain.NewRedelivery(scope, filter, rate, by.Name, s.Clock.Now())
 	err := s.DB.InTx(ctx, func(tx *db.Tx) error {
+		running, err := tx.RunningRedeliveries(ctx, scope)
+		if err == nil && running >= maxRunning {
+			err = errTooManyRun
+		}
+		if err != nil {
+			return err
+		}
 		if err := tx.InsertRedelivery(ctx, r, filter); err != nil {
 			return err
 		}

@@ -159,6 +159,15 @@ func TestRedeliveryIsCheckedAndStopped(t *testing.T) {
 	if b.again() != 0 {
 		t.Error("a stopped redelivery continues")
 	}
+	start := func() error {
+		_, err := b.Webhooks.StartRedelivery(b.Ctx, b.Test(),
+			webhooks.DeliveryFilter{DeliveryFilter: domain.DeliveryFilter{Since: &since}}, 1, jo)
+		return err
+	}
+	for range 20 {
+		b.OK(start())
+	}
+	b.Code("the 21st at once", start(), domain.CodeInvalidRequest)
 	_, err = b.Webhooks.StopRedelivery(b.Ctx, b.Test(), r.ID, jo)
 	b.Code("stopping twice", err, domain.CodeInvalidRequest)
 }
