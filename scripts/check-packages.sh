@@ -352,9 +352,9 @@ cp bin/NOTICE "$work/compose/bin"
 cp -r "dist/candor_linux_$arch" "$work/compose/dist"
 cat >"$work/compose/postgres/Dockerfile" <<'END'
 FROM debian:12-slim
-RUN apt-get update && apt-get install -y --no-install-recommends postgresql
+RUN apt-get update && apt-get install -y --no-install-recommends postgresql && ln -s /usr/lib/postgresql/*/bin /usr/lib/postgresql/bin
 COPY start.sh /
-ENV PATH=/usr/lib/postgresql/15/bin:/usr/sbin:/usr/bin:/sbin:/bin PGDATA=/var/lib/postgresql/data
+ENV PATH=/usr/lib/postgresql/bin:/usr/sbin:/usr/bin:/sbin:/bin PGDATA=/var/lib/postgresql/data
 STOPSIGNAL SIGINT
 ENTRYPOINT ["sh", "-e", "/start.sh"]
 END
