@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -27,12 +28,12 @@ type cut struct {
 	held  chan chan struct{}
 }
 
-// reply stands still if this is the moment, and so do the answers to all others.
-func (c *cut) reply(command string) string {
+// pass stands still if this is the moment, and so do all others.
+func (c *cut) pass(command string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.at == "" || !strings.HasPrefix(command, c.at) {
-		return ""
+		return
 	}
 	if c.after--; c.after < 0 {
 		c.at = ""
@@ -40,7 +41,6 @@ func (c *cut) reply(command string) string {
 		c.held <- release
 		<-release
 	}
-	return ""
 }
 
 // arm sets the next moment.
@@ -107,14 +107,18 @@ func remind(t *testing.T, api process.Partner, ids []string) {
 // TestDrillLinksAreEmailedOnce: half of 200 sessions get the link and half the first reminder
 // while both workers are killed again and again, in turn before the mail server has an
 // email's text and after. None comes twice. One whose worker died before comes; one whose
-// worker died after is known to be unknown, and its reminder follows (D105).
+// worker died after is known to be unknown, and its reminder follows (D105). The mail server
+// is go-smtp, with STARTTLS and a password.
 func TestDrillLinksAreEmailedOnce(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
 	const half, kills, between, underway = 100, 6, 16, 2 * 4 // emails that two workers send at a time
 	moments := &cut{held: make(chan chan struct{})}
-	server := smtptest.New(t, moments.reply)
-	env := process.WebEnvironment(t).With("CANDOR_SMTP_URL", "smtp://"+server.Address, "CANDOR_MAIL_FROM",
+	certificate, authority := loopbackCertificate(t)
+	sender := smtptest.Account{User: "candor", Password: "hidden @/password"}
+	server := smtptest.NewReal(t, certificate, sender, moments.pass)
+	smtp := url.URL{Scheme: "smtp", User: url.UserPassword(sender.User, sender.Password), Host: server.Address}
+	env := process.WebEnvironment(t).With("CANDOR_SMTP_URL", smtp.String(), "SSL_CERT_FILE", authority, "CANDOR_MAIL_FROM",
 		"no-reply@candor.example", "CANDOR_RATE_BURST", "10000")
 	account := process.CreateAccount(t, env)
 	api := process.NewPartner(t, process.Serve(t, env, "web").URL, account.TestKey)

@@ -125,19 +125,27 @@ func TestDrillOneRateLimitForThreeProcesses(t *testing.T) {
 	}
 }
 
+// loopbackCertificate is one for 127.0.0.1, and the file by which SSL_CERT_FILE has a process
+// trust it.
+func loopbackCertificate(t *testing.T) (certificate tls.Certificate, authority string) {
+	t.Helper()
+	issuer := httptest.NewTLSServer(http.NotFoundHandler())
+	defer issuer.Close()
+	authority = filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(authority, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: issuer.Certificate().Raw}),
+		0o600); err != nil {
+		t.Fatal(err)
+	}
+	return issuer.TLS.Certificates[0], authority
+}
+
 // TestRedisByTLS reaches Redis by TLS with a password, which no log shows. With a
 // wrong password the process serves and counts by itself.
 func TestRedisByTLS(t *testing.T) {
 	t.Parallel()
 	redis := redistest.Start(t, "--requirepass", "hidden-password")
-	issuer := httptest.NewTLSServer(http.NotFoundHandler())
-	defer issuer.Close()
-	authority := filepath.Join(t.TempDir(), "ca.pem")
-	if err := os.WriteFile(authority, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: issuer.Certificate().Raw}),
-		0o600); err != nil {
-		t.Fatal(err)
-	}
-	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: issuer.TLS.Certificates})
+	certificate, authority := loopbackCertificate(t)
+	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{certificate}})
 	if err != nil {
 		t.Fatal(err)
 	}
