@@ -208,7 +208,16 @@ func (c *conditions) searchedByIndex(text sqlText, f domain.SessionFilter) (out 
 	return out
 }
 
-func searchWords(words string) []string { return slices.Compact(strings.Fields(words)) }
+// mostWords bounds the statements that differ by how many words they look for: connections
+// keep each prepared.
+const mostWords = 8
+
+// searchWords are the words that are looked for, the longest if there are many.
+func searchWords(words string) []string {
+	all := slices.Compact(slices.Sorted(slices.Values(strings.Fields(words))))
+	slices.SortStableFunc(all, func(a, b string) int { return len(b) - len(a) })
+	return all[:min(len(all), mostWords)]
+}
 
 func (c *conditions) has(text sqlText, word string) sqlText {
 	pattern := "%"

@@ -83,7 +83,8 @@ func TestSearchFindsAddressesAndReferences(t *testing.T) {
 		ReferenceID: "ann@customer.example"})
 	for search, want := range map[string][3]bool{
 		"loan 7 @ Branch": {true, false, false}, "Ann@customer.example": {false, true, true}, "7 LOAN": {true, false, false},
-		"jo ann@": {false, false, true}, "@c": {},
+		"jo ann@": {false, false, true}, "@c": {}, strings.Repeat("loan branch ", 10) + "7 @ a b c d e f": {},
+		strings.Repeat("loan 7 ", 15): {true, false, false},
 	} {
 		for _, path := range []string{"sessions", "sessions/export"} {
 			text := support.Get("/dashboard/test/" + path + "?q=" + url.QueryEscape(search)).Body.String()
@@ -94,6 +95,17 @@ func TestSearchFindsAddressesAndReferences(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestSearchIsShort: each number of words that are looked for is a statement of its own, which
+// connections keep.
+func TestSearchIsShort(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	owner := h.Owner()
+	long := "?q=" + strings.Repeat("a+", 101)
+	owner.WantPage(owner.Get("/dashboard/test/sessions"+long), http.StatusOK, "Enter at most 200 characters")
+	owner.WantPage(owner.Get("/dashboard/test/sessions/export"+long), http.StatusUnprocessableEntity, "Enter at most 200 characters")
 }
 
 // A filter that is in a list's table is a parameter of the API and a control of

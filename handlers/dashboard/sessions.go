@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
 
@@ -32,7 +33,10 @@ func sessionControls(cal calendar, now time.Time) []control[domain.SessionFilter
 	return []control[filter]{
 		{Control: view.Control{Name: "q", Label: "Name, email, reference or id", Type: "search"},
 			read: func(f *filter, text string) string {
-				if f.Search, _ = form.CleanText(text, len(text)); f.Search == "" {
+				if utf8.RuneCountInString(text) > maxSearch {
+					return fmt.Sprintf("Enter at most %d characters", maxSearch)
+				}
+				if f.Search, _ = form.CleanText(text, maxSearch); f.Search == "" {
 					return "Enter a name, an email address, a reference or a session id"
 				}
 				return ""

@@ -228,11 +228,9 @@ func (v *visit) checkLink(ctx context.Context, read *forms.Service) error {
 		return nil
 	case !v.Session.OpensFor(v.LinkHolder):
 		return forms.ErrElsewhere
-	case v.Session.SavedBy != nil:
-		return nil
 	}
 	// The answers were read after the session, so another browser's first save can be
-	// among them.
+	// among them, also where this one has saved.
 	now, err := read.Find(ctx, v.Session.ID)
 	if err == nil && !now.Session.OpensFor(v.LinkHolder) {
 		err = forms.ErrElsewhere

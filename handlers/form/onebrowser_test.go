@@ -123,10 +123,13 @@ func TestLinkForOneBrowserOfWhoWasFirst(t *testing.T) {
 func TestLinkForOneBrowserRace(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
-	for range 20 {
+	for i := range 20 {
 		session := h.NewSession(h.TestScope(), domain.NewSession{})
 		support, customer := h.CustomerAt(session, oneBrowser(h, session)), h.CustomerAt(session, h.Link(session.ID))
 		support.Get("")
+		if i%2 == 1 {
+			save(support, "who saved first")
+		}
 		begin := make(chan struct{})
 		var readers sync.WaitGroup
 		for range 4 {
