@@ -182,7 +182,7 @@ func (s *server) wire() (err error) {
 	}
 	s.docs = docs.New(docs.Config{
 		Keys: s.Keys, Sessions: s.Sessions, Staff: s.auth.Session,
-		BaseURL: s.BaseURL, Rate: s.Rate, MaxBody: api.MaxBody, IdempotencyWindow: idempotency.Window,
+		BaseURL: s.BaseURL, Rate: s.Rate, MaxBody: api.MaxBody, CallsAtOnce: calls, IdempotencyWindow: idempotency.Window,
 	})
 	s.mcp = mcp.New(mcp.Config{
 		Texts: s.docs.Texts, Read: s.docs.Read, BaseURL: s.BaseURL, Version: s.Version, MaxBody: api.MaxBody,

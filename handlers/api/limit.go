@@ -40,11 +40,12 @@ func (s *Server) admitEarly(c echo.Context) error {
 	}
 	if caller, known := s.callers.Get(domain.HashAPIKey(key)); known {
 		quota := s.Limiter.Peek(limitKey(&caller, ""), now)
+		limited := answerQuota(c, quota)
 		if quota.Allowed {
 			return s.Line.Enter(c, caller.AccountID)
 		}
 		r.Caller = &caller
-		return answerQuota(c, quota)
+		return limited
 	}
 	network := limitKey(nil, c.RealIP())
 	quota := s.Limiter.Peek(network, now)

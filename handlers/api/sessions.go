@@ -18,12 +18,12 @@ type createSessionRequest struct {
 	CustomerEmail string          `json:"customer_email" required:"true" format:"email" maxLength:"254" doc:"The customer’s email address."`
 	CustomerName  string          `json:"customer_name" sample:"yes" maxLength:"200" doc:"The customer’s full name."`
 	ReferenceID   string          `json:"reference_id" sample:"yes" maxLength:"200" doc:"Your own reference."`
-	WebhookURL    string          `json:"webhook_url" format:"uri" maxLength:"2048" doc:"Where this session’s events go, instead of the account’s default URL. HTTPS in production."`
+	WebhookURL    string          `json:"webhook_url" format:"uri" maxLength:"2048" doc:"Where this session’s events go, instead of your webhook endpoints. HTTPS in production."`
 	ReturnURL     string          `json:"return_url" format:"uri" maxLength:"2048" doc:"Where the customer goes back to: a link on the list of sections, and a button after completion, with session_id added to the query. Its rules are those of webhook_url."`
 	ExpiresInDays *int            `json:"expires_in_days" min:"1" max:"90" doc:"After how many times 24 hours the link stops working. Without it, the account’s own default counts, 30 if it has set none."`
 	Metadata      domain.Metadata `json:"metadata" doc:"Your own data: at most 10 keys of 1 to 100 characters; values are strings, numbers or booleans of at most 500 characters."`
 	Language      domain.Language `json:"language" doc:"The language in which the form opens, whatever the browser asks for. The account must offer it; English is always offered. The customer can choose another one on the page. Without it, the browser decides."`
-	Simulate      simulator.Goal  `json:"simulate" doc:"Test keys only: takes the new session so far at once, as POST /v1/test/sessions/{id}/advance does. A live key gets 422."`
+	Simulate      simulator.Goal  `json:"simulate" enum:"opened,personal_details,income,assets,liabilities,expenses,documents,declaration,completed,expired,pdf_expired" doc:"Test keys only: takes the new session so far at once, as POST /v1/test/sessions/{id}/advance does. A live key gets 422."`
 	Deliver       *deliverOption  `json:"deliver" doc:"Has Candor email the link to customer_email, in your account’s name and brand and in the session’s language. In test mode only people of your own team get it. Without it, you pass the link on."`
 	Prefill       rawPrefill      `json:"prefill" doc:"Answers that you know already, in the shape of the data endpoint’s data: any part of the five sections, at most 32 KiB of JSON. The form offers them to the customer, who can change them; they count when the customer saves the section. Computed members are ignored, any other unknown member is an error. An amount can be a string such as \"1250.50\"."`
 	PrefillFrom   string          `json:"prefill_from" pattern:"^sess_[0-7][0-9a-hjkmnp-tv-z]{25}$" doc:"A former session of the same customer_email that is completed, expired or cancelled: the form offers its answers, and what was typed and not finished. The customer confirms each section, so nothing is typed twice. Documents are not copied. The key needs data:read. Not together with prefill."`
@@ -72,7 +72,7 @@ type sessionFields struct {
 	CustomerEmail string            `json:"customer_email" doc:"The customer’s email address."`
 	CustomerName  *string           `json:"customer_name" doc:"The customer’s full name, null where none was given."`
 	ReferenceID   *string           `json:"reference_id" doc:"Your own reference, null where none was given."`
-	WebhookURL    *string           `json:"webhook_url" doc:"Where this session’s events go, null for the account’s default URL."`
+	WebhookURL    *string           `json:"webhook_url" doc:"Where this session’s events go, null for your webhook endpoints."`
 	ReturnURL     *string           `json:"return_url" doc:"Where the customer goes back to, as it was given; null where it wasn’t."`
 	CreatedAt     form.Timestamp    `json:"created_at" doc:"When it was created, UTC."`
 	ExpiresAt     form.Timestamp    `json:"expires_at" doc:"When the link stops working, UTC."`

@@ -69,6 +69,7 @@ func (s *Server) facts(mine *view.Mine) (facts, error) {
 		"MetadataKeys": domain.MaxMetadataKeys, "MetadataKey": domain.MaxMetadataKey, "MetadataValue": domain.MaxMetadataValue,
 		"Waits": webhooks.WaitsPerScope, "CompletionsADay": simulator.CompletionsADay, "DocumentMiB": statement.MaxDocumentBytes >> 20,
 		"LiveLinksADay": domain.LiveLinksADay, "TestLinksADay": domain.TestLinksADay,
+		"UntriedLinksADay": domain.UntriedLinksADay, "Busy": s.CallsAtOnce,
 	} {
 		f[name] = strconv.Itoa(n)
 	}

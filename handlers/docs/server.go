@@ -34,6 +34,7 @@ type Config struct {
 	BaseURL           string           // without a slash at its end
 	Rate              ratelimit.Config // of an account's requests
 	MaxBody           int              // of a request, in bytes
+	CallsAtOnce       int              // of an account
 	IdempotencyWindow time.Duration
 }
 

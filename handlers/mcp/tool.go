@@ -124,10 +124,14 @@ func (s *Server) define(text []byte, defs map[string]json.RawMessage) error {
 	return nil
 }
 
+// notForTools leaves out what descriptions say of requests that tools don't send.
+var notForTools = strings.NewReplacer("Unknown fields are ignored; null", "Null",
+	" With `wait` a program hears of events within milliseconds, without a receiver.", "")
+
 func (t *tool) described() *sdk.Tool {
 	reads, destroys := t.method == http.MethodGet, t.method == http.MethodDelete || t.method == http.MethodPatch
 	return &sdk.Tool{
-		Name: t.operation.ID, Title: t.operation.Summary, Description: t.operation.Description, InputSchema: t.schema,
+		Name: t.operation.ID, Title: t.operation.Summary, Description: notForTools.Replace(t.operation.Description), InputSchema: t.schema,
 		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: reads, DestructiveHint: &destroys, IdempotentHint: reads},
 	}
 }

@@ -96,7 +96,7 @@ var EventTable = []EventInfo{
 	},
 	{
 		Type: BillingInvoicePaid, Summary: "An invoice was paid",
-		When: "Sent in live mode, to the account’s default URL. An invoice of 0 is paid at once.",
+		When: "Sent in live mode, to each webhook endpoint that takes it. An invoice of 0 is paid at once.",
 		Example: example(nil, 1044, "2026-12-01T00:00:09Z", InvoicePaidPayload{
 			InvoiceID: exampleInvoice, Amount: 1500, Currency: "AUD",
 			PeriodStart: exampleTime("2026-11-01T00:00:00Z"), PeriodEnd: exampleTime("2026-12-01T00:00:00Z"),
@@ -104,7 +104,7 @@ var EventTable = []EventInfo{
 	},
 	{
 		Type: BillingInvoicePaymentFailed, Summary: "A payment failed",
-		When: "Sent in live mode, to the account’s default URL, at each failed payment.",
+		When: "Sent in live mode, to each webhook endpoint that takes it, at each failed payment.",
 		Example: example(nil, 1041, "2026-12-01T00:00:09Z", InvoicePaymentFailedPayload{
 			InvoiceID: exampleInvoice, Amount: 1500, FailureReason: "The card was declined.",
 			RetryAt: new(exampleTime("2026-12-04T00:00:00Z")),
@@ -112,7 +112,7 @@ var EventTable = []EventInfo{
 	},
 	{
 		Type: BillingSubscriptionCancelled, Summary: "The subscription was cancelled",
-		When: "Sent in live mode, to the account’s default URL, when the subscription is cancelled.",
+		When: "Sent in live mode, to each webhook endpoint that takes it, when the subscription is cancelled.",
 		Example: example(nil, 1047, "2026-12-10T01:02:03Z", SubscriptionCancelledPayload{
 			EffectiveDate: exampleTime("2026-12-31T00:00:00Z"), Reason: "Requested by the account’s owner.",
 		}),

@@ -82,7 +82,7 @@ const (
 	laterTries       = 3 * time.Hour      // from then on
 	dayBegins        = 8                  // o'clock; no reminder comes before
 	dayEnds          = 20                 // or from then on
-	untriedLinksADay = 20                 // of an account that isn't approved
+	UntriedLinksADay = 20                 // of an account that isn't approved
 )
 
 // Reminders by when they are sent, the earlier first.
@@ -104,7 +104,7 @@ func (a *Account) LinksADay(livemode bool) int {
 	case a.ApprovedAt != nil:
 		return TestLinksADay
 	}
-	return untriedLinksADay
+	return UntriedLinksADay
 }
 
 // ReminderSubject is what the token of the link "No more reminders" stands for.

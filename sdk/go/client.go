@@ -107,6 +107,7 @@ type call struct {
 	body    any
 	options []Option
 	key     string
+	keyless bool  // has no key of its own
 	json    any   // nil if the answer is a file
 	file    *File // set by the answer
 }
@@ -167,13 +168,15 @@ func (c *Client) do(ctx context.Context, r *call) error {
 			return fmt.Errorf("candor: write JSON: %w", err)
 		}
 	}
-	r.key = rand.Text()
+	if !r.keyless {
+		r.key = rand.Text()
+	}
 	for _, option := range r.options {
 		option(r)
 	}
-	for attempt := 0; ; attempt++ {
+	for attempt, began := 0, time.Now(); ; attempt++ {
 		err := c.try(ctx, r, address, content)
-		wait, again := c.pause(err, attempt)
+		wait, again := c.pause(err, attempt, time.Since(began))
 		if !again || ctx.Err() != nil {
 			return err
 		}
@@ -198,6 +201,8 @@ func (c *Client) try(ctx context.Context, r *call, address string, content []byt
 	request.Header.Set("User-Agent", "candor-go/"+version)
 	if r.method != http.MethodGet {
 		request.Header.Set("Content-Type", "application/json")
+	}
+	if r.method != http.MethodGet && r.key != "" {
 		request.Header.Set("Idempotency-Key", r.key)
 	}
 	response, err := c.HTTP.Do(request)
@@ -222,15 +227,21 @@ func (c *Client) try(ctx context.Context, r *call, address string, content []byt
 	return decode(text, r.json)
 }
 
+// patience is how long a file that is being made is asked for, however often.
+const patience = time.Minute
+
 // pause says how long to wait before the next try, and whether there is one.
-func (c *Client) pause(err error, attempt int) (wait time.Duration, again bool) {
+func (c *Client) pause(err error, attempt int, waited time.Duration) (wait time.Duration, again bool) {
+	var answer *Error
+	if errors.As(err, &answer) && answer.Status == http.StatusAccepted && answer.RetryAfter > 0 && c.Retries > 0 && waited < patience {
+		return answer.RetryAfter, true
+	}
 	if err == nil || attempt >= c.Retries {
 		return 0, false
 	}
 	wait = min(c.Backoff<<min(attempt, 10), 30*time.Second)
 	wait = wait/2 + mathrand.N(wait/2+1)
-	var answer *Error
-	if errors.As(err, &answer) {
+	if answer != nil {
 		return max(wait, answer.RetryAfter), answer.temporary() && answer.RetryAfter <= 2*time.Minute
 	}
 	return wait, errors.As(err, new(broken))

@@ -72,6 +72,7 @@ type operation struct {
 	body            string   // the object's name, "" for none
 	answer          string   // the object's name, "" for a file
 	idempotent      bool     // takes an Idempotency-Key
+	keyless         bool     // isn't sent one that the caller doesn't give
 }
 
 // An event is a webhook's name and the object of its data.
@@ -198,7 +199,8 @@ func (a *api) oneOf(name string, schemas []*form.Schema) shape {
 }
 
 func (a *api) operation(method, path string, o openapi.Operation) (operation, error) {
-	out := operation{id: o.ID, doc: o.Summary + ". " + o.Description, method: strings.ToUpper(method)}
+	// With a key attemptDelivery doesn't wait for its attempt, and twice does no harm.
+	out := operation{id: o.ID, keyless: o.ID == "attemptDelivery", doc: o.Summary + ". " + o.Description, method: strings.ToUpper(method)}
 	for segment := range strings.SplitSeq(strings.TrimPrefix(path, "/"), "/") {
 		name, isArgument := strings.CutPrefix(segment, "{")
 		if !isArgument {

@@ -88,10 +88,12 @@ func quoted(values []string) []string {
 
 // goField is the type of a field: a pointer if it can be null or absent and its zero
 // value says something. In what is sent, an empty text is none, and so is every zero
-// of a query.
+// of a query; but in an update it removes what was there.
 func goField(o object, f field) string {
 	name, absent := goType(f.of), !f.required || f.of.null
 	switch {
+	case o.sent && absent && strings.HasPrefix(o.name, "Update"): // what is left out stays as it is
+		return "*" + name
 	case f.of.kind == anything, f.of.kind == list, f.of.kind == dictionary, !absent:
 		return name
 	case o.sent && (f.of.kind == text || strings.HasSuffix(o.name, "Params")):
@@ -155,6 +157,9 @@ func (o operation) golang(b *bytes.Buffer) {
 	}
 	if o.idempotent {
 		args, request = args+", options ...Option", request+", options: options"
+	}
+	if o.keyless {
+		request += ", keyless: true"
 	}
 	request = fmt.Sprintf("&call{method: %q, path: []string{%s}%s}", o.method, strings.Join(o.path, ", "), request)
 	if o.answer == "" {

@@ -130,6 +130,9 @@ func (o operation) typescript(b *bytes.Buffer) {
 	if o.query != nil {
 		args, call = append(args, "query: "+o.query.name+" = {}"), call+", query: { ...query }"
 	}
+	if o.keyless {
+		call += ", keyless: true"
+	}
 	options := "CallOptions"
 	if o.idempotent {
 		options = "PostOptions"

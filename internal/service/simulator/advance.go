@@ -46,8 +46,12 @@ func (s *Service) advance(ctx context.Context, tx *db.Tx, scope domain.Scope, id
 		return nil, err
 	}
 	reached, err := tx.Session(ctx, scope, id)
-	if err == nil {
-		reached.Status = reached.StatusAt(r.now)
+	if err != nil {
+		return nil, err
+	}
+	reached.Status = reached.StatusAt(r.now)
+	if reached.Emailed {
+		reached.Delivery, err = tx.LinkDelivery(ctx, id)
 	}
 	return reached, err
 }

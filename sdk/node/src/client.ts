@@ -46,7 +46,11 @@ interface Call extends PostOptions {
   query?: Record<string, unknown>;
   body?: unknown;
   file?: boolean;
+  keyless?: boolean;
 }
+
+/** How long a file that is being made is asked for, in ms, however often. */
+const patience = 60_000;
 
 /** An answer of the API that isn't a success. Tell errors apart by code, then by status; messages can change. */
 export class CandorError extends Error {
@@ -131,13 +135,15 @@ export class Client {
 
   async #send<T>(call: Call, read: (response: Response) => Promise<T>): Promise<T> {
     const { retries, backoff } = this.#settings;
-    const key = call.idempotencyKey ?? randomUUID();
+    const key = call.idempotencyKey ?? (call.keyless ? undefined : randomUUID());
+    const began = Date.now();
     for (let attempt = 0; ; attempt++) {
       try {
         return await this.#try(call, key, read);
       } catch (error) {
-        if (attempt >= retries || call.signal?.aborted) throw error;
-        let wait = Math.min(backoff * 2 ** attempt, 30_000) * (0.5 + Math.random() / 2);
+        const making = error instanceof CandorError && error.status === 202 && error.retryAfter > 0 && retries > 0 && Date.now() - began < patience;
+        if ((attempt >= retries && !making) || call.signal?.aborted) throw error;
+        let wait = making ? 0 : Math.min(backoff * 2 ** attempt, 30_000) * (0.5 + Math.random() / 2);
         if (error instanceof CandorError) {
           if (!error.temporary || error.retryAfter > 120) throw error;
           wait = Math.max(wait, 1000 * error.retryAfter);
@@ -147,7 +153,7 @@ export class Client {
     }
   }
 
-  async #try<T>({ method, path, query = {}, body, file, signal }: Call, idempotencyKey: string, read: (response: Response) => Promise<T>): Promise<T> {
+  async #try<T>({ method, path, query = {}, body, file, signal }: Call, idempotencyKey: string | undefined, read: (response: Response) => Promise<T>): Promise<T> {
     const { url, key, timeout } = this.#settings;
     for (const segment of path) {
       if (typeof segment !== "string" || /^\.*$/.test(segment)) throw new TypeError(`candor: ${JSON.stringify(segment)} is no id`);
@@ -157,7 +163,8 @@ export class Client {
       if (value !== undefined && value !== null) search.set(name, value instanceof Date ? value.toISOString() : String(value));
     }
     const headers: Record<string, string> = { Authorization: `Bearer ${key}`, "User-Agent": `candor-node/${this.version}` };
-    if (method !== "GET") Object.assign(headers, { "Content-Type": "application/json", "Idempotency-Key": idempotencyKey });
+    if (method !== "GET") headers["Content-Type"] = "application/json";
+    if (method !== "GET" && idempotencyKey !== undefined) headers["Idempotency-Key"] = idempotencyKey;
     signal?.throwIfAborted();
     const limit = new AbortController();
     const stop = () => limit.abort(signal?.reason);
