@@ -91,6 +91,7 @@ var sentences = map[form.RuleCode]string{ //nolint:gosec // it takes texts about
 	"mapped_network":     "{value} covers more than IPv4 addresses. Enter the IPv4 network, such as 203.0.113.0/24",
 	"network_count":      "A key can have at most {max} addresses and networks",
 	"overlap":            "Choose how long to keep the old key valid",
+	"key_count":          "There are {max} keys in this mode, which is the most. Delete one that you no longer use first",
 	"typed_name":         "Type the key’s name exactly: “{value}”",
 
 	"plan":              "Choose one of the plans",
