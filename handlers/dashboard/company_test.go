@@ -602,7 +602,8 @@ func TestPasswordConfirmsNoCompanySession(t *testing.T) {
 	owner := p.enters()
 	p.Clock.Advance(domain.StaffConfirmed)
 	change := url.Values{"password": {p.Account.Password}, "new_password": {harness.GoodPassword}}
-	owner.WantPage(owner.Post("/dashboard/live/me/password", change), http.StatusUnprocessableEntity, "Your company signed you in here")
+	owner.WantPage(owner.Post("/dashboard/live/me/password", change), http.StatusUnprocessableEntity,
+		"Your company signed you in here")
 	const only = "/dashboard/live/settings/sign-in/only"
 	owner.WantPrompt(owner.Post(only, url.Values{"of": {"passwords"}, "from": {"/dashboard/live"}}), "/dashboard/live")
 }
@@ -615,7 +616,8 @@ func TestKeepersHaveAPassword(t *testing.T) {
 	kim, err := p.DB.StaffByEmail(t.Context(), "kim@lender.example")
 	p.OK(err)
 	first := p.Harness.Owner()
-	first.WantRedirect(first.Post("/dashboard/test/team/"+kim.ID.String()+"/role", url.Values{"role": {"owner"}}), "/dashboard/test/team")
+	promote := first.Post("/dashboard/test/team/"+kim.ID.String()+"/role", url.Values{"role": {"owner"}})
+	first.WantRedirect(promote, "/dashboard/test/team")
 	bo.TwoStep()
 	bo = p.enters()
 	keep := url.Values{"of": {"company"}, "keep": {kim.ID.String()}}
