@@ -113,6 +113,20 @@ func (q *Queries) APIKeys(ctx context.Context, scope domain.Scope, deletedToo bo
 	return out, nil
 }
 
+// CountAPIKeys returns how many keys the scope has, those that have expired too.
+func (tx *Tx) CountAPIKeys(ctx context.Context, scope domain.Scope) (n int, err error) {
+	err = tx.get(ctx, &n, `SELECT count(*) FROM api_key WHERE account_id = $1 AND livemode = $2 AND deleted_at IS NULL`,
+		scope.AccountID, scope.Livemode)
+	return n, wrap(err, "count API keys")
+}
+
+// AnyAPIKey reports whether the scope has a key, or had one lately.
+func (q *Queries) AnyAPIKey(ctx context.Context, scope domain.Scope) (found bool, err error) {
+	err = q.get(ctx, &found, `SELECT EXISTS (SELECT 1 FROM api_key WHERE account_id = $1 AND livemode = $2)`,
+		scope.AccountID, scope.Livemode)
+	return found, wrap(err, "look for an API key")
+}
+
 // APIKey returns one of the scope's keys, locked for this transaction, or
 // ErrNotFound.
 func (tx *Tx) APIKey(ctx context.Context, scope domain.Scope, id domain.KeyID) (*domain.APIKey, error) {

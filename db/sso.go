@@ -90,11 +90,13 @@ func (tx *Tx) SetOnlySSO(ctx context.Context, account domain.AccountID, only boo
 	return wrap(err, "end sessions without sso")
 }
 
-// BreakGlass lists who of the account keeps the password, which works with an app alone.
+// BreakGlass lists who of the account keeps the password, which works with an app alone. Whom
+// the company brought has none.
 func (q *Queries) BreakGlass(ctx context.Context, account domain.AccountID) ([]domain.StaffID, error) {
 	var out []domain.StaffID
 	err := q.all(ctx, &out, `
-		SELECT id FROM staff_user WHERE account_id = $1 AND break_glass AND totp_secret IS NOT NULL ORDER BY id`, account)
+		SELECT id FROM staff_user
+		WHERE account_id = $1 AND break_glass AND totp_secret IS NOT NULL AND password_hash IS NOT NULL ORDER BY id`, account)
 	return out, wrap(err, "list who keeps the password")
 }
 
@@ -124,13 +126,15 @@ func (tx *Tx) VerifySSODomain(ctx context.Context, account domain.AccountID, nam
 	return changedOne(result, err, "verify sso domain")
 }
 
-// DeleteSSODomain deletes a domain with the sessions that its people have by the account's
-// connection, or returns ErrNotFound.
+// DeleteSSODomain deletes a domain with all sessions by the account's connection, or returns
+// ErrNotFound. The provider can have named another address than the stored one, so no session
+// tells by which domain it was admitted. One that wasn't verified has admitted none.
 func (tx *Tx) DeleteSSODomain(ctx context.Context, account domain.AccountID, name string) error {
 	result, err := tx.exec(ctx, `
 		WITH sessions AS (
-			DELETE FROM staff_session s USING staff_user u
-			WHERE s.sso_account_id = $1 AND u.id = s.staff_id AND lower(split_part(u.email, '@', -1)) = $2)
+			DELETE FROM staff_session
+			WHERE sso_account_id = $1
+				AND EXISTS (SELECT FROM sso_domain WHERE account_id = $1 AND domain = $2 AND verified_at IS NOT NULL))
 		DELETE FROM sso_domain WHERE account_id = $1 AND domain = $2`, account, name)
 	return changedOne(result, err, "delete sso domain")
 }

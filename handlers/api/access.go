@@ -90,8 +90,11 @@ func (s *Server) authenticate(c echo.Context) error {
 	default:
 		r.Principal, r.Session = &principal, session
 		r.Recheck = func(ctx context.Context) error {
-			_, err := s.Keys.Authenticate(ctx, key, r.Address)
-			return err
+			now, err := s.Keys.Authenticate(ctx, key, r.Address)
+			if err != nil {
+				return err
+			}
+			return authorize(&web.Request{Principal: &now}, r.Needs)
 		}
 		s.callers.Add(hash, principal)
 	}

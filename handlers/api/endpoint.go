@@ -37,10 +37,12 @@ type Route struct {
 // Handler serves a route to keys with the permissions that it needs.
 func (r Route) Handler() echo.HandlerFunc {
 	return func(c echo.Context) error {
-		if p := web.RequestOf(c).Principal; r.Endpoint.test && p != nil && p.Livemode {
+		request := web.RequestOf(c)
+		if p := request.Principal; r.Endpoint.test && p != nil && p.Livemode {
 			return errTestOnly
 		}
-		if err := authorize(web.RequestOf(c), r.Needs); err != nil {
+		request.Needs = r.Needs
+		if err := authorize(request, r.Needs); err != nil {
 			return err
 		}
 		return r.Endpoint.serve(c)

@@ -125,6 +125,32 @@ func TestWaitingEnds(t *testing.T) {
 	}
 }
 
+// TestWaitingEndsWithThePermission: who waits with a key that may read data no more gets none. What
+// the request doesn't need can be lost.
+func TestWaitingEndsWithThePermission(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	session := h.NewSession(h.TestScope(), domain.NewSession{})
+	starts := func(after ...domain.Permission) (change func(), answer <-chan harness.Answer) {
+		row, key, err := h.Service.Keys.Create(h.Context(), h.TestScope(), harness.Operator, keys.Params{Name: "Second"})
+		h.OK(err)
+		return func() {
+			h.OK(h.Service.Keys.Change(h.Context(), h.TestScope(), harness.Operator, row.ID,
+				keys.Params{Name: "Second", Permissions: after}))
+		}, waiting(h, key, "wait=25")
+	}
+	narrow, served := starts(domain.SessionsRead, domain.DataRead)
+	withdraw, refused := starts(domain.SessionsRead)
+	listening(h)
+	narrow()
+	withdraw()
+	soon(h, refused).WantError(http.StatusForbidden, "forbidden", "")
+	h.RecordEvent(session, domain.PDFReadyPayload{SessionID: session.ID})
+	if page := eventsIn(h, soon(h, served)); len(page.Data) != 1 {
+		t.Errorf("with what it needs: %+v", page)
+	}
+}
+
 // TestWaitsAreBounded: ten of an account wait, and those whose client leaves make
 // room.
 func TestWaitsAreBounded(t *testing.T) {

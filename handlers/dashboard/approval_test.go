@@ -66,7 +66,7 @@ func TestNamesHoldNoLinks(t *testing.T) {
 	}
 	for _, name := range []string{
 		"http://evil.example", "Win at www.evil.example", "evil.example/prize", "https://evil", "Visit evil.com", "EVIL.COM.AU now",
-		"evil.example:8080", "Lender\nBcc: x",
+		"evil.example:8080", "Lender\nBcc: x", "Account locked, see candor-billing.eu", "Loans.club",
 	} {
 		if set(name) == nil {
 			t.Errorf("an account may be called %q", name)
@@ -79,7 +79,7 @@ func TestNamesHoldNoLinks(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"Lender & Sons Pty. Ltd.", "J.P. Morgan", "St. George", "A.B.C. Finance", "Dr. No",
-		"Łódź Kredyt Sp. z o.o.", "No. 1 Loans", "24/7 Loans"} {
+		"Łódź Kredyt Sp. z o.o.", "No. 1 Loans", "24/7 Loans", "St.George Bank", "Smith Pty.Ltd"} {
 		if err := set(name); err != nil {
 			t.Errorf("an account may not be called %q: %v", name, err)
 		}

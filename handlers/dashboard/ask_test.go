@@ -92,4 +92,10 @@ func TestInvitationAgain(t *testing.T) {
 	}
 	audited(h, domain.AuditInvited, 2)
 	audited(h, domain.AuditInvitationCopied, 1)
+
+	// Who opens no email must not become a member of an account that no one has approved.
+	_, err := h.DB.Raw().ExecContext(t.Context(), `UPDATE account SET approved_at = NULL`)
+	h.OK(err)
+	owner.WantPage(owner.Post(invite()+"/link", nil), http.StatusUnprocessableEntity, "invitations go by email only")
+	owner.WantRedirect(owner.Post(invite()+"/resend", nil), "/dashboard/test/team")
 }

@@ -555,14 +555,107 @@ func TestInvitedByCompany(t *testing.T) {
 	sam.WantPage(sam.Get("/dashboard/invitation"), http.StatusOK, "Continue with your company").Hides("Your name")
 }
 
+// TestOthersInviteNoOneOfTheCompany: no invitation of another account takes an address of a
+// verified domain, which the company couldn't sign in any more.
+func TestOthersInviteNoOneOfTheCompany(t *testing.T) {
+	t.Parallel()
+	p := newCompany(t)
+	m := p.Mailbox()
+	other := p.StaffOf(p.NewAccount("boss@other.example", "starter").AccountID, domain.RoleOwner)
+	invite := func(email string) *httptest.ResponseRecorder {
+		return other.Post("/dashboard/test/team", url.Values{"email": {email}, "role": {"owner"}})
+	}
+	open := func() string {
+		all, err := p.Service.Team.Invitations(t.Context(), other.Session.AccountID)
+		p.OK(err)
+		return "/dashboard/test/team/invitations/" + all[0].ID.String() + "/link"
+	}
+	verify := func(name string) {
+		p.OK(p.Service.SSO.VerifyDomain(p.Context(), p.Account.AccountID, harness.Operator, name))
+	}
+	joins := func(link string) *httptest.ResponseRecorder {
+		b := p.SignedOut()
+		b.Get(strings.TrimPrefix(link, harness.BaseURL))
+		return b.Post("/dashboard/invitation", url.Values{"name": {"Ann"}, "new_password": {harness.GoodPassword}})
+	}
+	const elsewhere = "signs its people in to another account"
+	other.WantPage(invite("Kim@Lender.example"), http.StatusUnprocessableEntity, elsewhere)
+	other.WantRedirect(invite("ann@second.example"), "/dashboard/test/team")
+	emailed := m.Link(m.Email("ann@second.example", "Join Lender & Sons on Candor"))
+	verify("second.example")
+	other.WantPage(other.Post(open(), nil), http.StatusUnprocessableEntity, elsewhere)
+	other.WantPage(joins(emailed), http.StatusUnprocessableEntity, elsewhere)
+	other.WantRedirect(invite("ann@third.example"), "/dashboard/test/team")
+	copied := other.WantPage(other.Post(open(), nil), http.StatusOK, "shown once").Copies("Copy link")
+	verify("third.example")
+	other.WantPage(joins(copied), http.StatusUnprocessableEntity, elsewhere)
+	p.claims = map[string]any{"email": "ann@third.example"}
+	p.enters()
+}
+
+// TestPasswordConfirmsNoCompanySession: who has a session of the company and an old password can't
+// change it, which would confirm the session without the provider (D142).
+func TestPasswordConfirmsNoCompanySession(t *testing.T) {
+	t.Parallel()
+	p := newCompany(t)
+	p.claims = map[string]any{"sub": "owner", "email": p.Account.Email}
+	owner := p.enters()
+	p.Clock.Advance(domain.StaffConfirmed)
+	change := url.Values{"password": {p.Account.Password}, "new_password": {harness.GoodPassword}}
+	owner.WantPage(owner.Post("/dashboard/live/me/password", change), http.StatusUnprocessableEntity,
+		"Your company signed you in here")
+	const only = "/dashboard/live/settings/sign-in/only"
+	owner.WantPrompt(owner.Post(only, url.Values{"of": {"passwords"}, "from": {"/dashboard/live"}}), "/dashboard/live")
+}
+
+// TestKeepersHaveAPassword: an owner whom the company brought has no password to keep.
+func TestKeepersHaveAPassword(t *testing.T) {
+	t.Parallel()
+	p := newCompany(t)
+	bo := p.enters() // as kim
+	kim, err := p.DB.StaffByEmail(t.Context(), "kim@lender.example")
+	p.OK(err)
+	first := p.Harness.Owner()
+	promote := first.Post("/dashboard/test/team/"+kim.ID.String()+"/role", url.Values{"role": {"owner"}})
+	first.WantRedirect(promote, "/dashboard/test/team")
+	bo.TwoStep()
+	bo = p.enters()
+	keep := url.Values{"of": {"company"}, "keep": {kim.ID.String()}}
+	const only = "/dashboard/test/settings/sign-in/only"
+	bo.WantPage(bo.Post(only, keep), http.StatusUnprocessableEntity, "Each needs a password and two-step sign-in")
+	first.WantPage(first.Get("/dashboard/test"), http.StatusOK) // nothing was changed
+}
+
+// TestRemovedDomainAdmitsNoOne: the sessions that a domain admitted end with it, whatever address is
+// stored of who has them.
+func TestRemovedDomainAdmitsNoOne(t *testing.T) {
+	t.Parallel()
+	p := newCompany(t)
+	p.OK(p.Service.SSO.VerifyDomain(p.Context(), p.Account.AccountID, harness.Operator, "second.example"))
+	p.enters()
+	p.claims = map[string]any{"email": "kim@second.example"}
+	kim := p.enters() // known by the subject
+	owner := p.Harness.Owner()
+	remove := func(name string) {
+		owner.WantRedirect(owner.Post("/dashboard/test/settings/sign-in/domains/remove", url.Values{"domain": {name}}),
+			"/dashboard/test/settings/sign-in")
+	}
+	p.OK(p.Service.SSO.AddDomain(p.Context(), p.Account.AccountID, harness.Operator, "third.example"))
+	remove("third.example") // was never verified
+	kim.WantPage(kim.Get("/dashboard/live/me"), http.StatusOK)
+	remove("second.example")
+	kim.WantRedirect(kim.Get("/dashboard/live/me"), "/dashboard/sign-in?then=%2Fdashboard%2Flive%2Fme")
+	owner.WantPage(owner.Get("/dashboard/live/me"), http.StatusOK)
+}
+
 // keepersStay: who keeps the password stays an owner with an app, and the last one stays. A
 // keeper who is no owner any more keeps it no more.
 func keepersStay(p *company, last *harness.StaffBrowser, staff domain.StaffID) {
 	p.Helper()
 	second := p.Staff(domain.RoleOwner)
 	keep := func(b *harness.StaffBrowser, app string) {
-		_, err := p.DB.Raw().ExecContext(p.Context(), `UPDATE staff_user SET break_glass = true, totp_secret = nullif($2, '')::bytea
-			WHERE id = $1`, b.Session.ID, app)
+		_, err := p.DB.Raw().ExecContext(p.Context(), `UPDATE staff_user SET break_glass = true, totp_secret = nullif($2, '')::bytea,
+			password_hash = 'x' WHERE id = $1`, b.Session.ID, app)
 		p.OK(err)
 	}
 	demote := func(id domain.StaffID) *httptest.ResponseRecorder {

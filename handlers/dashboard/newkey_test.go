@@ -1,6 +1,7 @@
 package dashboard_test
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
 	"testing"
@@ -52,6 +53,36 @@ func TestTickedPermissionsMakeNoFullKey(t *testing.T) {
 	}
 	owner.WantPage(owner.Post("/dashboard/test/keys", url.Values{"name": {"Loans"}, "access": {"full"}}), http.StatusOK,
 		"Full access. This key can do everything: Read sessions Create and cancel sessions", "Read billing")
+}
+
+// TestKeysAreBounded: an account has at most 100 keys in each mode, also made by rotating.
+func TestKeysAreBounded(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	owner := h.Staff(domain.RoleOwner)
+	_, err := h.DB.Raw().ExecContext(t.Context(), `
+		INSERT INTO api_key (id, account_id, livemode, name, hash, last4, created_by, created_at)
+		SELECT gen_random_uuid(), $1, false, 'Filler', sha256(n::text::bytea), '1234', 'x', $2 FROM generate_series(1, 98) n`,
+		h.Account.AccountID, h.Clock.Now().AddDate(0, 0, -1))
+	h.OK(err)
+	form := url.Values{"name": {"Loans"}, "access": {"full"}}
+	answers := make(chan int, 2)
+	for range cap(answers) { // with the first key there are 99
+		browser := &harness.StaffBrowser{Harness: h, Cookies: maps.Clone(owner.Cookies)}
+		go func() { answers <- browser.Post("/dashboard/test/keys", form).Code }()
+	}
+	if a, b := <-answers, <-answers; a+b != http.StatusOK+http.StatusUnprocessableEntity {
+		t.Errorf("two at the same time get %d and %d", a, b)
+	}
+	owner.WantPage(owner.Post("/dashboard/test/keys", form), http.StatusUnprocessableEntity).
+		WantError("name", "There are 100 keys in this mode, which is the most. Delete one that you no longer use first")
+	path := firstKeyPath(owner.WantPage(owner.Get("/dashboard/test/keys"), http.StatusOK))
+	owner.WantPage(owner.Post(path+"/rotate", url.Values{"overlap": {"1h"}}), http.StatusUnprocessableEntity).
+		WantError("overlap", "There are 100 keys")
+	owner.WantPage(owner.Post("/dashboard/test/quickstart/key", nil), http.StatusUnprocessableEntity, "There are 100 keys")
+	owner.WantPage(owner.Post("/dashboard/live/keys", form), http.StatusOK)
+	owner.WantRedirect(owner.Post(path+"/delete", url.Values{"typed_name": {"Loans"}}), "/dashboard/test/keys")
+	owner.WantPage(owner.Post("/dashboard/test/keys", form), http.StatusOK)
 }
 
 // TestBrowserTickChoosesRestricted: the script chooses as the person means, in both ways.

@@ -26,7 +26,8 @@ type Request struct {
 	Principal *domain.Principal           // nil without a valid API key
 	KeyError  error                       // why there is no principal
 	Session   *domain.Session             // that was read with a valid API key; nil if it wasn't
-	Recheck   func(context.Context) error // why the key is valid no longer, nil if it is; nil without a valid API key
+	Needs     []domain.Permission         // that the route asks of the key
+	Recheck   func(context.Context) error // why the key suffices no longer, nil if it does; nil without a valid API key
 	Waited    time.Duration               // that the request took because it was asked to wait
 	Caller    *domain.Principal           // whose API key it is, valid or not; nil if that isn't known
 	Code      domain.Code                 // of an error, "" for none

@@ -91,6 +91,7 @@ var sentences = map[form.RuleCode]string{ //nolint:gosec // it takes texts about
 	"mapped_network":     "{value} covers more than IPv4 addresses. Enter the IPv4 network, such as 203.0.113.0/24",
 	"network_count":      "A key can have at most {max} addresses and networks",
 	"overlap":            "Choose how long to keep the old key valid",
+	"key_count":          "There are {max} keys in this mode, which is the most. Delete one that you no longer use first",
 	"typed_name":         "Type the key’s name exactly: “{value}”",
 
 	"plan":              "Choose one of the plans",
@@ -122,6 +123,7 @@ var sentences = map[form.RuleCode]string{ //nolint:gosec // it takes texts about
 	"role":            "Choose a role",
 	"in_team":         "{value} is already in the team",
 	"invitations":     "Until your account is approved for live mode, you can send {max} invitations a day",
+	"invitation_link": "Until we approve your account for live mode, invitations go by email only: who opens the email shows that the address is theirs",
 	"last_owner":      "The team needs an owner. Make someone else an owner first",
 	"oneself":         "You can’t remove yourself from the team. Ask another owner",
 
@@ -129,9 +131,11 @@ var sentences = map[form.RuleCode]string{ //nolint:gosec // it takes texts about
 
 	"sso_unknown":   "No company with this address’s domain signs in to Candor. Check the address, or sign in with your password",
 	"sso_join":      "This team signs in only with its company. Go to Sign in and choose “Continue with your company”",
+	"sso_elsewhere": "The company of this address signs its people in to another account. Use another address",
 	"sso_only":      "Let passwords in first: with another issuer or client, no one could sign in if it is wrong",
 	"sso_outside":   "Your team signs in only with its company. Use an address of a verified domain, or let passwords in first",
 	"sso_passkey":   "Your company signs you in, so you have no passkeys here",
+	"sso_password":  "Your company signed you in here. To change your password, sign in with it first",
 	"sso_issuer":    "Enter the issuer’s address, such as https://login.example.com",
 	"sso_discovery": "Candor can’t read {issuer}/.well-known/openid-configuration there, or it names another issuer. Copy the issuer exactly, with or without a / at its end",
 	"sso_client":    "Enter the client id that your provider gave you",
@@ -143,7 +147,7 @@ var sentences = map[form.RuleCode]string{ //nolint:gosec // it takes texts about
 	"sso_record":    "The DNS record isn’t there, or not yet. It can take an hour until it is seen",
 	"sso_taken":     "Another account has this domain. Contact us",
 	"sso_first":     "Sign out, sign in with your company, and then turn this on within 15 minutes, so that you don’t lock yourself out",
-	"sso_keep":      "Choose at least one owner who keeps the password. Each needs two-step sign-in with an app",
+	"sso_keep":      "Choose at least one owner who keeps the password. Each needs a password and two-step sign-in with an app",
 
 	"target":          "{value}", // the sentence of internal/webhook, which attempts store, too
 	"test_url":        "This account has no default webhook URL in test mode. Give a URL.",

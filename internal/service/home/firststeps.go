@@ -14,11 +14,10 @@ const newestLooked = 25
 // FirstSteps returns what was tried in the scope. It reads the newest rows alone.
 func (s *Service) FirstSteps(ctx context.Context, scope domain.Scope) (*domain.FirstSteps, error) {
 	out := &domain.FirstSteps{}
-	keys, err := s.DB.APIKeys(ctx, scope, true)
-	if err != nil {
+	var err error
+	if out.HasKey, err = s.DB.AnyAPIKey(ctx, scope); err != nil {
 		return nil, err
 	}
-	out.HasKey = len(keys) > 0
 	sessions, err := s.DB.SessionsBefore(ctx, scope, domain.SessionFilter{}, nil, newestLooked, s.Clock.Now())
 	if err != nil {
 		return nil, err

@@ -111,8 +111,7 @@ func (s *Service) Figures(ctx context.Context, scope domain.Scope, zone *time.Lo
 		if h.Opened, err = s.DB.AnySessionOpened(ctx, scope); err != nil {
 			return err
 		}
-		keys, err := s.DB.APIKeys(ctx, scope, true)
-		h.HasKey = len(keys) > 0
+		h.HasKey, err = s.DB.AnyAPIKey(ctx, scope)
 		return err
 	})
 	if scope.Livemode {

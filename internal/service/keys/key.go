@@ -58,12 +58,16 @@ type Params struct {
 // maxKeyYears is the longest life of a key that expires.
 const maxKeyYears = 10
 
+// maxKeys is how many keys an account and mode can have, expired ones included. Pages read them
+// all.
+const maxKeys = 100
+
 // maxNetworks is how many networks a key can allow.
 const maxNetworks = 50
 
 // Create makes a key in the scope and returns it with its text, which is shown
 // once. Error: validation_error by field name, permissions,
-// expires_at or networks.
+// expires_at or networks, and on name if there are maxKeys.
 func (s *Service) Create(ctx context.Context, scope domain.Scope, by domain.Actor, params Params) (domain.APIKey, string, error) {
 	now := s.Clock.Now()
 	row, text := domain.NewAPIKey(scope, "", now)
@@ -71,8 +75,25 @@ func (s *Service) Create(ctx context.Context, scope domain.Scope, by domain.Acto
 		return domain.APIKey{}, "", err
 	}
 	row.CreatedBy = by.Name
-	err := s.DB.InTx(ctx, func(tx *db.Tx) error { return s.storeKey(ctx, tx, &row, by) })
+	err := s.DB.InTx(ctx, func(tx *db.Tx) error {
+		if err := oneMore(ctx, tx, scope, "name"); err != nil {
+			return err
+		}
+		return s.storeKey(ctx, tx, &row, by)
+	})
 	return row, text, err
+}
+
+// oneMore refuses a key beyond maxKeys. Until the transaction ends no other one is made.
+func oneMore(ctx context.Context, tx *db.Tx, scope domain.Scope, field string) error {
+	if err := tx.LockTeam(ctx, scope.AccountID); err != nil {
+		return db.MissingAs(err, domain.ErrAccountNotFound)
+	}
+	n, err := tx.CountAPIKeys(ctx, scope)
+	if err == nil && n >= maxKeys {
+		return domain.Breaks(domain.CodeValidation, field, form.Rule{Code: "key_count", Max: maxKeys})
+	}
+	return err
 }
 
 // apply gives the key what the actor asks for, or returns what is wrong with it.
@@ -240,7 +261,7 @@ type Rotation struct {
 // Rotate makes a replacement for a key. The old key works for overlap more, one of
 // Overlaps, but not past its original expiry date. The replacement keeps that date.
 // If the replacement is lost, rotate the old key again. Errors: validation_error on
-// overlap, not_found, also for a key that has expired, forbidden if the key can do more
+// overlap, also if there are maxKeys, not_found, also for a key that has expired, forbidden if the key can do more
 // than the actor.
 func (s *Service) Rotate(ctx context.Context, scope domain.Scope, by domain.Actor, id domain.KeyID,
 	overlap time.Duration) (r Rotation, err error) {
@@ -254,6 +275,9 @@ func (s *Service) Rotate(ctx context.Context, scope domain.Scope, by domain.Acto
 		}
 		if !slices.Contains(Overlaps, overlap) {
 			return domain.Breaks(domain.CodeValidation, "overlap", form.Rule{Code: "overlap"})
+		}
+		if err := oneMore(ctx, tx, scope, "overlap"); err != nil {
+			return err
 		}
 		r = Rotation{OldUntil: now.Add(overlap), Again: old.ReplacedAt != nil}
 		r.Key, r.Text = domain.NewAPIKey(scope, old.Name, now)

@@ -56,6 +56,13 @@ func (s *Service) AcceptInvitation(ctx context.Context, token, name, password st
 		} else if err != nil && !errors.Is(err, db.ErrNotFound) {
 			return err
 		}
+		of, err := tx.SSOConnectionOf(ctx, domain.EmailDomain(i.Email))
+		switch { // a copied link proves nothing about the mailbox, and its company couldn't sign the person in any more
+		case err == nil && of.AccountID != i.AccountID:
+			return errJoinElsewhere
+		case err != nil && !errors.Is(err, db.ErrNotFound):
+			return err
+		}
 		if err := s.startStaffSession(ctx, tx, session, tokenHash, from); err != nil {
 			return err
 		}
@@ -76,7 +83,10 @@ func (s *Service) AcceptInvitation(ctx context.Context, token, name, password st
 	return cookie, nil
 }
 
-var errJoinByCompany = domain.Breaks(domain.CodeValidation, "new_password", form.Rule{Code: "sso_join"})
+var (
+	errJoinByCompany = domain.Breaks(domain.CodeValidation, "new_password", form.Rule{Code: "sso_join"})
+	errJoinElsewhere = domain.Breaks(domain.CodeValidation, "new_password", form.Rule{Code: "sso_elsewhere"})
+)
 
 // checkPerson returns the name as it is kept, and what is wrong with it and
 // with the password.

@@ -17,9 +17,13 @@ import (
 // ChangePassword sets a new password for who proves to know the current one,
 // signs the user's other browsers out and returns the session's new token.
 // Errors: unauthorized for a wrong current password, validation_error for a new
-// password that the rules refuse or that equals the current one.
+// password that the rules refuse or that equals the current one, and on password for a
+// session of the company's sign-in, which a password must not confirm (D142).
 func (s *Service) ChangePassword(ctx context.Context, session *domain.StaffSession, current, password string,
 	from domain.Visitor) (token string, err error) {
+	if session.BySSO() {
+		return "", domain.Breaks(domain.CodeValidation, "password", form.Rule{Code: "sso_password"})
+	}
 	broken := passwords.Broken(password, session.Email, session.Name, session.AccountName)
 	if password == current {
 		broken = form.Rule{Code: "password_same"}

@@ -266,8 +266,9 @@ func (s *Service) verifyDomain(ctx context.Context, account domain.AccountID, by
 	return err
 }
 
-// RemoveDomain removes a domain: no one with such an address signs in any more, and whom the
-// company signed in is signed out.
+// RemoveDomain removes a domain: no one with such an address signs in any more. If it was
+// verified, all whom the company signed in are signed out; those of other domains can sign in
+// again at once.
 func (s *Service) RemoveDomain(ctx context.Context, account domain.AccountID, by domain.Actor, name string) error {
 	return s.DB.InTx(ctx, func(tx *db.Tx) error {
 		if err := tx.LockTeam(ctx, account); err != nil {
@@ -282,7 +283,8 @@ func (s *Service) RemoveDomain(ctx context.Context, account domain.AccountID, by
 
 // RequireSSO lets the account's staff in only by the company, but for those who keep the
 // password, and ends their other sessions. Who turns it on has just signed in by the
-// company, and those who keep the password are owners with codes of an authenticator app.
+// company, and those who keep the password are owners who have one and codes of an
+// authenticator app.
 // Errors: validation_error on only or keep.
 func (s *Service) RequireSSO(ctx context.Context, session *domain.StaffSession, by domain.Actor, keep []string) error {
 	if !session.BySSO() || s.Clock.Now().Sub(session.StartedAt) >= domain.StaffConfirmed {
@@ -302,15 +304,19 @@ func (s *Service) RequireSSO(ctx context.Context, session *domain.StaffSession, 
 			if !slices.Contains(keep, m.ID.String()) {
 				continue
 			}
-			if m.Role != domain.RoleOwner || !m.TwoStep {
+			if m.Role != domain.RoleOwner {
 				return errLastKey
 			}
 			ids, names = append(ids, m.ID), append(names, m.Email)
 		}
-		if len(ids) == 0 {
+		if err := s.setOnly(ctx, tx, session.AccountID, by, true, ids, names); err != nil {
+			return err
+		}
+		kept, err := tx.BreakGlass(ctx, session.AccountID)
+		if err == nil && (len(kept) == 0 || len(kept) < len(ids)) {
 			return errLastKey
 		}
-		return s.setOnly(ctx, tx, session.AccountID, by, true, ids, names)
+		return err
 	})
 }
 

@@ -95,20 +95,23 @@ func (s *Service) sender(ctx context.Context, tx *db.Tx, account domain.AccountI
 	return &id, nil
 }
 
-// canJoin refuses an address that the account's company can't sign in, if only the company does.
+// canJoin refuses an address of another account's company, which could not sign its owner in any
+// more, and one that the account's company can't sign in, if only the company does.
 func canJoin(ctx context.Context, tx *db.Tx, account domain.AccountID, email string) error {
-	c, err := tx.SSOConnection(ctx, account)
-	if err != nil || !c.OnlySSO {
-		return db.MissingAs(err, nil)
-	}
 	of, err := tx.SSOConnectionOf(ctx, domain.EmailDomain(email))
-	if err != nil && !errors.Is(err, db.ErrNotFound) {
+	switch {
+	case err == nil && of.AccountID == account:
+		return nil
+	case err == nil:
+		return domain.Breaks(domain.CodeValidation, "email", form.Rule{Code: "sso_elsewhere"})
+	case !errors.Is(err, db.ErrNotFound):
 		return err
 	}
-	if of.AccountID != account {
+	c, err := tx.SSOConnection(ctx, account)
+	if err == nil && c.OnlySSO {
 		return domain.Breaks(domain.CodeValidation, "email", form.Rule{Code: "sso_outside"})
 	}
-	return nil
+	return db.MissingAs(err, nil)
 }
 
 var errMayNotInvite = domain.Errorf(domain.CodeForbidden, "You may no longer invite people to this account. Ask an owner.")
@@ -150,13 +153,21 @@ func (s *Service) Again(ctx context.Context, account domain.AccountID, by domain
 }
 
 // Copy makes an invitation of the account again, and returns it with the token of its
-// link, which is stored nowhere. No email has it, and the former link stops working.
-// Errors: not_found, rate_limit_exceeded.
+// link, which is stored nowhere. No email has it, and the former link stops working. Who
+// copies it can accept it for that person, so an account that no operator has approved can't.
+// Errors: not_found, validation_error on email, rate_limit_exceeded.
 func (s *Service) Copy(ctx context.Context, account domain.AccountID, by domain.Actor, id string) (*domain.Invitation,
 	string, error) {
 	i, err := s.invitationOf(ctx, account, id)
 	if err != nil {
 		return nil, "", err
+	}
+	of, err := s.DB.Account(ctx, account)
+	if err != nil {
+		return nil, "", err
+	}
+	if of.ApprovedAt == nil {
+		return nil, "", domain.Breaks(domain.CodeValidation, "email", form.Rule{Code: "invitation_link"})
 	}
 	if err := s.countInvitation(ctx, account); err != nil {
 		return nil, "", err
