@@ -118,7 +118,7 @@ func (tx *Tx) requeue(ctx context.Context, id domain.RedeliveryID, limit int, no
 			ORDER BY d.id FOR UPDATE OF d
 		), requeued AS (
 			UPDATE delivery d SET state = 'pending', cycle = cycle + 1, attempts = 0, next_attempt_at = $3, finished_at = NULL,
-				redelivery_id = $1
+				redelivery_id = $1, url = `+presentURL+`
 			FROM locked WHERE d.id = locked.id
 			RETURNING d.endpoint_id
 		), dealt AS (
