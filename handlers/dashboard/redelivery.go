@@ -158,6 +158,13 @@ func (s *Server) ShowRedelivery(c echo.Context, v *Visit) error {
 	if page.Outcome, err = s.Webhooks.RedeliveryOutcome(ctx, r); err != nil {
 		return err
 	}
+	setUp, err := s.Webhooks.SetUpEndpoints(ctx, v.Scope)
+	if err != nil {
+		return err
+	}
+	page.Paused = slices.ContainsFunc(setUp, func(e domain.Endpoint) bool {
+		return e.PausedAt != nil && (r.EndpointID == nil || *r.EndpointID == e.ID)
+	})
 	page.Moving = r.State == domain.RedeliveryRunning ||
 		page.Outcome[domain.DeliveryPending] > 0 && s.Clock.Now().Sub(*r.FinishedAt) < redeliveryWatch
 	if page.Moving {

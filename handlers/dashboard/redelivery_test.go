@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"candor/internal/domain"
+	"candor/internal/service/webhooks"
 	"candor/internal/testkit/harness"
 	"candor/internal/webhook"
 )
@@ -151,6 +152,31 @@ func TestSentAgainToThePresentURL(t *testing.T) {
 		goesTo(d, "Pending", "right.example", "present.example")
 	}
 	goesTo(own, "Pending", "own.example")
+}
+
+// TestSentAgainToAPausedEndpoint: the pages say that it waits.
+func TestSentAgainToAPausedEndpoint(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	developer, scope := h.Staff(domain.RoleDeveloper), h.TestScope()
+	endpoint := h.NewEndpoint(scope, "https://paused.example/hook")
+	session := h.NewSession(scope, domain.NewSession{})
+	h.RecordEvent(session, domain.PDFReadyPayload{SessionID: session.ID})
+	deliveries, err := h.DB.Deliveries(t.Context(), session.ID)
+	h.OK(err)
+	h.Recorded(&deliveries[0], domain.DeliveryFailed, 503, webhook.ClassStatus)
+	since := h.Clock.Now().Add(-time.Hour)
+	r, err := h.Service.Webhooks.StartRedelivery(t.Context(), scope,
+		webhooks.DeliveryFilter{DeliveryFilter: domain.DeliveryFilter{Since: &since}}, 1, harness.Operator)
+	h.OK(err)
+	const waits = "What goes to a paused endpoint waits until it is resumed."
+	developer.WantPage(developer.Get(redeliveries+"/"+r.ID.String()), http.StatusOK).Hides(waits)
+	developer.Post("/dashboard/test/webhooks/endpoints/"+endpoint.String()+"/pause", nil)
+	developer.WantPage(developer.Get(redeliveries+"/"+r.ID.String()), http.StatusOK, waits)
+	delivery := "/dashboard/test/webhooks/deliveries/" + deliveries[0].ID.String()
+	developer.WantRedirect(developer.Post(delivery+"/retry", nil), delivery)
+	developer.WantPage(developer.Get(delivery), http.StatusOK, "It waits: its endpoint is paused.", "which is paused, is resumed").
+		Hides("Sent again with the same id")
 }
 
 func TestRedeliveryOfWhatIsNotUnderstood(t *testing.T) {
