@@ -118,7 +118,8 @@ func (q *Queries) RedeliveryOutcome(ctx context.Context, id domain.RedeliveryID,
 }
 
 const redeliveryColumns = `id, account_id, livemode, since, until, endpoint_id, type, status, rate, state, matched, requeued, skipped,
-	created_by, created_at, finished_at`
+	created_by, created_at, finished_at,
+	coalesce((SELECT e.site FROM webhook_endpoint e WHERE e.id = endpoint_id), '') AS origin`
 
 // InsertRedelivery stores a redelivery with the deliveries that CountFailed counts now,
 // and sets how many they are.
