@@ -206,7 +206,7 @@ func TestEndpointHealth(t *testing.T) {
 		e.LastErrorClass != nil || e.Gone {
 		t.Errorf("after a success: %+v", e)
 	}
-	if all, err := s.Endpoints(s.ctx, s.scope); err != nil || len(all) != 1 || all[0].ID != d.EndpointID {
+	if all, err := s.Endpoints(s.ctx, s.scope, nil); err != nil || len(all) != 1 || all[0].ID != d.EndpointID {
 		t.Errorf("endpoints %+v, %v", all, err)
 	}
 }

@@ -149,3 +149,24 @@ func (s *store) expectRows(name string, work func()) {
 		s.Errorf("%s touches %d rows, want at most %d", name, rows, rowsForClaimed)
 	}
 }
+
+// TestListOfEndpointsDoesNotGrow: an account can have an endpoint for each session.
+func TestListOfEndpointsDoesNotGrow(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	s.Raw().SetMaxOpenConns(1) // see touched
+	_, err := s.Raw().ExecContext(s.ctx, `
+		INSERT INTO webhook_endpoint (id, account_id, livemode, origin, created_at, failing_since, last_failure_at)
+		SELECT gen_random_uuid(), $1, false, 'https://' || n || '.example', $2::timestamptz + n * interval '1 minute', $2, $2
+		FROM generate_series(1, 20000) n`, s.scope.AccountID, start)
+	s.ok(err)
+	s.vacuum("webhook_endpoint")
+	s.expectAtMost(5*domain.EndpointsMost, "the list of endpoints", func() error {
+		all, err := s.Endpoints(s.ctx, s.scope, nil)
+		if len(all) <= domain.EndpointsMost || all[0].Origin > all[1].Origin {
+			t.Errorf("%d endpoints, the first %s and %s; want more than %d by origin", len(all), all[0].Origin, all[1].Origin,
+				domain.EndpointsMost)
+		}
+		return err
+	})
+}

@@ -154,12 +154,22 @@ func (q *Queries) Endpoint(ctx context.Context, id domain.EndpointID) (*domain.E
 }
 
 // Endpoints returns the scope's endpoints by origin: those that are set up, those that
-// stand for URLs of sessions, and deleted ones that are still known.
-func (q *Queries) Endpoints(ctx context.Context, scope domain.Scope) ([]domain.Endpoint, error) {
+// stand for URLs of sessions, and deleted ones that are still known. If there are more than
+// domain.EndpointsMost, it returns more than that, too: the newest, those that failed last, those
+// that are set up, and chosen unless it is nil.
+func (q *Queries) Endpoints(ctx context.Context, scope domain.Scope, chosen *domain.EndpointID) ([]domain.Endpoint, error) {
 	var out []domain.Endpoint
 	err := q.all(ctx, &out, `
-		SELECT `+endpointColumns+` FROM webhook_endpoint WHERE account_id = $1 AND livemode = $2 AND site <> '' ORDER BY site, id`,
-		scope.AccountID, scope.Livemode)
+		SELECT `+endpointColumns+` FROM webhook_endpoint WHERE account_id = $1 AND livemode = $2 AND site <> '' AND id = ANY (ARRAY(
+			(SELECT id FROM webhook_endpoint WHERE account_id = $1 AND livemode = $2 AND site <> '' ORDER BY created_at DESC LIMIT $4)
+			UNION ALL
+			(SELECT id FROM webhook_endpoint WHERE account_id = $1 AND livemode = $2 AND failing_since IS NOT NULL
+				ORDER BY last_failure_at DESC LIMIT $4)
+			UNION ALL
+			SELECT id FROM webhook_endpoint WHERE account_id = $1 AND livemode = $2 AND url IS NOT NULL
+			UNION ALL
+			SELECT $3::uuid))
+		ORDER BY site, id`, scope.AccountID, scope.Livemode, chosen, domain.EndpointsMost+1)
 	return out, wrap(err, "list webhook endpoints")
 }
 

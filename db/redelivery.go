@@ -7,7 +7,11 @@ import (
 	"candor/internal/domain"
 )
 
-// Redeliver makes a delivery due at now: a finished one from the start of the
+// presentURL is where delivery d goes when it is sent again: to the URL that its endpoint
+// has now, or to its own if that was a session's (D109).
+const presentURL = `coalesce((SELECT e.url FROM webhook_endpoint e WHERE e.id = d.endpoint_id), d.url)`
+
+// Redeliver makes a delivery due at now, at its endpoint's present URL: a finished one from the start of the
 // schedule under the same id, a pending one within the schedule it is in. A
 // claim on it stays, so that an attempt under way isn't made twice; it counts as one
 // from before, and another one follows (D99).
@@ -25,7 +29,7 @@ func (tx *Tx) Redeliver(ctx context.Context, scope domain.Scope, id domain.Deliv
 	}
 	var out domain.Delivery
 	err = tx.get(ctx, &out, `
-		UPDATE delivery SET next_attempt_at = $4, state = 'pending', finished_at = NULL,
+		UPDATE delivery d SET next_attempt_at = $4, state = 'pending', finished_at = NULL, url = `+presentURL+`,
 			cycle = cycle + (state <> 'pending' OR coalesce(lease_until > now(), false))::int, attempts = CASE
 				WHEN state = 'pending' THEN attempts ELSE 0 END,
 			redelivery_id = CASE WHEN state = 'pending' THEN redelivery_id END
@@ -114,7 +118,8 @@ func (q *Queries) RedeliveryOutcome(ctx context.Context, id domain.RedeliveryID,
 }
 
 const redeliveryColumns = `id, account_id, livemode, since, until, endpoint_id, type, status, rate, state, matched, requeued, skipped,
-	created_by, created_at, finished_at`
+	created_by, created_at, finished_at,
+	coalesce((SELECT e.site FROM webhook_endpoint e WHERE e.id = endpoint_id), '') AS origin`
 
 // InsertRedelivery stores a redelivery with the deliveries that CountFailed counts now,
 // and sets how many they are.

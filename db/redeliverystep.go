@@ -96,12 +96,16 @@ func (tx *Tx) requeue(ctx context.Context, id domain.RedeliveryID, limit int, no
 	}
 	var endpoints []string
 	err := tx.get(ctx, pq.Array(&endpoints), `
-		WITH room AS MATERIALIZED (
-			SELECT e.id, greatest(0, $4 - (
+		WITH RECURSIVE theirs AS ( -- endpoints with items, one after the other by the key, and a row without one
+			(SELECT endpoint_id AS id FROM redelivery_item WHERE redelivery_id = $1 ORDER BY endpoint_id LIMIT 1)
+			UNION ALL
+			SELECT (SELECT endpoint_id FROM redelivery_item WHERE redelivery_id = $1 AND endpoint_id > t.id ORDER BY endpoint_id LIMIT 1)
+			FROM theirs t WHERE t.id IS NOT NULL
+		), room AS MATERIALIZED (
+			SELECT t.id, greatest(0, $4 - (
 				SELECT count(*) FROM delivery d
-				WHERE d.endpoint_id = e.id AND d.finished_at IS NULL AND d.attempts = 0 AND d.redelivery_id IS NOT NULL)) AS free
-			FROM redelivery r JOIN webhook_endpoint e ON e.account_id = r.account_id AND e.livemode = r.livemode
-			WHERE r.id = $1
+				WHERE d.endpoint_id = t.id AND d.finished_at IS NULL AND d.attempts = 0 AND d.redelivery_id IS NOT NULL)) AS free
+			FROM theirs t WHERE t.id IS NOT NULL
 		), next AS MATERIALIZED (
 			SELECT i.endpoint_id, i.delivery_id
 			FROM room CROSS JOIN LATERAL (
@@ -118,7 +122,7 @@ func (tx *Tx) requeue(ctx context.Context, id domain.RedeliveryID, limit int, no
 			ORDER BY d.id FOR UPDATE OF d
 		), requeued AS (
 			UPDATE delivery d SET state = 'pending', cycle = cycle + 1, attempts = 0, next_attempt_at = $3, finished_at = NULL,
-				redelivery_id = $1
+				redelivery_id = $1, url = `+presentURL+`
 			FROM locked WHERE d.id = locked.id
 			RETURNING d.endpoint_id
 		), dealt AS (

@@ -176,6 +176,29 @@ func TestRedeliveryLeavesRoom(t *testing.T) {
 	}
 }
 
+// TestStepLooksAtItsEndpointsAlone: an account has an endpoint for each origin of its
+// sessions' own URLs.
+func TestStepLooksAtItsEndpointsAlone(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	s.Raw().SetMaxOpenConns(1) // see touched
+	_, err := s.Raw().ExecContext(s.ctx, `
+		INSERT INTO webhook_endpoint (id, account_id, livemode, origin, created_at)
+		SELECT gen_random_uuid(), $1, $2, 'https://' || n || '.example', $3 FROM generate_series(1, 5000) n`,
+		s.scope.AccountID, s.scope.Livemode, start)
+	s.ok(err)
+	s.failedAt("https://a.example/", 5)
+	s.failedAt("https://b.example/", 5)
+	s.vacuum("webhook_endpoint", "delivery", "event")
+	r := s.started(1)
+	s.pass(r, 2*time.Second)
+	before := s.touched()
+	s.step(r)
+	if rows, got := s.touched()-before, s.progress(r).Requeued; rows > 500 || got < 2 {
+		t.Errorf("a step of %d deliveries touches %d rows, want at most 500", got, rows)
+	}
+}
+
 func (s *store) stop(scope domain.Scope, id domain.RedeliveryID) error {
 	s.Helper()
 	err := s.InTx(s.ctx, func(tx *db.Tx) error {

@@ -1541,7 +1541,11 @@ CREATE INDEX test_event_account_idx ON public.test_event USING btree (account_id
 
 CREATE INDEX test_event_created_idx ON public.test_event USING btree (created_at);
 
+CREATE INDEX webhook_endpoint_created_idx ON public.webhook_endpoint USING btree (account_id, livemode, created_at);
+
 CREATE UNIQUE INDEX webhook_endpoint_default_key ON public.webhook_endpoint USING btree (account_id, livemode) WHERE is_default;
+
+CREATE INDEX webhook_endpoint_failed_idx ON public.webhook_endpoint USING btree (account_id, livemode, last_failure_at) WHERE (failing_since IS NOT NULL);
 
 CREATE INDEX webhook_endpoint_failing_idx ON public.webhook_endpoint USING btree (alerted, failing_since) WHERE (failing_since IS NOT NULL);
 

@@ -20,7 +20,7 @@ type createWebhookEndpointRequest struct {
 // updateWebhookEndpointRequest is PATCH /v1/webhook_endpoints/:id.
 type updateWebhookEndpointRequest struct {
 	webhookEndpointID
-	URL         *string             `json:"url" format:"uri" maxLength:"2048" doc:"Where the webhooks go from now on. What was recorded before goes where it was to go."`
+	URL         *string             `json:"url" format:"uri" maxLength:"2048" doc:"Where the webhooks go from now on. What was recorded before goes where it was to go, unless it is sent again."`
 	Description *string             `json:"description" maxLength:"200" doc:"What it is for. An empty text removes it."`
 	EventTypes  *[]domain.EventType `json:"event_types" maxItems:"50" doc:"The events that it gets from now on. Empty: all."`
 	Paused      *bool               `json:"paused" sample:"yes" doc:"true: its webhooks are recorded and wait. false: they are sent, oldest first."`

@@ -110,8 +110,18 @@ func (s *Server) Redeliver(c echo.Context, v *Visit) error {
 	if err != nil {
 		return echo.ErrNotFound
 	}
-	_, err = s.Webhooks.Redeliver(c.Request().Context(), v.Scope, id, v.Actor)
-	return s.backTo(c, v, "webhooks/deliveries/"+id.String(), err, "redelivered")
+	ctx, notice := c.Request().Context(), "redelivered"
+	_, err = s.Webhooks.Redeliver(ctx, v.Scope, id, v.Actor)
+	if err == nil {
+		record, err := s.Webhooks.Delivery(ctx, v.Scope, id)
+		if err != nil {
+			return err
+		}
+		if record.PausedAt != nil {
+			notice = "redelivered_paused"
+		}
+	}
+	return s.backTo(c, v, "webhooks/deliveries/"+id.String(), err, notice)
 }
 
 // CancelDelivery stops a pending delivery.

@@ -64,6 +64,7 @@ var NoticeTexts = map[string]string{ //nolint:gosec // it takes texts about pass
 	"secret_abandoned":    "New secret deleted.",
 	"secret_moved_on":     "Nothing changed. Someone else has just changed the secrets. This page shows the current ones.",
 	"redelivered":         "Sent again with the same id.",
+	"redelivered_paused":  "It waits: its endpoint is paused. Once that is resumed it is sent again, with the same id.",
 	"redelivery_started":  "Retry started, oldest first.",
 	"redelivery_stopped":  "Retry stopped. Deliveries that were not sent stay failed.",
 	"redelivery_ended":    "It had already finished.",

@@ -66,7 +66,7 @@ func (s *Server) redeliveriesPage(c echo.Context, v *Visit, status int, values u
 		page.Errors = view.ErrorItems(errs)
 	}
 	var err error
-	if page.Endpoints, err = s.Webhooks.Endpoints(ctx, v.Scope); err != nil {
+	if page.Endpoints, err = s.Webhooks.Endpoints(ctx, v.Scope, filter.Endpoint); err != nil {
 		return err
 	}
 	if page.Former, err = s.Webhooks.Redeliveries(ctx, v.Scope); err != nil {
@@ -158,19 +158,17 @@ func (s *Server) ShowRedelivery(c echo.Context, v *Visit) error {
 	if page.Outcome, err = s.Webhooks.RedeliveryOutcome(ctx, r); err != nil {
 		return err
 	}
+	setUp, err := s.Webhooks.SetUpEndpoints(ctx, v.Scope)
+	if err != nil {
+		return err
+	}
+	page.Paused = slices.ContainsFunc(setUp, func(e domain.Endpoint) bool {
+		return e.PausedAt != nil && (r.EndpointID == nil || *r.EndpointID == e.ID)
+	})
 	page.Moving = r.State == domain.RedeliveryRunning ||
 		page.Outcome[domain.DeliveryPending] > 0 && s.Clock.Now().Sub(*r.FinishedAt) < redeliveryWatch
 	if page.Moving {
 		page.Live = view.Live{Topics: domain.DeliveryChanged}
-	}
-	if r.EndpointID != nil {
-		endpoints, err := s.Webhooks.Endpoints(ctx, v.Scope)
-		if err != nil {
-			return err
-		}
-		if i := slices.IndexFunc(endpoints, func(e domain.Endpoint) bool { return e.ID == *r.EndpointID }); i >= 0 {
-			page.Origin = endpoints[i].Origin
-		}
 	}
 	return web.Render(c, http.StatusOK, view.Redelivery(page))
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"candor/internal/domain"
+	"candor/internal/service/webhooks"
 	"candor/internal/testkit/harness"
 	"candor/internal/webhook"
 )
@@ -99,6 +100,85 @@ func TestManyAreSentAgain(t *testing.T) {
 }
 
 // What isn't understood sends nothing: it could be more than was meant.
+// TestSentAgainToThePresentURL: what is sent again, one by one or many, goes to the URL that its
+// endpoint has now, also after it had none; a session's own URL stays.
+func TestSentAgainToThePresentURL(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	developer, scope := h.Staff(domain.RoleDeveloper), h.TestScope()
+	endpoint := "/dashboard/test/webhooks/endpoints/" + h.NewEndpoint(scope, "https://wrong.example/hook").String()
+	setDefault := func(hook string) {
+		t.Helper()
+		developer.WantRedirect(developer.Post("/dashboard/test/webhooks/url", url.Values{"url": {hook}}),
+			"/dashboard/test/webhooks/settings")
+	}
+	setDefault("https://removed.example/hook")
+	session := h.NewSession(scope, domain.NewSession{})
+	record := func() []domain.Delivery {
+		t.Helper()
+		h.RecordEvent(session, domain.PDFReadyPayload{SessionID: session.ID})
+		all, err := h.DB.Deliveries(t.Context(), session.ID)
+		h.OK(err)
+		return all[len(all)-2:]
+	}
+	own := failedAt(h, "https://own.example/hook", 503, webhook.ClassStatus)
+	one, many := record(), record()
+	for i := range many {
+		h.Recorded(&many[i], domain.DeliveryFailed, 503, webhook.ClassStatus)
+	}
+	goesTo := func(d domain.Delivery, state string, hosts ...string) {
+		t.Helper()
+		shown := developer.WantPage(developer.Get("/dashboard/test/webhooks/deliveries/"+d.ID.String()), http.StatusOK, state)
+		if !slices.ContainsFunc(hosts, func(host string) bool { return strings.Contains(shown.Text(), "URL https://"+host+"/hook") }) {
+			t.Errorf("a delivery doesn't go to %v: %s", hosts, shown.Text())
+		}
+	}
+
+	setDefault("") // which cancels what waits there
+	developer.WantPage(developer.Get(endpoint), http.StatusOK, "go to the former URL")
+	developer.WantRedirect(developer.Post(endpoint, url.Values{"url": {"https://right.example/hook"}}), endpoint)
+	setDefault("https://present.example/hook")
+	for _, d := range one {
+		goesTo(d, "", "wrong.example", "removed.example")
+		developer.Post("/dashboard/test/webhooks/deliveries/"+d.ID.String()+"/retry", nil)
+		goesTo(d, "Pending", "right.example", "present.example")
+	}
+	since := h.Clock.Now().In(domain.LoadTimeZone("Australia/Sydney")).Add(-time.Hour).Format("2006-01-02T15:04")
+	developer.Post(redeliveries, url.Values{"since": {since}, "rate": {"100"}})
+	made, err := h.Service.Webhooks.Redeliveries(t.Context(), scope)
+	h.OK(err)
+	stepRedelivery(h, made[0].ID)
+	for _, d := range many {
+		goesTo(d, "Pending", "right.example", "present.example")
+	}
+	goesTo(own, "Pending", "own.example")
+}
+
+// TestSentAgainToAPausedEndpoint: the pages say that it waits.
+func TestSentAgainToAPausedEndpoint(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	developer, scope := h.Staff(domain.RoleDeveloper), h.TestScope()
+	endpoint := h.NewEndpoint(scope, "https://paused.example/hook")
+	session := h.NewSession(scope, domain.NewSession{})
+	h.RecordEvent(session, domain.PDFReadyPayload{SessionID: session.ID})
+	deliveries, err := h.DB.Deliveries(t.Context(), session.ID)
+	h.OK(err)
+	h.Recorded(&deliveries[0], domain.DeliveryFailed, 503, webhook.ClassStatus)
+	since := h.Clock.Now().Add(-time.Hour)
+	r, err := h.Service.Webhooks.StartRedelivery(t.Context(), scope,
+		webhooks.DeliveryFilter{DeliveryFilter: domain.DeliveryFilter{Since: &since}}, 1, harness.Operator)
+	h.OK(err)
+	const waits = "What goes to a paused endpoint waits until it is resumed."
+	developer.WantPage(developer.Get(redeliveries+"/"+r.ID.String()), http.StatusOK).Hides(waits)
+	developer.Post("/dashboard/test/webhooks/endpoints/"+endpoint.String()+"/pause", nil)
+	developer.WantPage(developer.Get(redeliveries+"/"+r.ID.String()), http.StatusOK, waits)
+	delivery := "/dashboard/test/webhooks/deliveries/" + deliveries[0].ID.String()
+	developer.WantRedirect(developer.Post(delivery+"/retry", nil), delivery)
+	developer.WantPage(developer.Get(delivery), http.StatusOK, "It waits: its endpoint is paused.", "which is paused, is resumed").
+		Hides("Sent again with the same id")
+}
+
 func TestRedeliveryOfWhatIsNotUnderstood(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)

@@ -23,7 +23,8 @@ const maxEndpointLines = 10
 // ShowWebhooks shows the latest deliveries and the endpoints' health.
 func (s *Server) ShowWebhooks(c echo.Context, v *Visit) error {
 	ctx := c.Request().Context()
-	endpoints, err := s.Webhooks.Endpoints(ctx, v.Scope)
+	chosen, _ := endpointIn(c.QueryParam("endpoint"), nil) // the filters tell what is wrong with it
+	endpoints, err := s.Webhooks.Endpoints(ctx, v.Scope, chosen)
 	if err != nil {
 		return err
 	}
@@ -60,7 +61,7 @@ func (s *Server) ShowWebhooks(c echo.Context, v *Visit) error {
 	if page.Endpoints, err = s.endpointLines(c, endpoints, page.Now); err != nil {
 		return err
 	}
-	page.MoreEndpoints = len(endpoints) - len(page.Endpoints)
+	page.MoreEndpoints, page.AllEndpoints = len(endpoints)-len(page.Endpoints), len(endpoints)
 	return web.Render(c, http.StatusOK, view.Webhooks(page))
 }
 

@@ -263,6 +263,47 @@ func TestEndpointsHealth(t *testing.T) {
 	}
 }
 
+// TestManyEndpoints: sessions' own URLs can be at any number of origins. Pages list the newest
+// of them, and all that are set up, fail or are asked for.
+func TestManyEndpoints(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	developer, scope := h.Staff(domain.RoleDeveloper), h.TestScope()
+	mine := h.NewEndpoint(scope, "https://mine.example/hook")
+	old, failing := sentTo(h, "https://old.example/hook"), sentTo(h, "https://failing.example/hook")
+	attemptedNow(h, failing, domain.DeliveryPending)
+	choices := func(query string, want ...domain.EndpointID) (n int) {
+		t.Helper()
+		got := developer.WantPage(developer.Get("/dashboard/test/webhooks"+query), http.StatusOK).Field("endpoint").Choices
+		for _, id := range want {
+			if !slices.Contains(got, id.String()) {
+				t.Errorf("%s is not among the %d endpoints to choose with %q", id, len(got), query)
+			}
+		}
+		return len(got)
+	}
+	choices("", mine, old.EndpointID, failing.EndpointID)
+	h.Clock.Advance(time.Minute)
+	_, err := h.DB.Raw().ExecContext(t.Context(), `
+		INSERT INTO webhook_endpoint (id, account_id, livemode, origin, created_at)
+		SELECT gen_random_uuid(), $1, false, 'https://' || n || '.example', $2 FROM generate_series(1, 2000) n`,
+		scope.AccountID, h.Clock.Now())
+	h.OK(err)
+	if n := choices("", mine, failing.EndpointID); n > 510 {
+		t.Errorf("%d endpoints to choose, want about 500", n)
+	}
+	choices("?endpoint="+old.EndpointID.String(), mine, failing.EndpointID, old.EndpointID)
+	developer.WantPage(developer.Get("/dashboard/test/webhooks"), http.StatusOK, "There are 500 or more endpoints.")
+	developer.WantPage(developer.Get("/dashboard/test"), http.StatusOK, "1 of 500 or more endpoints failing.")
+	since := h.Clock.Now().Add(-time.Hour)
+	r, err := h.Service.Webhooks.StartRedelivery(t.Context(), scope,
+		webhooks.DeliveryFilter{DeliveryFilter: domain.DeliveryFilter{Since: &since, Endpoint: &old.EndpointID}}, 1, harness.Operator)
+	h.OK(err)
+	for _, path := range []string{redeliveries, redeliveries + "/" + r.ID.String()} {
+		developer.WantPage(developer.Get(path), http.StatusOK, "to https://old.example")
+	}
+}
+
 // TestTestEventsOfEachType: an example of each event of the contract can be sent,
 // about one session that doesn't exist.
 func TestTestEventsOfEachType(t *testing.T) {

@@ -259,6 +259,39 @@ func TestShareOfAnAccount(t *testing.T) {
 	}
 }
 
+// An account whose receivers answer late takes no connections from another account's at
+// the same host (D39).
+func TestAccountsAtOneHost(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	const endpoints, late = 64, 64 * delivery.PerNew // more than the share that an account has
+	release := make(chan struct{})
+	host := hooktest.NewReceiver(t, func(_ int, w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/late" {
+			hooktest.Hang(release)(0, w, r)
+		}
+	})
+	for range endpoints {
+		h.AddEndpoint(host.URL + "/late")
+	}
+	h.emitAll(h.newSessions("", delivery.PerNew), 1)
+	client := webhook.NewClient(webhook.Policy{Development: true}, webhook.WithTimeouts(hooktest.Patience, hooktest.Patience))
+	t.Cleanup(client.Close)
+	w := h.dispatcher(func(c *delivery.Config) { c.Client = client })
+	w.SetCaps(late+1, late, late)
+	w.Start()
+	h.Eventually("the late ones to take what they may", func() bool { return host.Running() == late })
+	h.NewAccount()
+	prompt := h.Session(host.URL+"/prompt", hooktest.Now())
+	h.Emit(prompt, 1)
+	if d := h.Delivery(prompt, domain.DeliveryDelivered); d.AttemptsTotal != 1 || host.Running() != late {
+		t.Errorf("the other account's webhook took %d attempts, beside %d of the late ones; want 1 beside all %d", d.AttemptsTotal,
+			host.Running(), late)
+	}
+	close(release)
+	stopWithin(h, w, 10*time.Second)
+}
+
 // A session's events arrive in order: each first attempt follows the one before,
 // and a failing event holds up later ones only that long.
 func TestOrderWithinASession(t *testing.T) {

@@ -141,6 +141,7 @@ type Redelivery struct {
 	Since      *time.Time      `db:"since"` // the filter, as in DeliveryFilter
 	Until      *time.Time      `db:"until"`
 	EndpointID *EndpointID     `db:"endpoint_id"`
+	Origin     string          `db:"origin"` // of that endpoint; "" for all
 	EventType  *EventType      `db:"type"`
 	Status     *string         `db:"status"`
 	Rate       int             `db:"rate"` // deliveries a second, MinRedeliveryRate to MaxRedeliveryRate

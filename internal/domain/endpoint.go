@@ -11,6 +11,11 @@ import (
 // MaxEndpoints is how many endpoints an account can set up in a mode (D109).
 const MaxEndpoints = 20
 
+// EndpointsMost is how many endpoints of an account and mode are listed, beside those that
+// are set up or fail: sessions' own URLs can have any number of origins. If a list has
+// more, there may be others.
+const EndpointsMost = 500
+
 // An Endpoint is where an account's webhooks of one mode go, with a queue and health of
 // its own: one that was set up (D109), or one that stands for the URLs of sessions at an
 // origin. Its health disables nothing (D40).

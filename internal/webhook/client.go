@@ -19,8 +19,7 @@ const (
 
 	connectTimeout   = 5 * time.Second
 	idleTimeout      = 30 * time.Second
-	maxIdlePerHost   = 16 // the attempts that an endpoint may run; with fewer, bursts open new connections
-	maxConnsPerHost  = 256
+	maxIdlePerHost   = 16   // the attempts that an endpoint may run; with fewer, bursts open new connections
 	maxIdle          = 1000 // the attempts that a process may run
 	maxHeaderBytes   = 16 << 10
 	maxResponseBytes = 16 << 10
@@ -82,8 +81,7 @@ func NewClient(policy Policy, opts ...Option) *Client {
 		MaxResponseHeaderBytes: maxHeaderBytes,
 		DisableCompression:     true,
 		MaxIdleConns:           maxIdle,
-		MaxIdleConnsPerHost:    maxIdlePerHost,
-		MaxConnsPerHost:        maxConnsPerHost,
+		MaxIdleConnsPerHost:    maxIdlePerHost, // no MaxConnsPerHost: accounts can have receivers at one host (D39)
 		IdleConnTimeout:        idleTimeout,
 	}}
 }

@@ -34,7 +34,7 @@ func (s *Service) FirstSteps(ctx context.Context, scope domain.Scope) (*domain.F
 	if out.Opened, err = s.DB.AnySessionOpened(ctx, scope); err != nil {
 		return nil, err
 	}
-	endpoints, err := s.DB.Endpoints(ctx, scope)
+	endpoints, err := s.DB.Endpoints(ctx, scope, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ func (s *Service) GoLive(ctx context.Context, account domain.AccountID) (*domain
 	}
 	out.Completed = n > 0
 	for _, scope := range []domain.Scope{test, live} {
-		endpoints, err := s.DB.Endpoints(ctx, scope)
+		endpoints, err := s.DB.Endpoints(ctx, scope, nil)
 		if err != nil {
 			return nil, err
 		}

@@ -105,7 +105,7 @@ func (s *Service) Figures(ctx context.Context, scope domain.Scope, zone *time.Lo
 		return nil
 	})
 	reads.Go(func() (err error) {
-		if h.Endpoints, err = s.DB.Endpoints(ctx, scope); err != nil {
+		if h.Endpoints, err = s.DB.Endpoints(ctx, scope, nil); err != nil {
 			return err
 		}
 		if h.Opened, err = s.DB.AnySessionOpened(ctx, scope); err != nil {

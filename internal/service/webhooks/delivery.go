@@ -138,9 +138,9 @@ func (s *Service) DeliveryScope(ctx context.Context, id domain.DeliveryID) (doma
 }
 
 // Endpoints returns the scope's webhook endpoints with their health, by
-// origin.
-func (s *Service) Endpoints(ctx context.Context, scope domain.Scope) ([]domain.Endpoint, error) {
-	return s.DB.Endpoints(ctx, scope)
+// origin. If there are more than domain.EndpointsMost, some are left out, but not chosen.
+func (s *Service) Endpoints(ctx context.Context, scope domain.Scope, chosen *domain.EndpointID) ([]domain.Endpoint, error) {
+	return s.DB.Endpoints(ctx, scope, chosen)
 }
 
 // EndpointMonths counts the attempts at the endpoints within
