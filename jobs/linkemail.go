@@ -191,6 +191,9 @@ func outcome(e *domain.LinkEmail, err error, now time.Time) (retry *time.Time) {
 	var reply *mail.Reply
 	if errors.As(err, &reply) {
 		problem = reply.Codes()
+		if reply.Status == "" && reply.Step != mail.StepAddress { // the code alone would say it of the address
+			problem += " to " + reply.Step
+		}
 	}
 	e.Try(now)
 	switch {
