@@ -167,7 +167,7 @@ func (w *linkEmailWorker) customer(ctx context.Context, session *domain.Session)
 	if err != nil {
 		return nil, err
 	}
-	if zone, known := answers.Personal.Address.Zone(); known {
+	if zone, known := answers.HomeZone(); known {
 		out.zone = zone
 	}
 	completed := map[string]bool{}
