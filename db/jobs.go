@@ -46,6 +46,17 @@ func (tx *Tx) InsertJob(ctx context.Context, client JobClient, args river.JobArg
 	return wrap(err, "insert job "+args.Kind())
 }
 
+// WaitingLinks counts the links of an account that wait to be emailed, up to limit, without
+// those that the sweep looks at.
+func (tx *Tx) WaitingLinks(ctx context.Context, account domain.AccountID, limit int) (n int, err error) {
+	err = tx.get(ctx, &n, `
+		SELECT count(*) FROM (
+			SELECT FROM river_job
+			WHERE state = 'available' AND queue = 'mail' AND priority < 4 AND kind = 'session_email' AND args ->> 'account_id' = $1
+			LIMIT $2) waiting`, account.String(), limit)
+	return n, wrap(err, "count waiting links")
+}
+
 // JobTrace returns the trace that inserted a job, by its metadata, or "".
 func JobTrace(metadata []byte) string {
 	var t jobTrace

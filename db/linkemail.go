@@ -47,8 +47,8 @@ func (tx *Tx) CountEmailedLink(ctx context.Context, scope domain.Scope, at time.
 	return n == 1, err
 }
 
-// LinkDelivery returns how a session's link is emailed, with the emails so far, or
-// ErrNotFound.
+// LinkDelivery returns how a session's link is emailed, with the emails so far, of which the
+// link's is the first, or ErrNotFound.
 func (q *Queries) LinkDelivery(ctx context.Context, id domain.SessionID) (*domain.LinkDelivery, error) {
 	var d domain.LinkDelivery
 	err := q.get(ctx, &d, `SELECT session_id, remind, one_browser, stopped_at FROM link_delivery WHERE session_id = $1`, id)
@@ -58,6 +58,9 @@ func (q *Queries) LinkDelivery(ctx context.Context, id domain.SessionID) (*domai
 	err = q.all(ctx, &d.Emails, `
 		SELECT kind, state, tries, first_tried_at, ended_at, problem, again FROM link_email
 		WHERE session_id = $1 ORDER BY kind <> 'link', first_tried_at`, id)
+	if err == nil && len(d.Emails) == 0 { // erased in between
+		return nil, ErrNotFound
+	}
 	return &d, wrap(err, "get link's emails")
 }
 
@@ -73,7 +76,8 @@ func (tx *Tx) TakeLinkDeliveries(ctx context.Context, now, next time.Time, limit
 }
 
 // ClaimLinkEmail notes that the mail server gets the email's text. Returns ErrState if the
-// email isn't wanted any more, or was claimed before (D104, D105).
+// email isn't wanted any more, or was claimed before (D104, D105). What is changing the
+// session, such as its completion, it waits for.
 func (q *Queries) ClaimLinkEmail(ctx context.Context, id domain.SessionID, kind domain.LinkEmailKind, now time.Time) error {
 	result, err := q.exec(ctx, `
 		INSERT INTO link_email AS e (session_id, kind, state, tries, first_tried_at)
@@ -81,6 +85,7 @@ func (q *Queries) ClaimLinkEmail(ctx context.Context, id domain.SessionID, kind 
 		WHERE s.id = $1 AND s.status IN ('pending', 'in_progress') AND s.expires_at > $3 AND s.link_version = 0
 			AND ($2 = 'link' OR d.remind AND d.stopped_at IS NULL)
 			AND NOT EXISTS (SELECT FROM link_email o WHERE o.session_id = s.id AND o.state = 'sending')
+		FOR SHARE OF s, d
 		ON CONFLICT (session_id, kind) DO UPDATE
 		SET state = 'sending', tries = e.tries + 1, first_tried_at = coalesce(e.first_tried_at, excluded.first_tried_at)
 		WHERE e.state = 'queued'`, id, kind, now)

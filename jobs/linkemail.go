@@ -26,20 +26,48 @@ import (
 // or a reminder (D103, D104).
 type linkEmailArgs struct {
 	SessionID domain.SessionID `json:"session_id" river:"unique"`
+	AccountID domain.AccountID `json:"account_id,omitzero"` // whose waiting links are counted; zero if the sweep found it
+	priority  int
 }
+
+// The priorities of emails with links in their queue; those to staff, who wait for them, have
+// the first. Links go before reminders, of which a night's are all due at 8 o'clock, and each
+// account's first links before the many of another (D106).
+const (
+	linkPriority      = 2
+	manyLinksPriority = 3
+	reminderPriority  = 4
+	// promptLinks is how many links of an account can wait before others' go first.
+	promptLinks = 50
+)
 
 // Kind names the job.
 func (linkEmailArgs) Kind() string { return "session_email" }
 
-// InsertOpts lets emails to staff, who wait for them, go first. What a mail server
-// doesn't take is another job, later.
-func (linkEmailArgs) InsertOpts() river.InsertOpts {
-	return river.InsertOpts{Queue: queueMail, Priority: 2, MaxAttempts: emailRuns, UniqueOpts: unfinished}
+// InsertOpts: what a mail server doesn't take is another job, later.
+func (a linkEmailArgs) InsertOpts() river.InsertOpts {
+	return river.InsertOpts{
+		Queue: queueMail, Priority: cmp.Or(a.priority, reminderPriority), MaxAttempts: emailRuns, UniqueOpts: unfinished,
+	}
 }
 
-// LinkEmail looks which email with a session's link is due, and sends it.
+// LinkEmail looks which email with a session's link is due, and sends it after the links that
+// were asked for now.
 func (i *Inserter) LinkEmail(ctx context.Context, tx *db.Tx, id domain.SessionID) error {
 	return i.insert(ctx, tx, linkEmailArgs{SessionID: id})
+}
+
+// SendLink sends a session's link that was asked for now.
+func (i *Inserter) SendLink(ctx context.Context, tx *db.Tx, session *domain.Session) error {
+	waiting, err := tx.WaitingLinks(ctx, session.AccountID, promptLinks)
+	if err != nil {
+		return err
+	}
+	args := linkEmailArgs{SessionID: session.ID, AccountID: session.AccountID, priority: linkPriority}
+	if waiting == promptLinks {
+		args.priority = manyLinksPriority
+	}
+	return i.insert(ctx, tx, args)
 }
 
 type linkEmailWorker struct {
@@ -139,7 +167,7 @@ func (w *linkEmailWorker) customer(ctx context.Context, session *domain.Session)
 	if err != nil {
 		return nil, err
 	}
-	if zone, known := answers.Personal.Address.Zone(); known {
+	if zone, known := answers.HomeZone(); known {
 		out.zone = zone
 	}
 	completed := map[string]bool{}
@@ -191,6 +219,9 @@ func outcome(e *domain.LinkEmail, err error, now time.Time) (retry *time.Time) {
 	var reply *mail.Reply
 	if errors.As(err, &reply) {
 		problem = reply.Codes()
+		if reply.Status == "" && reply.Step != mail.StepAddress { // the code alone would say it of the address
+			problem += " to " + reply.Step
+		}
 	}
 	e.Try(now)
 	switch {

@@ -1,6 +1,8 @@
 package jobs_test
 
 import (
+	"errors"
+	"regexp"
 	"slices"
 	"sync"
 	"testing"
@@ -64,5 +66,53 @@ func TestLostLinkEmailsAreFound(t *testing.T) {
 	defer observer.mu.Unlock()
 	if len(observer.emailed) != many || slices.Contains(observer.emailed, "link unknown") {
 		t.Errorf("counted %v", observer.emailed)
+	}
+}
+
+// TestLinksOfOneAccountHoldUpNoOther: an account's first links go before the many of another,
+// and links that were asked for now before what the sweep found, such as reminders (D106).
+func TestLinksOfOneAccountHoldUpNoOther(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	const found, many, prompt, workers = 10, 120, 50, 4
+	queue := func(n int, insert func(tx *db.Tx, s *domain.Session) error) (ids []string) {
+		for range n {
+			s := h.Session("", hooktest.Now())
+			ids = append(ids, s.ID.String())
+			h.Tx(func(tx *db.Tx) error {
+				delivery := &domain.LinkDelivery{SessionID: s.ID}
+				return errors.Join(tx.InsertLinkDelivery(h.Ctx, delivery, hooktest.Now().Add(time.Hour)), insert(tx, s))
+			})
+		}
+		return ids
+	}
+	send := func(tx *db.Tx, s *domain.Session) error { return h.Outbox.SendLink(h.Ctx, tx, s) }
+	last := queue(found, func(tx *db.Tx, s *domain.Session) error { return h.Outbox.LinkEmail(h.Ctx, tx, s.ID) })
+	queue(many, send)
+	h.NewAccount()
+	other := queue(1, send)[0]
+
+	var mu sync.Mutex
+	var sent []string
+	h.start(func(c *config) {
+		c.Mail = senderFunc(func(m mail.Message) error {
+			mu.Lock()
+			defer mu.Unlock()
+			sent = append(sent, regexp.MustCompile(`sess_[0-9a-z]{26}`).FindString(m.Text))
+			return nil
+		})
+	})
+	h.Eventually("all links", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(sent) == found+many+1
+	})
+	if at := slices.Index(sent, other); at < 0 || at > prompt+2*workers {
+		t.Errorf("the other account's link is number %d, want it after %d", at, prompt)
+	}
+	for _, id := range last {
+		if at := slices.Index(sent, id); at < many-2*workers {
+			t.Errorf("what the sweep found is number %d, want it after the links", at)
+		}
 	}
 }

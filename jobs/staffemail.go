@@ -64,8 +64,9 @@ type staffEmailWorker struct {
 	clock   domain.Clock
 }
 
-// emailTimeout bounds one run: a conversation with a slow mail server.
-const emailTimeout = 90 * time.Second
+// emailTimeout bounds one run: a conversation with a slow mail server, and what is read and
+// stored.
+const emailTimeout = mail.MaxTime + 20*time.Second
 
 // Timeout bounds one run.
 func (w *staffEmailWorker) Timeout(*river.Job[staffEmailArgs]) time.Duration { return emailTimeout }

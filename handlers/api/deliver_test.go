@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -290,15 +291,12 @@ func TestRemindersEnd(t *testing.T) {
 	}
 }
 
-// TestEmailsThatAreNotTaken: a 5xx is final, a 4xx is tried again as RFC 5321 says, for 4½
-// days, and a text without an answer isn't sent again (D105).
-func TestEmailsThatAreNotTaken(t *testing.T) {
-	t.Parallel()
-	h := harness.New(t)
+// mailServer has real workers send emails through a server that answers one step as say says.
+func mailServer(h *harness.Harness) (server *smtptest.Server, say func(step, answer string)) {
+	h.Helper()
 	var mu sync.Mutex
 	answers := map[string]string{}
-	say := func(step, answer string) { mu.Lock(); defer mu.Unlock(); clear(answers); answers[step] = answer }
-	server := smtptest.New(t, func(command string) string {
+	server = smtptest.New(h, func(command string) string {
 		mu.Lock()
 		defer mu.Unlock()
 		verb, _, _ := strings.Cut(command, " ")
@@ -308,6 +306,15 @@ func TestEmailsThatAreNotTaken(t *testing.T) {
 	h.OK(err)
 	h.Workers(sender)
 	swept(h)
+	return server, func(step, answer string) { mu.Lock(); defer mu.Unlock(); clear(answers); answers[step] = answer }
+}
+
+// TestEmailsThatAreNotTaken: a 5xx is final, a 4xx is tried again as RFC 5321 says, for 4½
+// days, and a text without an answer isn't sent again (D105).
+func TestEmailsThatAreNotTaken(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	server, say := mailServer(h)
 	owner := h.Staff(domain.RoleOwner)
 	tried := func(s *domain.Session) int {
 		return harness.QueryOne[int](h, `SELECT tries FROM link_email WHERE session_id = $1 AND kind = 'link'`, s.ID)
@@ -374,6 +381,125 @@ func TestEmailsThatAreNotTaken(t *testing.T) {
 	}
 }
 
+// TestRefusalsOfCandor: what is wrong with the operator's sender or network ends no email, and
+// is said of no customer's address (D105).
+func TestRefusalsOfCandor(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	server, say := mailServer(h)
+	for i, tt := range []struct{ step, answer, problem string }{
+		{"RCPT", "554 5.7.1 Client host rejected: Access denied", "The mail server refuses the email by its rules (554 5.7.1)."},
+		{"RCPT", "550 5.1.8 Sender address rejected: Domain not found", "The mail server refuses the email (550 5.1.8)."},
+		{"MAIL", "550 who are you", "The mail server refuses the email (550 to the sender)."},
+	} {
+		say(tt.step, tt.answer)
+		session := delivered(h, false, "jo@customer.example")
+		h.AwaitLinkEmails()
+		if got := deliverOf(h, h.Account.LiveKey, session.ID); got["status"] != "queued" || got["problem"] != tt.problem {
+			t.Errorf("%s: %v, want it queued: %s", tt.answer, got, tt.problem)
+		}
+		say("", "")
+		h.LookAtEmails(session.ID, h.Clock.Now().Add(30*time.Minute))
+		if got := deliverOf(h, h.Account.LiveKey, session.ID); got["status"] != "sent" || len(server.Emails()) != i+1 {
+			t.Errorf("once the operator has mended it: %v, want it sent", got)
+		}
+	}
+}
+
+// TestLinkSentAgainIsTheLatest: what became of a link that staff sent again is said after a
+// reminder, too (D124).
+func TestLinkSentAgainIsTheLatest(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	server, say := mailServer(h)
+	live := domain.Scope{AccountID: h.Account.AccountID, Livemode: true}
+	session := delivered(h, true, "jo@customer.example")
+	h.AwaitLinkEmails()
+	h.LookAtEmails(session.ID, h.Clock.Now().Add(50*time.Hour))
+	if n := len(server.Emails()); n != 2 {
+		t.Fatalf("%d emails, want the link and a reminder", n)
+	}
+	h.Clock.Advance(time.Minute)
+	say(".", "550 no such content")
+	_, err := h.Service.Sessions.EmailLink(t.Context(), live, session.ID, 1, false, harness.Operator)
+	h.OK(err)
+	h.AwaitLinkEmails()
+	if got := deliverOf(h, h.Account.LiveKey, session.ID); got["status"] != "failed" ||
+		got["problem"] != "The mail server refuses the email (550 to the email)." {
+		t.Errorf("%v, want it failed, with the reason", got)
+	}
+}
+
+// TestRemindersByTheAddressThatIsKnown: it is night where the partner says that the customer
+// lives, before anything is saved (D104).
+func TestRemindersByTheAddressThatIsKnown(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	m := h.Mailbox()
+	swept(h)
+	live := domain.Scope{AccountID: h.Account.AccountID, Livemode: true}
+	session := h.NewSession(live, domain.NewSession{CustomerEmail: "jo@customer.example", Deliver: &domain.Deliver{Remind: true},
+		Prefill: json.RawMessage(`{"personal_details": {"address": {"postcode": "6000", "state": "WA"}}}`)})
+	m.Email(session.CustomerEmail, invited)
+	const eight = 66 * time.Hour // o'clock and 4 minutes in Sydney, where the account is; 5 in Perth
+	start := h.Clock.Now()
+	h.LookAtEmails(session.ID, start.Add(eight))
+	none(m)
+	h.LookAtEmails(session.ID, start.Add(eight+3*time.Hour))
+	m.Email(session.CustomerEmail, reminded)
+}
+
+// TestClaimWaitsForAnEnd: a link isn't emailed once what ends its session is under way (D104,
+// D105).
+func TestClaimWaitsForAnEnd(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	live := domain.Scope{AccountID: h.Account.AccountID, Livemode: true}
+	for name, tt := range map[string]struct {
+		kind domain.LinkEmailKind
+		end  func(tx *db.Tx, s *domain.Session) error
+	}{
+		"cancelled": {domain.LinkItself, func(tx *db.Tx, s *domain.Session) error {
+			_, err := tx.CancelSession(t.Context(), live, s.ID, h.Clock.Now())
+			return err
+		}},
+		"no more": {domain.LinkUnopened1, func(tx *db.Tx, s *domain.Session) error {
+			return tx.StopReminders(t.Context(), s, h.Clock.Now())
+		}},
+	} {
+		session := delivered(h, true, "jo@customer.example")
+		claimed := make(chan error, 1)
+		h.OK(h.DB.InTx(t.Context(), func(tx *db.Tx) error {
+			if err := tt.end(tx, session); err != nil {
+				return err
+			}
+			go func() { claimed <- h.DB.ClaimLinkEmail(t.Context(), session.ID, tt.kind, h.Clock.Now()) }()
+			testkit.Await(h, name+": the claim neither waits nor ends", func() bool {
+				return len(claimed) > 0 || harness.QueryOne[int](h, `
+					SELECT count(*) FROM pg_stat_activity
+					WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%link_email%'`) > 0
+			})
+			return nil
+		}))
+		if err := <-claimed; !errors.Is(err, db.ErrState) {
+			t.Errorf("%s: %v, want ErrState", name, err)
+		}
+	}
+}
+
+// TestSessionIsReadDuringItsErasure: the erasure of the emails is seen before that of how they
+// are sent.
+func TestSessionIsReadDuringItsErasure(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	session := delivered(h, true, "jo@customer.example")
+	_, err := h.DB.Raw().ExecContext(t.Context(), `DELETE FROM link_email WHERE session_id = $1`, session.ID)
+	h.OK(err)
+	if got := deliverOf(h, h.Account.LiveKey, session.ID); got != nil {
+		t.Errorf("%v, want none as after the erasure", got)
+	}
+}
+
 // TestCutOffEmailIsNotRepeated: an email whose worker died after the mail server got the
 // text is not sent again, and one whose worker died before it is (D105).
 func TestCutOffEmailIsNotRepeated(t *testing.T) {
@@ -391,6 +517,15 @@ func TestCutOffEmailIsNotRepeated(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	if got := deliverOf(h, h.Account.LiveKey, before.ID); got["status"] != "sent" {
+		t.Errorf("%v", got)
+	}
+	// The worker was only slow, and the mail server answers after all.
+	delivery, err := h.DB.LinkDelivery(t.Context(), after.ID)
+	h.OK(err)
+	late := delivery.Emails[0]
+	late.End(domain.LinkSent, "", h.Clock.Now())
+	h.OK(h.DB.InTx(t.Context(), func(tx *db.Tx) error { return tx.SaveLinkEmail(t.Context(), after, delivery, &late, nil) }))
+	if got := deliverOf(h, h.Account.LiveKey, after.ID); got["status"] != "sent" {
 		t.Errorf("%v", got)
 	}
 }

@@ -42,7 +42,7 @@ type asks []askItem
 // deliverOption says how a new session's link is passed on (D103).
 type deliverOption struct {
 	By     string `json:"by" enum:"email" doc:"How."`
-	Remind bool   `json:"remind,omitempty" doc:"Remind the customer while the form isn’t sent: not opened, after 2 and 7 days; begun, 1 and 4 days after the last activity; 2 days before the link ends. Never at night, and never after completion, cancellation or the customer’s No more reminders."`
+	Remind bool   `json:"remind,omitempty" doc:"Remind the customer while the form isn’t sent: not opened, after 2 and 7 days; begun, 1 and 4 days after the last activity; 2 days before the link ends. Never from 20 to 8 o’clock, by the home address if it is known and in Australia, else in your account’s time zone; and never after completion, cancellation or the customer’s No more reminders."`
 }
 
 // rawPrefill is the JSON of what statement.ReadPrefill reads.
@@ -81,15 +81,15 @@ type sessionFields struct {
 	Metadata      domain.Metadata   `json:"metadata" doc:"The data given at creation."`
 	Livemode      bool              `json:"livemode" doc:"false for sessions of test keys."`
 	Previous      *domain.SessionID `json:"previous_session_id,omitempty" doc:"The session whose answers it offers, as given by prefill_from; absent if it wasn’t."`
-	Deliver       *linkDelivery     `json:"deliver,omitempty" doc:"How the link is emailed; absent if the request didn’t ask for it, and once the customer’s data are erased."`
+	Deliver       *linkDelivery     `json:"deliver,omitempty" doc:"How the link is emailed; absent unless the request asked for it or your team had it sent from the dashboard, and once the customer’s data are erased."`
 }
 
 // linkDelivery is what became of the emails with a session's link (D103).
 type linkDelivery struct {
 	By                 string          `json:"by" enum:"email" doc:"How."`
 	Remind             bool            `json:"remind" doc:"Whether reminders were asked for."`
-	Status             string          `json:"status" enum:"queued,sent,failed,not_sent,unknown" doc:"Of the first email. queued: to be sent, or tried again. sent: the mail server took it. failed: it was refused for good, or not taken for 4½ days. not_sent: test mode doesn’t email this address, or the session ended first. unknown: the mail server got it and did not answer, so it is not sent again."`
-	SentAt             *form.Timestamp `json:"sent_at" doc:"When the first email was sent, UTC; null until then."`
+	Status             string          `json:"status" enum:"queued,sent,failed,not_sent,unknown" doc:"Of the email with the link, if your team had it sent again of the latest. queued: to be sent, or tried again. sent: the mail server took it. failed: it was refused for good, or not taken for 4½ days. not_sent: test mode doesn’t email this address, or the session ended first. unknown: the mail server got it and did not answer, so it is not sent again."`
+	SentAt             *form.Timestamp `json:"sent_at" doc:"When that email was sent, UTC; null if it isn’t, or isn’t yet."`
 	Problem            *string         `json:"problem" doc:"Why the latest email wasn’t sent, in words; null for no problem."`
 	RemindersSent      int             `json:"reminders_sent" doc:"How many reminders were sent."`
 	RemindersStoppedAt *form.Timestamp `json:"reminders_stopped_at" doc:"When the customer chose No more reminders, UTC; null if not."`
@@ -108,7 +108,8 @@ func newLinkDelivery(of *domain.LinkDelivery) *linkDelivery {
 	case domain.LinkSent:
 		out.SentAt = form.AtOptional(first.EndedAt)
 	}
-	if reason := of.Emails[len(of.Emails)-1].Reason(); reason != "" {
+	latest := of.Latest()
+	if reason := latest.Reason(); reason != "" {
 		out.Problem = &reason
 	}
 	return out

@@ -120,6 +120,18 @@ func (d *LinkDelivery) Email(kind LinkEmailKind) *LinkEmail {
 	return nil
 }
 
+// Latest returns the email that was tried last, or is to be tried now: after reminders the
+// link's own, if staff sent it again (D124).
+func (d *LinkDelivery) Latest() LinkEmail {
+	latest := d.Emails[0]
+	for _, e := range d.Emails[1:] {
+		if latest.EndedAt != nil && (e.EndedAt == nil || e.EndedAt.After(*latest.EndedAt)) {
+			latest = e
+		}
+	}
+	return latest
+}
+
 // Sending returns the email that the mail server gets, nil for none.
 func (d *LinkDelivery) Sending() *LinkEmail {
 	for i := range d.Emails {
@@ -290,8 +302,9 @@ func (e *LinkEmail) Reason() string {
 		return "The mail server did not take the email for 4½ days (" + e.Problem + ")."
 	case strings.HasPrefix(code, "4"):
 		return "The mail server asks to try again later (" + e.Problem + ")."
-	case strings.HasSuffix(status, ".2.2") || code == "552":
+	case strings.HasSuffix(status, ".2.2") || code == "552" && !strings.HasPrefix(status, "5."):
 		return "The customer’s mailbox is full (" + e.Problem + ")."
+	case status == "5.1.7" || status == "5.1.8": // the sender's address
 	case strings.HasPrefix(status, "5.1.") || status == "" && (code == "550" || code == "551" || code == "553"):
 		return "The mail server says that this address doesn’t exist (" + e.Problem + ")."
 	case strings.HasPrefix(status, "5.7."):

@@ -89,3 +89,25 @@ func TestNextReminder(t *testing.T) {
 		}
 	}
 }
+
+// TestReasons: the mail server's codes say what was refused (RFC 3463), and no more.
+func TestReasons(t *testing.T) {
+	t.Parallel()
+	const (
+		missing = "The mail server says that this address doesn’t exist"
+		full    = "The customer’s mailbox is full"
+		rules   = "The mail server refuses the email by its rules"
+		refused = "The mail server refuses the email"
+	)
+	for problem, want := range map[string]string{
+		"550 5.1.1": missing, "550": missing, "553": missing, "550 5.1.10": missing,
+		"550 5.1.7": refused, "550 5.1.8": refused, "550 to the email": refused, "553 to the sender": refused, "554": refused,
+		"552 5.2.2": full, "550 5.2.2": full, "552": full, "552 to the email": full,
+		"552 5.3.4": refused, "552 5.7.0": rules, "554 5.7.1": rules,
+	} {
+		e := &domain.LinkEmail{State: domain.LinkFailed, Problem: problem}
+		if got := e.Reason(); got != want+" ("+problem+")." {
+			t.Errorf("%s: %q, want %q", problem, got, want)
+		}
+	}
+}

@@ -27,7 +27,9 @@ type Jobs interface {
 	PDF(ctx context.Context, tx *db.Tx, id domain.SessionID) error
 	// ReceiptToCustomer tells a session's customer that the statement arrived (D83).
 	ReceiptToCustomer(ctx context.Context, tx *db.Tx, id domain.SessionID, language domain.Language) error
-	// LinkEmail looks which email with a session's link is due, and sends it (D103).
+	// SendLink sends a session's link that was asked for now (D103).
+	SendLink(ctx context.Context, tx *db.Tx, session *domain.Session) error
+	// LinkEmail looks which email with a session's link is due, and sends it after those.
 	LinkEmail(ctx context.Context, tx *db.Tx, id domain.SessionID) error
 	// RequestEmail sends the email that proves a sign-up or a password reset.
 	RequestEmail(ctx context.Context, tx *db.Tx, id domain.StaffRequestID) error

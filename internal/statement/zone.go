@@ -30,3 +30,19 @@ func (a *Address) Zone() (zone *time.Location, known bool) {
 	}
 	return zones()["NSW"], false
 }
+
+// HomeZone returns the time zone of the customer's home: by the address that was saved, else
+// by the one that the partner gave or a former session left, which the form offers. known is
+// false without an address in Australia.
+func (s *Statement) HomeZone() (zone *time.Location, known bool) {
+	zone, known = s.Personal.Address.Zone()
+	if known || s.Personal.Address.Abroad() {
+		return zone, known
+	}
+	var offered Statement
+	if answers := s.Offers[PersonalDetailsSection].Answers; answers != nil {
+		_ = offered.Read(PersonalDetailsSection, answers) // answers of an earlier form have no zone
+	}
+	offered.Section(PersonalDetailsSection, time.Time{}).Prefill(s.Prefill[PersonalDetailsSection])
+	return offered.Personal.Address.Zone()
+}

@@ -60,10 +60,17 @@ var ErrRefused = errors.New("the email was refused for good")
 // ErrUnanswered says that the mail server got the text, and whether it took it isn't known.
 var ErrUnanswered = errors.New("the mail server got the email and didn’t answer")
 
+// The steps of an email that a mail server can refuse.
+const (
+	StepSender  = "the sender"
+	StepAddress = "the address"
+	StepEmail   = "the email" // its text
+)
+
 // A Reply is the error of a mail server that didn't take the email. If it refuses it for
 // good, it is ErrRefused.
 type Reply struct {
-	Step   string // what was refused
+	Step   string // what was refused, such as StepAddress
 	Code   int    // RFC 5321, such as 550
 	Status string // RFC 3463, such as 5.1.1; "" for none
 	Final  bool

@@ -12,6 +12,7 @@ import (
 	"net/mail"
 	"strings"
 	"testing"
+	"time"
 
 	sending "candor/internal/platform/mail"
 	"candor/internal/testkit/smtptest"
@@ -126,6 +127,9 @@ func TestSMTPClaims(t *testing.T) {
 		"taken without an answer": {".", "-", nil, true, sending.ErrUnanswered, "", 1},
 		"lost before the text":    {"DATA", "-", nil, true, nil, "", 0},
 		"another sender":          {"MAIL", "550 5.7.1 not you", nil, false, nil, "550 5.7.1", 0},
+		"not our network":         {"RCPT", "554 5.7.1 Client host rejected", nil, false, nil, "554 5.7.1", 0},
+		"not our address":         {"RCPT", "550 5.1.8 Sender address rejected", nil, false, nil, "550 5.1.8", 0},
+		"signed out":              {"DATA", "530 sign in first", nil, true, nil, "530", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -155,6 +159,59 @@ func TestSMTPClaims(t *testing.T) {
 				t.Errorf("the error names the address: %v", err)
 			}
 		})
+	}
+}
+
+// TestSMTPWaitsForASlowServer, which scans a text before it takes it: as long as it doesn't
+// answer, whether the customer gets the email isn't known (RFC 5321, 4.5.3.2.6).
+func TestSMTPWaitsForASlowServer(t *testing.T) {
+	t.Parallel()
+	const step = 2 * time.Second
+	server := smtptest.New(t, func(command string) string {
+		if command == "." {
+			<-time.After(step * 3 / 2)
+		}
+		return ""
+	})
+	slow, err := sending.NewSMTP("smtp://"+server.Address, "Candor <no-reply@candor.example>")
+	if err != nil {
+		t.Fatal(err)
+	}
+	slow.SetTimeouts(step, time.Minute)
+	m := sending.Message{To: "jo@customer.example", Subject: "Hello", Text: "Hello", HTML: "Hello"}
+	if err := slow.Send(t.Context(), m); err != nil {
+		t.Errorf("%v, want the email taken", err)
+	}
+}
+
+// TestSMTPAddressesOfOtherScripts: a domain goes to the server as the DNS has it, and what is
+// before the @ only to a server that knows SMTPUTF8 (RFC 6531).
+func TestSMTPAddressesOfOtherScripts(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		to, ehlo, want string // "" for an address that is refused
+	}{
+		{"jo@Bücher.example", "", "jo@xn--bcher-kva.example"},
+		{"jo@my_firm.example", "", "jo@my_firm.example"},
+		{"jörg@bücher.example", "", ""},
+		{"jörg@bücher.example", "250-here\r\n250 SMTPUTF8", "jörg@xn--bcher-kva.example"},
+	} {
+		server := smtptest.New(t, func(command string) string {
+			if strings.HasPrefix(command, "EHLO") {
+				return tt.ehlo
+			}
+			return ""
+		})
+		err := send(t, server.Address, sending.Message{To: tt.to, Subject: "Hello", Text: "Hello", HTML: "Hello"})
+		var reply *sending.Reply
+		emails := server.Emails()
+		switch {
+		case tt.want == "" && (!errors.Is(err, sending.ErrRefused) || errors.As(err, &reply) || len(emails) > 0):
+			t.Errorf("%s: %v, want it refused without asking the server", tt.to, err)
+		case tt.want != "" && (err != nil || len(emails) != 1 || emails[0].To != tt.want ||
+			!strings.Contains(emails[0].Text, "@"+strings.Split(tt.want, "@")[1])):
+			t.Errorf("%s: %v, %v, want it sent to %s", tt.to, err, emails, tt.want)
+		}
 	}
 }
 

@@ -16,19 +16,30 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/wneessen/go-mail"
 	"github.com/wneessen/go-mail/smtp"
+	"golang.org/x/net/idna"
 )
 
-// smtpTimeout bounds each step of the conversation with the mail server.
-const smtpTimeout = 20 * time.Second
+const (
+	// smtpTimeout bounds each step of the conversation with the mail server, but the last.
+	smtpTimeout = 20 * time.Second
+	// takeTimeout bounds how long the server has to take an email whose text it has got. It
+	// may scan it first; RFC 5321, 4.5.3.2.6, asks for 10 minutes, and a sender is busy so long.
+	takeTimeout = 2 * time.Minute
+)
+
+// MaxTime is the most that an email takes: five steps and the answer at the end.
+const MaxTime = 5*smtpTimeout + takeTimeout
 
 // SMTP sends emails through a mail server. It prints as the server's name.
 type SMTP struct {
-	host    string
-	from    *netmail.Address
-	options []mail.Option
+	host                     string
+	from                     *netmail.Address
+	options                  []mail.Option
+	stepTimeout, takeTimeout time.Duration
 }
 
 var _ Sender = (*SMTP)(nil)
@@ -48,7 +59,8 @@ func NewSMTP(server, from string) (*SMTP, error) {
 	if err != nil {
 		return nil, errors.New("needs CANDOR_MAIL_FROM to be an address such as Candor <no-reply@example.com>")
 	}
-	s := &SMTP{host: u.Hostname(), from: sender, options: []mail.Option{mail.WithTimeout(smtpTimeout), mail.WithoutNoop()}}
+	s := &SMTP{host: u.Hostname(), from: sender, options: []mail.Option{mail.WithTimeout(smtpTimeout), mail.WithoutNoop()},
+		stepTimeout: smtpTimeout, takeTimeout: takeTimeout}
 	port := 587
 	switch {
 	case u.Scheme == "smtps":
@@ -96,7 +108,7 @@ func (s *SMTP) Send(ctx context.Context, m Message) error {
 		return plainError(err)
 	}
 	defer conversation.Close() // the email's fate is known by then
-	if err := hand(ctx, conversation, message, &m); err != nil {
+	if err := s.hand(ctx, conversation, message, &m); err != nil {
 		return err
 	}
 	_ = conversation.Quit() // the email is taken
@@ -107,8 +119,8 @@ func (s *SMTP) Send(ctx context.Context, m Message) error {
 func (s *SMTP) message(m *Message) (*mail.Msg, error) {
 	message := mail.NewMsg()
 	message.FromMailAddress(&netmail.Address{Name: cmp.Or(m.FromName, s.from.Name), Address: s.from.Address})
-	if err := message.To(m.To); err != nil {
-		return nil, fmt.Errorf("mail: the address is not valid: %w", ErrRefused)
+	if err := message.To(inASCII(m.To)); err != nil {
+		return nil, errNoAddress
 	}
 	if m.ReplyTo != "" {
 		if err := message.ReplyTo(m.ReplyTo); err != nil {
@@ -143,48 +155,70 @@ func (s *SMTP) message(m *Message) (*mail.Msg, error) {
 	return message, nil
 }
 
+// errNoAddress is the error of an address that no server, or not this one, can be told.
+var errNoAddress = fmt.Errorf("mail: the address is not valid: %w", ErrRefused)
+
+// inASCII is the address with its domain as the DNS has it (RFC 5891), which every server
+// takes. A domain that has no such name stays.
+func inASCII(address string) string {
+	at := strings.LastIndex(address, "@") + 1
+	if isASCII(address[at:]) {
+		return address
+	}
+	if domain, err := idna.Lookup.ToASCII(address[at:]); err == nil {
+		return address[:at] + domain
+	}
+	return address
+}
+
+func isASCII(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r > unicode.MaxASCII })
+}
+
 // hand gives the email to the server. A server that didn't get the end of the text doesn't
 // take the email (RFC 5321, 4.1.1.4).
-func hand(ctx context.Context, server *smtp.Client, message *mail.Msg, m *Message) error {
+func (s *SMTP) hand(ctx context.Context, server *smtp.Client, message *mail.Msg, m *Message) error {
 	from, err := message.GetSender(false)
 	if err != nil {
 		return errors.New("mail: the sender’s address is not valid")
 	}
 	to, err := message.GetRecipients()
 	if err != nil {
-		return fmt.Errorf("mail: the address is not valid: %w", ErrRefused)
+		return errNoAddress
 	}
-	step := func(name string, final bool, do func() error) error {
-		if err := server.UpdateDeadline(smtpTimeout); err != nil {
+	if takes, _ := server.Extension("SMTPUTF8"); !takes && !isASCII(to[0]) {
+		return errNoAddress
+	}
+	step := func(name string, timeout time.Duration, do func() error) error {
+		if err := server.UpdateDeadline(timeout); err != nil {
 			return errLost
 		}
-		return replyTo(name, final, do())
+		return replyTo(name, do())
 	}
-	// That the sender is refused is the operator's to mend, so it is tried again.
-	if err := step("the sender", false, func() error { return server.Mail(from) }); err != nil {
+	if err := step(StepSender, s.stepTimeout, func() error { return server.Mail(from) }); err != nil {
 		return err
 	}
-	if err := step("the address", true, func() error { return server.Rcpt(to[0]) }); err != nil {
+	if err := step(StepAddress, s.stepTimeout, func() error { return server.Rcpt(to[0]) }); err != nil {
 		return err
 	}
 	if err := m.Claimed(ctx); err != nil {
 		return err
 	}
 	var text io.WriteCloser
-	err = step("the email", true, func() (err error) {
+	err = step(StepEmail, s.stepTimeout, func() (err error) {
 		text, err = server.Data()
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	if err := server.UpdateDeadline(smtpTimeout); err != nil {
+	if err := server.UpdateDeadline(s.stepTimeout); err != nil {
 		return errLost
 	}
 	if _, err := message.WriteTo(text); err != nil {
 		return errLost
 	}
-	err = step("the email", true, text.Close)
+	err = step(StepEmail, s.takeTimeout, text.Close)
 	if errors.Is(err, errLost) {
 		return ErrUnanswered
 	}
@@ -198,15 +232,25 @@ var errLost = errors.New("mail: the connection to the mail server was lost")
 var enhanced = regexp.MustCompile(`^[245]\.\d{1,3}\.\d{1,3}\b`)
 
 // replyTo is the server's reply to a step as an error; nil if it is fine.
-func replyTo(step string, final bool, err error) error {
+func replyTo(step string, err error) error {
 	var reply *textproto.Error
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &reply):
-		return &Reply{Step: step, Code: reply.Code, Status: enhanced.FindString(reply.Msg), Final: final && reply.Code >= 500}
+		r := &Reply{Step: step, Code: reply.Code, Status: enhanced.FindString(reply.Msg)}
+		r.Final = r.Code >= 500 && !r.isOurs()
+		return r
 	}
 	return errLost
+}
+
+// isOurs reports whether it isn't the email that is refused but Candor: its sender's address,
+// its network or its sign-in. That is the operator's to mend, so the email is tried again.
+// Postfix says it of the address, too (smtpd_delay_reject).
+func (r *Reply) isOurs() bool {
+	return r.Step == StepSender || r.Code == 530 || r.Code == 535 || r.Code == 538 || r.Status == "5.1.7" || r.Status == "5.1.8" ||
+		r.Step == StepAddress && strings.HasPrefix(r.Status, "5.7.")
 }
 
 // Check connects as Send does, with TLS and sign-in, and sends nothing. It reports

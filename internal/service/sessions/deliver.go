@@ -90,7 +90,7 @@ func (s *Service) startLinkEmail(ctx context.Context, tx *db.Tx, session *domain
 	if err != nil {
 		return err
 	}
-	if err := s.Outbox.LinkEmail(ctx, tx, session.ID); err != nil {
+	if err := s.Outbox.SendLink(ctx, tx, session); err != nil {
 		return err
 	}
 	// Last, because the account's other sessions wait for the counter.
