@@ -53,7 +53,7 @@ func (s *Service) advance(ctx context.Context, tx *db.Tx, scope domain.Scope, id
 	if reached.Emailed {
 		reached.Delivery, err = tx.LinkDelivery(ctx, id)
 	}
-	return reached, err
+	return reached, db.MissingAs(err, nil) // erased just now
 }
 
 // reachable returns why the session can't come to the goal, and what it can do.
