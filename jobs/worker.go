@@ -261,10 +261,11 @@ func traceJobs(t *tracing.Tracer) func(context.Context, *rivertype.JobRow, func(
 // errorLog logs failing jobs.
 type errorLog struct{ logger *slog.Logger }
 
-// HandleError logs a job's error.
+// HandleError logs a job's error. An email that the mail server may have isn't sent again:
+// else one that answers too late would send it ten times.
 func (l *errorLog) HandleError(ctx context.Context, job *rivertype.JobRow, err error) *river.ErrorHandlerResult {
 	l.logger.ErrorContext(ctx, "job failed", "kind", job.Kind, "job_id", job.ID, "attempt", job.Attempt, "error", err)
-	return nil
+	return &river.ErrorHandlerResult{SetCancelled: errors.Is(err, mail.ErrUnanswered)}
 }
 
 // HandlePanic logs a job's panic.
