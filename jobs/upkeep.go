@@ -56,7 +56,16 @@ func (upkeepArgs) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{Queue: queueUpkeep, MaxAttempts: 1}
 }
 
-// upkeepWorker is in their workers.
+// sweepArgs is in those of periodic jobs that people wait for, such as cancelled sessions
+// (D126): retention and sealing can take both places of upkeep for a minute.
+type sweepArgs struct{}
+
+// InsertOpts: as for upkeep.
+func (sweepArgs) InsertOpts() river.InsertOpts {
+	return river.InsertOpts{Queue: queueSweeps, MaxAttempts: 1}
+}
+
+// upkeepWorker is in the workers of both.
 type upkeepWorker[A river.JobArgs] struct{ river.WorkerDefaults[A] }
 
 // Timeout bounds one run. The next one continues.

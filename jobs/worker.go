@@ -32,10 +32,11 @@ import (
 )
 
 // The queues. Each has its own workers, so that a slow mail server or payment
-// provider holds up nothing else.
+// provider holds up nothing else, and no one waits for upkeep.
 const (
 	queueWebhooks = "webhooks"
 	queuePDF      = "pdf"
+	queueSweeps   = "sweeps"
 	queueUpkeep   = "upkeep"
 	queueBilling  = "billing"
 	queueMail     = "mail"
@@ -140,6 +141,7 @@ func NewWorker(ctx context.Context, c Config) (*Worker, error) {
 		Queues: map[string]river.QueueConfig{
 			queueWebhooks: {MaxWorkers: wakeWorkers},
 			queuePDF:      {MaxWorkers: max(1, c.PDFWorkers)},
+			queueSweeps:   {MaxWorkers: 2},
 			queueUpkeep:   {MaxWorkers: 2},
 			queueBilling:  {MaxWorkers: 2},
 			queueMail:     {MaxWorkers: mailWorkers},
