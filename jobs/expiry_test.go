@@ -18,7 +18,7 @@ func TestExpiryWaitsForNoUpkeep(t *testing.T) {
 	h := newHarness(t)
 	blocked, err := h.DB.Raw().BeginTxx(h.Ctx, nil)
 	h.OK(err)
-	defer blocked.Rollback() //nolint:errcheck // it only locks
+	defer blocked.Rollback()
 	_, err = blocked.ExecContext(h.Ctx, `LOCK TABLE unsealed_session, passkey_challenge`)
 	h.OK(err)
 	h.start(sweeping)
@@ -27,7 +27,9 @@ func TestExpiryWaitsForNoUpkeep(t *testing.T) {
 	})
 	began := time.Now()
 	h.Session("", hooktest.Now().Add(-31*24*time.Hour))
-	h.Eventually("the session to expire", func() bool { return h.Count(`SELECT count(*) FROM session WHERE status = 'expired'`) == 1 })
+	h.Eventually("the session to expire", func() bool {
+		return h.Count(`SELECT count(*) FROM session WHERE status = 'expired'`) == 1
+	})
 	if took := time.Since(began); took > 20*time.Second { // sealing ends after 40
 		t.Errorf("it expired after %s", took)
 	}
