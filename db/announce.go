@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"maps"
+	"net"
 	"strings"
 	"sync"
 	"time"
@@ -202,7 +203,7 @@ func heard(channel, payload string) (scope domain.Scope, c change, ok bool) {
 // for the first subscription and kept until the database is closed.
 type listener struct {
 	dsn  string
-	dial *servers
+	dial *cutOffDialer
 	mu   sync.Mutex
 	on   *pq.Listener
 	subs map[domain.Scope]map[*Subscription]struct{}
@@ -214,7 +215,26 @@ type listener struct {
 }
 
 func newListener(dsn string, dial *servers) *listener {
-	return &listener{dsn: dsn, dial: dial, subs: map[domain.Scope]map[*Subscription]struct{}{}}
+	ctx, cutOff := context.WithCancel(context.Background())
+	_, latest := newHandshake(ctx)
+	return &listener{dsn: dsn, dial: &cutOffDialer{dial, latest, cutOff}, subs: map[domain.Scope]map[*Subscription]struct{}{}}
+}
+
+// A cutOffDialer cuts off its latest connection and opens no other one after cutOff.
+// pq.Listener holds its lock while a server doesn't answer, as a frozen one, and needs it to
+// be closed.
+type cutOffDialer struct {
+	*servers
+	latest *handshake
+	cutOff context.CancelFunc
+}
+
+// DialContext connects until ctx ends, or after cutOff.
+func (d *cutOffDialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	ctx, cancel := context.WithCancel(context.WithValue(ctx, handshakeKey{}, d.latest))
+	defer cancel()
+	defer context.AfterFunc(d.latest.ctx, cancel)()
+	return d.servers.DialContext(ctx, network, address)
 }
 
 // A Subscription hears of changes until it is stopped.
@@ -373,6 +393,7 @@ func (l *listener) close() {
 	l.mu.Lock()
 	on := l.on
 	l.mu.Unlock()
+	l.dial.cutOff()
 	if on != nil {
 		_ = on.Close() // only the second time fails
 	}

@@ -131,7 +131,7 @@ type AttemptOutcome struct {
 
 // RecordAttempts stores attempts, what their deliveries have come to and
 // their endpoints' health, all in one transaction. An attempt that another
-// process has recorded already changes nothing. One that was under way while
+// process has recorded already changes nothing, nor does a batch the second time. One that was under way while
 // its delivery was cancelled or started again is recorded; it ends a cancelled
 // delivery only by success, and one that started again not at all.
 //
@@ -143,7 +143,7 @@ func (d *DB) RecordAttempts(ctx context.Context, outcomes []AttemptOutcome, heal
 		c.add(&outcomes[i])
 	}
 	return d.InTx(ctx, func(tx *Tx) error {
-		_, err := tx.exec(ctx, `
+		result, err := tx.exec(ctx, `
 			WITH made AS (
 				SELECT * FROM unnest($1::uuid[], $2::int[], $3::text[], $4::timestamptz[], $5::timestamptz[], $6::int[],
 					$7::int[], $8::text[], $9::text[], $10::text[], $11::text[], $12::int[])
@@ -167,11 +167,15 @@ func (d *DB) RecordAttempts(ctx context.Context, outcomes []AttemptOutcome, heal
 			FROM made m JOIN advanced a ON a.id = m.id`,
 			pq.Array(c.ids), pq.Array(c.numbers), pq.Array(c.states), pq.Array(c.nexts), pq.Array(c.started), pq.Array(c.durations),
 			pq.Array(c.codes), pq.Array(c.classes), pq.Array(c.errors), pq.Array(c.headers), pq.Array(c.responses), pq.Array(c.cycles))
+		recorded, err := affected(result, err, "record attempts")
 		if err != nil {
-			return wrap(err, "record attempts")
+			return err
 		}
 		for i := range outcomes {
 			tx.Announce(outcomes[i].Scope, domain.DeliveryChanged, outcomes[i].SessionID)
+		}
+		if recorded == 0 && len(outcomes) > 0 {
+			return nil // the commit of a former try wasn't answered: it has counted them, too
 		}
 		return tx.CountAttempts(ctx, outcomes, health)
 	})

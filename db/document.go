@@ -122,6 +122,12 @@ func (q *Queries) ForgetBlob(ctx context.Context, id domain.DocumentID) error {
 	return wrap(err, "forget blob")
 }
 
+// PostponeBlob lets a blob that can't be deleted now wait as long again, behind the others.
+func (q *Queries) PostponeBlob(ctx context.Context, id domain.DocumentID, now time.Time) error {
+	_, err := q.exec(ctx, `UPDATE blob_garbage SET created_at = $2 WHERE document_id = $1`, id, now)
+	return wrap(err, "postpone blob")
+}
+
 // InsertPDF stores a session's PDF, whose content package vault sealed, and reports
 // whether it is the first: a session has one, however often a worker makes it.
 // digest and size, in bytes, are those of the clear PDF.

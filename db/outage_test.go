@@ -96,6 +96,30 @@ func TestOutagesOfABatch(t *testing.T) {
 	told(`https://0.example 1 4 {"500": 1, "503": 2} 01:00`, `https://1.example 2 5 {"500": 1, "503": 2}`)
 }
 
+// TestAttemptsAreCountedOnce: a batch that is recorded again, because its commit wasn't
+// answered, counts nothing twice.
+func TestAttemptsAreCountedOnce(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	batch := s.atEndpoints(2)
+	counted := func() []string {
+		return s.lines(`
+			SELECT concat_ws(' ', e.origin, e.consecutive_failures, d.attempts, o.answers, x.attempts_total)
+			FROM webhook_endpoint e JOIN endpoint_day d ON d.endpoint_id = e.id JOIN outage o ON o.endpoint_id = e.id
+				JOIN delivery x ON x.endpoint_id = e.id ORDER BY e.origin`)
+	}
+	s.attempts(batch, 1, 503, start)
+	once := counted()
+	s.attempts(batch, 1, 503, start)
+	if again := counted(); len(once) != 2 || !slices.Equal(again, once) {
+		t.Errorf("recorded twice: %q, once: %q", again, once)
+	}
+	s.attempts(batch, 2, 503, start.Add(time.Minute))
+	if next := counted(); len(next) != 2 || next[0] != `https://0.example 2 2 {"503": 2} 2` {
+		t.Errorf("after the next attempts: %q", next)
+	}
+}
+
 // TestOutagesReadLittle: what a batch costs under its endpoints' locks depends neither on how
 // many endpoints fail at once nor on how many outages they have had.
 func TestOutagesReadLittle(t *testing.T) {

@@ -19,12 +19,14 @@ var retained = map[domain.RetentionKind]struct{ sessions, end, days sqlText }{
 }
 
 // due is a statement's part that finds and locks the sessions for which a
-// retention is over: of each account no more than the limit, by its own days.
+// retention is over, by each account's own days. The accounts stand in a random order:
+// else those of one with more than can be deleted in a run would be in each batch alone.
 // The arguments are the time and the limit.
 func due(kind domain.RetentionKind) sqlText {
 	of := retained[kind]
 	return `due AS MATERIALIZED (
-		SELECT s.id AS due_id FROM account a CROSS JOIN LATERAL (
+		SELECT s.id AS due_id
+		FROM (SELECT id, retention_days, unsubmitted_days, answer_days FROM account ORDER BY random()) a CROSS JOIN LATERAL (
 			SELECT id FROM session
 			WHERE account_id = a.id AND ` + of.sessions + `
 				AND ` + of.end + ` <= $1::timestamptz - make_interval(hours => 24 * ` + of.days + `)

@@ -115,3 +115,27 @@ func TestRetireData(t *testing.T) {
 	}
 	s.checkCounters("after retention")
 }
+
+// TestRetentionIsFair: accounts with more than fits into many batches don't keep another's
+// answers from going.
+func TestRetentionIsFair(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	small := s.newScope("Small")
+	ended := start.Add(time.Hour)
+	for range 30 {
+		s.completed(s.scope, start, start, ended)
+	}
+	last := s.entered(s.completed(small, start, start, ended))
+	_, err := s.Raw().ExecContext(s.ctx, `UPDATE account SET answer_days = 90`)
+	s.ok(err)
+	for range 30 { // before the last of the 31 with all but certainty
+		s.tx(func(tx *db.Tx) error {
+			_, err := tx.RetireData(s.ctx, domain.AnswerRetention, start.AddDate(1, 0, 0), 1)
+			return err
+		})
+	}
+	if n := s.kept(last); n != 0 {
+		t.Errorf("%d rows of the small account's session are left", n)
+	}
+}

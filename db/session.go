@@ -317,15 +317,17 @@ func (tx *Tx) EndLink(ctx context.Context, id domain.SessionID, now time.Time) e
 	return wrap(err, "end link")
 }
 
-// InsertCustomerReceipt stores that the email about a submission was sent (D83). first
-// is false if that is stored already, or the session is erased. An erasure waits until the
-// transaction ends.
-func (tx *Tx) InsertCustomerReceipt(ctx context.Context, id domain.SessionID, at time.Time) (first bool, err error) {
-	result, err := tx.exec(ctx, `
+// InsertCustomerReceipt stores that the email about a submission is sent (D83). first
+// is false if that is stored already, or the session is erased.
+func (q *Queries) InsertCustomerReceipt(ctx context.Context, id domain.SessionID, at time.Time) (first bool, err error) {
+	result, err := q.exec(ctx, `
 		INSERT INTO customer_receipt (session_id, sent_at) VALUES ($1, $2) ON CONFLICT DO NOTHING`, id, at)
-	if err != nil {
-		return false, wrap(err, "insert customer receipt")
-	}
-	n, err := result.RowsAffected()
-	return n == 1, wrap(err, "insert customer receipt")
+	n, err := affected(result, err, "insert customer receipt")
+	return n == 1, err
+}
+
+// DeleteCustomerReceipt takes that back, if the mail server didn't take the email.
+func (q *Queries) DeleteCustomerReceipt(ctx context.Context, id domain.SessionID) error {
+	_, err := q.exec(ctx, `DELETE FROM customer_receipt WHERE session_id = $1`, id)
+	return wrap(err, "delete customer receipt")
 }

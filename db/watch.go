@@ -99,6 +99,14 @@ func (d *DB) CommitWaits() CommitWaits {
 	return d.watch.commitWaits(time.Now())
 }
 
+// CommitAcknowledged says that a commit that was tried is acknowledged, and so are those
+// before it. A watch that has lost its connection would count them as waiting for ever.
+func (d *DB) CommitAcknowledged() {
+	if d.watch != nil {
+		d.watch.acknowledged(time.Now())
+	}
+}
+
 // admits returns an error if a request may not begin a change now.
 func (d *DB) admits(ctx context.Context) error {
 	if domain.HasPatience(ctx) && d.CommitWaits().Late {
@@ -240,6 +248,15 @@ func (w *watch) note(waits []waitingCommit, now time.Time) {
 			since = now
 		}
 		w.waits[one] = since
+	}
+}
+
+// acknowledged forgets the commits that waited, unless the primary itself says which do.
+func (w *watch) acknowledged(now time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.fresh(now) {
+		clear(w.waits)
 	}
 }
 

@@ -111,6 +111,29 @@ func TestCommitsAreLate(t *testing.T) {
 	}
 }
 
+// TestAcknowledgedCommitsAreForgotten: a watch that has lost its connection forgets the commits
+// that waited once one that is tried is acknowledged; one that has it doesn't.
+func TestAcknowledgedCommitsAreForgotten(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	w := &watch{late: 5 * time.Second, timelines: map[string]uint32{}, waits: map[waitingCommit]time.Time{}}
+	sign := serverSign{writable: true, timeline: 1, started: now.Add(-time.Hour), waits: []waitingCommit{{1, now}}}
+	w.saw("a", sign, now)
+	w.saw("a", sign, now.Add(6*time.Second))
+	w.acknowledged(now.Add(7 * time.Second))
+	if c := w.commitWaits(now.Add(7 * time.Second)); !c.Late {
+		t.Errorf("while the primary says that it waits: %+v", c)
+	}
+	w.saw("a", serverSign{}, now.Add(10*time.Second))
+	if c := w.commitWaits(now.Add(10 * time.Second)); !c.Late {
+		t.Errorf("while nothing is known: %+v", c)
+	}
+	w.acknowledged(now.Add(10 * time.Second))
+	if c := w.commitWaits(now.Add(10 * time.Second)); c.Late || c.Waiting != 0 {
+		t.Errorf("after a commit that is acknowledged: %+v", c)
+	}
+}
+
 // TestClientsThatLeave: a statement continues for a moment when its client leaves, and its
 // connection is kept if it ends within that; at a deadline it is cut off at once.
 func TestClientsThatLeave(t *testing.T) {

@@ -19,7 +19,7 @@ const alertEvery = time.Minute
 
 // alertArgs reports endpoints that fail or have recovered, and keys that are used
 // from a new network.
-type alertArgs struct{ upkeepArgs }
+type alertArgs struct{ sweepArgs }
 
 // Kind names the job.
 func (alertArgs) Kind() string { return "alert_sweep" }

@@ -16,7 +16,7 @@ import (
 	"candor/db"
 )
 
-// minConnections is enough for five queues to fetch and complete jobs while one
+// minConnections is enough for six queues to fetch and complete jobs while one
 // connection listens.
 const minConnections = 8
 

@@ -12,7 +12,7 @@ import (
 
 // expireArgs expires the sessions past their expiry (D11), and cancels those that staff
 // cancelled and didn't keep (D126).
-type expireArgs struct{ upkeepArgs }
+type expireArgs struct{ sweepArgs }
 
 // Kind names the job.
 func (expireArgs) Kind() string { return "session_expiry" }

@@ -10,6 +10,9 @@ import (
 	"candor/internal/outbox"
 )
 
+// InBatches is what the sweeps and retention work by.
+var InBatches = inBatches
+
 // Reconcile inserts a run that starts now.
 func (i *Inserter) Reconcile(ctx context.Context, tx *db.Tx) error {
 	return i.insert(ctx, tx, reconcileArgs{})

@@ -294,7 +294,7 @@ func (w *linkEmailWorker) message(ctx context.Context, session *domain.Session, 
 }
 
 // linkSweepArgs inserts jobs for the sessions whose emails are to be looked at.
-type linkSweepArgs struct{ upkeepArgs }
+type linkSweepArgs struct{ sweepArgs }
 
 // Kind names the job.
 func (linkSweepArgs) Kind() string { return "session_email_sweep" }

@@ -53,8 +53,8 @@ func (w *receiptEmailWorker) NextRetry(job *river.Job[receiptEmailArgs]) time.Ti
 }
 
 // Work sends the email, unless it was sent, the partner has switched it off, or the
-// answers or the customer are erased. The row that says it was sent commits after the
-// mail server took it: only a run that is cut off in between is repeated.
+// answers or the customer are erased. The row that says it was sent commits just before the
+// mail server gets the text, so no second one is sent, whatever becomes of the first.
 func (w *receiptEmailWorker) Work(ctx context.Context, job *river.Job[receiptEmailArgs]) error {
 	session, err := w.db.SessionByID(ctx, job.Args.SessionID)
 	if errors.Is(err, db.ErrNotFound) {
@@ -76,12 +76,24 @@ func (w *receiptEmailWorker) Work(ctx context.Context, job *river.Job[receiptEma
 		return err
 	}
 	zone, _ := answers.Personal.Address.Zone() // the customer's clock, as on the PDF
-	return w.db.InTx(ctx, func(tx *db.Tx) error {
-		first, err := tx.InsertCustomerReceipt(ctx, session.ID, w.clock.Now())
-		if err != nil || !first {
-			return err
-		}
-		in := i18n.At(i18n.In(ctx, job.Args.Language), zone)
-		return sendEmail(ctx, w.sender, session.CustomerEmail, email.Received(in, account, session))
-	})
+	in := i18n.At(i18n.In(ctx, job.Args.Language), zone)
+	var first bool
+	var unclaimed error
+	err = sendMessage(ctx, w.sender, email.Received(in, account, session), mail.Message{To: session.CustomerEmail,
+		Claim: func(ctx context.Context) error {
+			if first, unclaimed = w.db.InsertCustomerReceipt(ctx, session.ID, w.clock.Now()); unclaimed == nil && !first {
+				unclaimed = errNotWanted
+			}
+			return unclaimed
+		}})
+	switch {
+	case errors.Is(unclaimed, errNotWanted):
+		return nil
+	case err == nil || !first || errors.Is(err, mail.ErrUnanswered):
+		return err
+	}
+	return errors.Join(err, w.db.DeleteCustomerReceipt(context.WithoutCancel(ctx), session.ID)) // it is tried again
 }
+
+// errNotWanted says that the email was sent, or that the session was erased since.
+var errNotWanted = errors.New("jobs: the email isn’t to be sent")

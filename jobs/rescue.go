@@ -17,7 +17,7 @@ import (
 const strandedAfter = time.Minute
 
 // rescueArgs inserts lost jobs again.
-type rescueArgs struct{ upkeepArgs }
+type rescueArgs struct{ sweepArgs }
 
 // Kind names the job.
 func (rescueArgs) Kind() string { return "stranded_work" }

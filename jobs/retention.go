@@ -1,8 +1,11 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -16,6 +19,8 @@ const (
 	// garbageAfter is longer than any upload takes. An older blob without a
 	// document is garbage.
 	garbageAfter = time.Hour
+	// garbagePatience is how long a run waits for a store that deletes nothing.
+	garbagePatience = 20 * time.Second
 	// idempotencyRetention is how long a POST's response is replayed.
 	idempotencyRetention = 24 * time.Hour
 	// requestBatch is how many API requests one statement deletes from the log.
@@ -44,103 +49,86 @@ type retentionWorker struct {
 // days.
 func (w *retentionWorker) Work(ctx context.Context, _ *river.Job[retentionArgs]) error {
 	now := w.clock.Now()
-	return errors.Join(
-		inBatches(ctx, func() (n int, err error) {
-			err = w.db.InTx(ctx, func(tx *db.Tx) error {
-				n, err = tx.RetireSessions(ctx, now, sweepBatch)
-				return err
-			})
-			return n, err
-		}),
-		w.retireData(ctx, domain.UnsubmittedRetention, now),
-		w.retireData(ctx, domain.AnswerRetention, now),
-		inBatches(ctx, func() (int, error) {
-			return w.db.CancelHeld(ctx, now.Add(-domain.EventRetention), now, sweepBatch)
-		}),
-		inBatches(ctx, func() (int, error) {
-			return w.db.DeleteEvents(ctx, now.Add(-domain.EventRetention), sweepBatch)
-		}),
-		inBatches(ctx, func() (int, error) {
-			return w.db.DeleteEndpointRows(ctx, now.Add(-domain.EventRetention), sweepBatch)
-		}),
-		inBatches(ctx, func() (int, error) { return w.db.DeleteLinkUses(ctx, now.Add(-domain.EventRetention), sweepBatch) }),
-		inBatches(ctx, func() (int, error) {
-			return w.db.DeleteRedeliveries(ctx, now.Add(-domain.EventRetention), sweepBatch)
-		}),
-		inBatches(ctx, func() (int, error) { return w.db.DeleteOutages(ctx, now.Add(-domain.EventRetention), sweepBatch) }),
-		inBatches(ctx, func() (int, error) {
+	events := now.Add(-domain.EventRetention)
+	return inBatches(ctx, slices.Concat([]func() (int, error){
+		w.inTx(ctx, func(tx *db.Tx) (int, error) { return tx.RetireSessions(ctx, now, sweepBatch) }),
+		w.inTx(ctx, func(tx *db.Tx) (int, error) { return tx.RetireData(ctx, domain.UnsubmittedRetention, now, sweepBatch) }),
+		w.inTx(ctx, func(tx *db.Tx) (int, error) { return tx.RetireData(ctx, domain.AnswerRetention, now, sweepBatch) }),
+		func() (int, error) { return w.db.CancelHeld(ctx, events, now, sweepBatch) },
+		func() (int, error) { return w.db.DeleteEvents(ctx, events, sweepBatch) },
+		func() (int, error) { return w.db.DeleteEndpointRows(ctx, events, sweepBatch) },
+		func() (int, error) { return w.db.DeleteLinkUses(ctx, events, sweepBatch) },
+		func() (int, error) { return w.db.DeleteRedeliveries(ctx, events, sweepBatch) },
+		func() (int, error) { return w.db.DeleteOutages(ctx, events, sweepBatch) },
+		func() (int, error) {
 			return w.db.DeleteEndpointDays(ctx, now.AddDate(0, 0, -domain.EndpointDays), sweepBatch)
-		}),
-		inBatches(ctx, func() (int, error) { return w.db.DeleteAlerts(ctx, now.Add(-domain.AlertRetention), sweepBatch) }),
-		inBatches(ctx, func() (int, error) {
+		},
+		func() (int, error) { return w.db.DeleteAlerts(ctx, now.Add(-domain.AlertRetention), sweepBatch) },
+		func() (int, error) {
 			return w.db.DeleteKeyNetworks(ctx, now.Add(-domain.KeyNetworkRetention), sweepBatch)
-		}),
-		w.db.ErasePreviousSecrets(ctx, now),
-		w.deleteBlobs(ctx, now.Add(-garbageAfter)),
-		inBatches(ctx, func() (int, error) {
+		},
+		func() (int, error) { return 0, w.db.ErasePreviousSecrets(ctx, now) },
+		func() (int, error) {
 			return w.db.DeleteStoredResponses(ctx, now.Add(-idempotencyRetention), sweepBatch)
-		}),
-		w.deleteSignIns(ctx, now),
-		inBatches(ctx, func() (n int, err error) {
-			err = w.db.InTx(ctx, func(tx *db.Tx) error {
-				n, err = tx.FoldSessionCounts(ctx, now.AddDate(0, 0, -1), sweepBatch)
-				return err
-			})
-			return n, err
-		}),
-		w.deleteRequests(ctx, now.Add(-domain.RequestRetention)),
-	)
+		},
+		w.inTx(ctx, func(tx *db.Tx) (int, error) { return tx.FoldSessionCounts(ctx, now.AddDate(0, 0, -1), sweepBatch) }),
+		func() (int, error) {
+			return w.db.DeleteAPIRequests(ctx, now.Add(-domain.RequestRetention), requestBatch)
+		},
+		func() (int, error) { return w.db.ForgetAPIKeys(ctx, now.Add(-domain.RequestRetention), sweepBatch) },
+	}, w.signIns(ctx, now), []func() (int, error){w.blobGarbage(ctx, now)})...)
 }
 
-// retireData erases answers whose retention is over.
-func (w *retentionWorker) retireData(ctx context.Context, kind domain.RetentionKind, now time.Time) error {
-	return inBatches(ctx, func() (n int, err error) {
+func (w *retentionWorker) inTx(ctx context.Context, work func(*db.Tx) (int, error)) func() (int, error) {
+	return func() (n int, err error) {
 		err = w.db.InTx(ctx, func(tx *db.Tx) error {
-			n, err = tx.RetireData(ctx, kind, now, sweepBatch)
+			n, err = work(tx)
 			return err
 		})
 		return n, err
-	})
+	}
 }
 
-// deleteRequests deletes API requests from the log that are older, and the
-// deleted keys that only the log named.
-func (w *retentionWorker) deleteRequests(ctx context.Context, before time.Time) error {
-	return errors.Join(
-		inBatches(ctx, func() (int, error) { return w.db.DeleteAPIRequests(ctx, before, requestBatch) }),
-		inBatches(ctx, func() (int, error) { return w.db.ForgetAPIKeys(ctx, before, sweepBatch) }),
-	)
-}
-
-// deleteSignIns deletes expired staff sessions, passkey challenges, counters of
-// attempts, held forms, results of test events, requests and invitations.
-func (w *retentionWorker) deleteSignIns(ctx context.Context, now time.Time) error {
-	return errors.Join(
-		inBatches(ctx, func() (int, error) { return w.db.DeleteEndedStaffSessions(ctx, now, sweepBatch) }),
-		inBatches(ctx, func() (int, error) { return w.db.DeletePasskeyChallenges(ctx, now, sweepBatch) }),
-		inBatches(ctx, func() (int, error) { return w.db.DeleteUsed(ctx, now, sweepBatch) }),
-		inBatches(ctx, func() (int, error) { return w.db.DeleteAttempts(ctx, now, sweepBatch) }),
-		inBatches(ctx, func() (int, error) { return w.db.DeleteHeldForms(ctx, now, sweepBatch) }),
-		inBatches(ctx, func() (int, error) {
+// signIns deletes expired staff sessions, passkey challenges, counters of attempts,
+// held forms, results of test events, requests and invitations.
+func (w *retentionWorker) signIns(ctx context.Context, now time.Time) []func() (int, error) {
+	return []func() (int, error){
+		func() (int, error) { return w.db.DeleteEndedStaffSessions(ctx, now, sweepBatch) },
+		func() (int, error) { return w.db.DeletePasskeyChallenges(ctx, now, sweepBatch) },
+		func() (int, error) { return w.db.DeleteUsed(ctx, now, sweepBatch) },
+		func() (int, error) { return w.db.DeleteAttempts(ctx, now, sweepBatch) },
+		func() (int, error) { return w.db.DeleteHeldForms(ctx, now, sweepBatch) },
+		func() (int, error) {
 			return w.db.DeleteTestEvents(ctx, now.Add(-domain.TestEventRetention), sweepBatch)
-		}),
-		inBatches(ctx, func() (int, error) { return w.db.DeleteExpiredRequests(ctx, now.Add(-requestRetention), sweepBatch) }),
-	)
+		},
+		func() (int, error) { return w.db.DeleteExpiredRequests(ctx, now.Add(-requestRetention), sweepBatch) },
+	}
 }
 
-func (w *retentionWorker) deleteBlobs(ctx context.Context, before time.Time) error {
-	return inBatches(ctx, func() (int, error) {
-		garbage, err := w.db.BlobGarbage(ctx, before, sweepBatch)
-		for _, id := range garbage { // one that can't be deleted doesn't keep the others
+// blobGarbage deletes blobs without a document. What can't be deleted is tried again
+// after an hour, and keeps no other one: a store can refuse one blob or all of them.
+func (w *retentionWorker) blobGarbage(ctx context.Context, now time.Time) func() (int, error) {
+	var first error
+	failed, failing := 0, time.Duration(0)
+	return func() (int, error) {
+		garbage, err := w.db.BlobGarbage(ctx, now.Add(-garbageAfter), sweepBatch)
+		for _, id := range garbage {
+			begun := time.Now()
 			failure := w.blobs.Delete(ctx, id.String())
-			if failure == nil {
-				failure = w.db.ForgetBlob(ctx, id)
+			switch err = ctx.Err(); {
+			case failure == nil:
+				err = w.db.ForgetBlob(ctx, id)
+			case err == nil:
+				failed, failing, first = failed+1, failing+time.Since(begun), cmp.Or(first, failure)
+				err = w.db.PostponeBlob(ctx, id, now)
 			}
-			err = errors.Join(err, failure)
-			if errors.Is(failure, blob.ErrUnavailable) || ctx.Err() != nil {
+			if err != nil || failing > garbagePatience {
 				break
 			}
 		}
-		return len(garbage), err
-	})
+		if more := len(garbage) == sweepBatch && err == nil && failing <= garbagePatience; more || failed == 0 {
+			return len(garbage), err
+		}
+		return 0, errors.Join(err, fmt.Errorf("jobs: %d blobs can't be deleted, the first: %w", failed, first))
+	}
 }

@@ -3,6 +3,7 @@ package jobs_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"candor/internal/testkit"
 	"candor/internal/testkit/hooktest"
 	"candor/internal/webhook"
+	"candor/jobs"
 )
 
 // heldUntil holds a form until each of the times.
@@ -73,17 +75,38 @@ func TestUnsubmittedDataGoes(t *testing.T) {
 	}
 }
 
-// undeletable is a place that can't delete one blob.
+// undeletable is a place that refuses to delete some blobs.
 type undeletable struct {
 	blob.Place
-	name string
+	names map[string]bool
 }
 
 func (u undeletable) Delete(ctx context.Context, name string) error {
-	if name == u.name {
-		return errors.New("not permitted")
+	if u.names[name] {
+		return fmt.Errorf("%w: not permitted", blob.ErrUnavailable)
 	}
 	return u.Place.Delete(ctx, name)
+}
+
+// TestRetentionTakesTurns: what has more to do than the time of a run lets takes its turn
+// with the rest.
+func TestRetentionTakesTurns(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	turns, last := 0, 0
+	err := jobs.InBatches(ctx,
+		func() (int, error) {
+			if turns++; turns == 100 {
+				cancel()
+			}
+			return 200, nil
+		},
+		func() (int, error) { return 0, errors.New("one that fails") },
+		func() (int, error) { last++; return last % 2 * 200, nil })
+	if last != 2 || err == nil || !strings.Contains(err.Error(), "one that fails") {
+		t.Errorf("the last one ran %d times beside %d turns of the first, %v", last, turns, err)
+	}
 }
 
 func TestRetention(t *testing.T) {
@@ -99,9 +122,13 @@ func TestRetention(t *testing.T) {
 		h.OK(h.DB.ReserveBlob(h.Ctx, id, at))
 		h.OK(h.blobs.Put(h.Ctx, id.String(), strings.NewReader("x")))
 	}
-	stuck := domain.NewDocumentID()
-	put(stuck, start.Add(-2*time.Hour))
-	h.blobs = undeletable{h.blobs, stuck.String()}
+	stuck := map[string]bool{}
+	for range 250 { // more than a batch
+		id := domain.NewDocumentID()
+		h.OK(h.DB.ReserveBlob(h.Ctx, id, start.Add(-2*time.Hour)))
+		stuck[id.String()] = true
+	}
+	h.blobs = undeletable{h.blobs, stuck}
 	put(abandoned, start.Add(-time.Hour))
 	put(uploading, start.Add(-time.Minute))
 	for s, id := range docs {

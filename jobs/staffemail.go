@@ -172,13 +172,19 @@ func (w *staffEmailWorker) send(ctx context.Context, to string, m email.Email) e
 	return sendEmail(ctx, w.sender, to, m)
 }
 
-// sendEmail sends an email with files. If the mail server refuses it for good, the job ends.
+// sendEmail sends an email with files, as sendMessage does.
 func sendEmail(ctx context.Context, by mail.Sender, to string, m email.Email, files ...mail.Attachment) error {
-	html, err := m.HTML()
-	if err != nil {
+	return sendMessage(ctx, by, m, mail.Message{To: to, Attachments: files})
+}
+
+// sendMessage sends an email. If the mail server refuses it for good, the job ends; if it may
+// have it, too (errorLog).
+func sendMessage(ctx context.Context, by mail.Sender, m email.Email, message mail.Message) (err error) {
+	message.Subject, message.Text = m.Subject, m.Text()
+	if message.HTML, err = m.HTML(); err != nil {
 		return err
 	}
-	err = by.Send(ctx, mail.Message{To: to, Subject: m.Subject, Text: m.Text(), HTML: html, Attachments: files})
+	err = by.Send(ctx, message)
 	if errors.Is(err, mail.ErrRefused) {
 		return river.JobCancel(err)
 	}

@@ -39,12 +39,13 @@ func (h *harness) request(kind domain.StaffRequestKind, email string, expires ti
 }
 
 // TestEmailsThatFail: an email is retried if the mail server is down, but not if
-// it refuses the address. Neither stores the address anywhere.
+// it refuses the address or has the text and doesn't answer. None stores the address anywhere.
 func TestEmailsThatFail(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	h.request(domain.RequestSignUp, "down@new.example", hooktest.Now().Add(time.Hour))
 	h.request(domain.RequestSignUp, "refused@new.example", hooktest.Now().Add(time.Hour))
+	h.request(domain.RequestSignUp, "taken@new.example", hooktest.Now().Add(time.Hour))
 	h.request(domain.RequestSignUp, "late@new.example", hooktest.Now())
 	h.request(domain.RequestReset, "unknown@new.example", hooktest.Now().Add(time.Hour))
 	h.start(func(c *config) {
@@ -54,12 +55,14 @@ func TestEmailsThatFail(t *testing.T) {
 				return errors.New("the server is down")
 			case "refused@new.example":
 				return mail.ErrRefused
+			case "taken@new.example":
+				return mail.ErrUnanswered
 			}
 			t.Errorf("email to %s: %s", m.To, m.Subject)
 			return nil
 		})
 	})
-	for state, want := range map[string]int{"retryable": 1, "cancelled": 1, "completed": 2} {
+	for state, want := range map[string]int{"retryable": 1, "cancelled": 2, "completed": 2} {
 		h.Eventually(state+" emails", func() bool {
 			return h.Count("SELECT count(*) FROM river_job WHERE kind = 'staff_letter' AND state = '"+state+"'") == want
 		})

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -55,21 +56,37 @@ func (upkeepArgs) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{Queue: queueUpkeep, MaxAttempts: 1}
 }
 
-// upkeepWorker is in their workers.
+// sweepArgs is in those of periodic jobs that people wait for, such as cancelled sessions
+// (D126): retention and sealing can take both places of upkeep for a minute.
+type sweepArgs struct{}
+
+// InsertOpts: as for upkeep.
+func (sweepArgs) InsertOpts() river.InsertOpts {
+	return river.InsertOpts{Queue: queueSweeps, MaxAttempts: 1}
+}
+
+// upkeepWorker is in the workers of both.
 type upkeepWorker[A river.JobArgs] struct{ river.WorkerDefaults[A] }
 
 // Timeout bounds one run. The next one continues.
 func (upkeepWorker[A]) Timeout(*river.Job[A]) time.Duration { return upkeepTimeout }
 
-// inBatches calls work until it takes less than a whole batch.
-func inBatches(ctx context.Context, work func() (int, error)) error {
-	for {
-		n, err := work()
-		if err != nil || n < sweepBatch {
-			return err
+// inBatches calls each of the steps until it takes less than a whole batch, or fails. They
+// take turns, so that none waits for one that has more to do than the time of a run.
+func inBatches(ctx context.Context, steps ...func() (int, error)) (err error) {
+	for len(steps) > 0 {
+		var unfinished []func() (int, error)
+		for _, step := range steps {
+			if ctx.Err() != nil {
+				return errors.Join(err, ctx.Err())
+			}
+			n, failure := step()
+			err = errors.Join(err, failure)
+			if failure == nil && n >= sweepBatch {
+				unfinished = append(unfinished, step)
+			}
 		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
+		steps = unfinished
 	}
+	return err
 }

@@ -32,10 +32,11 @@ import (
 )
 
 // The queues. Each has its own workers, so that a slow mail server or payment
-// provider holds up nothing else.
+// provider holds up nothing else, and no one waits for upkeep.
 const (
 	queueWebhooks = "webhooks"
 	queuePDF      = "pdf"
+	queueSweeps   = "sweeps"
 	queueUpkeep   = "upkeep"
 	queueBilling  = "billing"
 	queueMail     = "mail"
@@ -140,6 +141,7 @@ func NewWorker(ctx context.Context, c Config) (*Worker, error) {
 		Queues: map[string]river.QueueConfig{
 			queueWebhooks: {MaxWorkers: wakeWorkers},
 			queuePDF:      {MaxWorkers: max(1, c.PDFWorkers)},
+			queueSweeps:   {MaxWorkers: 2},
 			queueUpkeep:   {MaxWorkers: 2},
 			queueBilling:  {MaxWorkers: 2},
 			queueMail:     {MaxWorkers: mailWorkers},
@@ -261,10 +263,11 @@ func traceJobs(t *tracing.Tracer) func(context.Context, *rivertype.JobRow, func(
 // errorLog logs failing jobs.
 type errorLog struct{ logger *slog.Logger }
 
-// HandleError logs a job's error.
+// HandleError logs a job's error. An email that the mail server may have isn't sent again:
+// else one that answers too late would send it ten times.
 func (l *errorLog) HandleError(ctx context.Context, job *rivertype.JobRow, err error) *river.ErrorHandlerResult {
 	l.logger.ErrorContext(ctx, "job failed", "kind", job.Kind, "job_id", job.ID, "attempt", job.Attempt, "error", err)
-	return nil
+	return &river.ErrorHandlerResult{SetCancelled: errors.Is(err, mail.ErrUnanswered)}
 }
 
 // HandlePanic logs a job's panic.

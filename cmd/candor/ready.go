@@ -19,7 +19,7 @@ const (
 // once in readyFor, however often it is asked.
 type readiness struct {
 	db     *db.DB
-	waits  func() db.CommitWaits
+	served *db.DB        // that of requests, which is watched
 	commit chan error    // gets the outcome of a commit that is tried; nil if none is
 	asking chan struct{} // holds the caller that checks
 	asked  time.Time
@@ -33,7 +33,7 @@ func openReadiness(ctx context.Context, a *app) (*readiness, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &readiness{db: d, waits: a.db.CommitWaits, asking: make(chan struct{}, 1)}, nil
+	return &readiness{db: d, served: a.db, asking: make(chan struct{}, 1)}, nil
 }
 
 // errLeaving is the readiness of a process that is about to end (D75).
@@ -72,7 +72,7 @@ var errCommitsWait = errors.New("commits wait for a replica")
 // and no other one is tried: each would leave another one waiting at the server.
 func (r *readiness) commits(ctx context.Context) error {
 	if r.commit == nil {
-		if !r.waits().Late {
+		if !r.served.CommitWaits().Late {
 			return nil
 		}
 		r.commit = make(chan error, 1)
@@ -81,6 +81,9 @@ func (r *readiness) commits(ctx context.Context) error {
 	select {
 	case err := <-r.commit:
 		r.commit = nil
+		if err == nil {
+			r.served.CommitAcknowledged()
+		}
 		return err
 	case <-ctx.Done():
 		return errCommitsWait

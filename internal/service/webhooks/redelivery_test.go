@@ -3,6 +3,8 @@ package webhooks_test
 import (
 	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -170,4 +172,27 @@ func TestRedeliveryIsCheckedAndStopped(t *testing.T) {
 	b.Code("the 21st at once", start(), domain.CodeInvalidRequest)
 	_, err = b.Webhooks.StopRedelivery(b.Ctx, b.Test(), r.ID, jo)
 	b.Code("stopping twice", err, domain.CodeInvalidRequest)
+}
+
+// TestRetriesAtOnceKeepTheLimit: of retries that start at the same time no more than 20 run.
+func TestRetriesAtOnceKeepTheLimit(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	b.failed(b.Test(), hook)
+	since := servicetest.Start.Add(-time.Hour)
+	var refused atomic.Int32
+	var starts sync.WaitGroup
+	for range 30 {
+		starts.Go(func() {
+			_, err := b.Webhooks.StartRedelivery(b.Ctx, b.Test(),
+				webhooks.DeliveryFilter{DeliveryFilter: domain.DeliveryFilter{Since: &since}}, 1, jo)
+			if err != nil {
+				refused.Add(1)
+			}
+		})
+	}
+	starts.Wait()
+	if n := b.Count(`SELECT count(*) FROM redelivery`); n != 20 || refused.Load() != 10 {
+		t.Errorf("%d run and %d were refused, want 20 and 10", n, refused.Load())
+	}
 }
