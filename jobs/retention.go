@@ -56,7 +56,10 @@ func (w *retentionWorker) Work(ctx context.Context, _ *river.Job[retentionArgs])
 		w.inTx(ctx, func(tx *db.Tx) (int, error) { return tx.RetireData(ctx, domain.AnswerRetention, now, sweepBatch) }),
 		func() (int, error) { return w.db.CancelHeld(ctx, events, now, sweepBatch) },
 		func() (int, error) { return w.db.DeleteEvents(ctx, events, sweepBatch) },
-		func() (int, error) { return w.db.DeleteEndpointRows(ctx, events, sweepBatch) },
+		func() (int, error) { // one a run: its foreign key looks through all deliveries, which have no index for it
+			_, err := w.db.DeleteEndpointRows(ctx, events, 1)
+			return 0, err
+		},
 		func() (int, error) { return w.db.DeleteLinkUses(ctx, events, sweepBatch) },
 		func() (int, error) { return w.db.DeleteRedeliveries(ctx, events, sweepBatch) },
 		func() (int, error) { return w.db.DeleteOutages(ctx, events, sweepBatch) },
