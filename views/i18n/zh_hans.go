@@ -432,7 +432,7 @@ var simplifiedChinese = map[string]string{ //nolint:gosec // it takes words abou
 	"{partner} reads it, and contacts you with any questions.":           "{partner}会审阅您的报表，如有问题会与您联系。",
 	"You live":                      "居住情况",
 	"With a partner":                "与伴侣同住",
-	"Without a partner":             "没有伴侣",
+	"Without a partner":             "不与伴侣同住",
 	"Dependants":                    "受抚养人",
 	"Whom you support. 0 for none.": "由您抚养的人。没有请填 0。",
 	"{name}: {problem}":             "{name}：{problem}",
