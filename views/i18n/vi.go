@@ -320,6 +320,8 @@ var vietnamese = map[string]string{ //nolint:gosec // it takes words about passp
 	"Year":                               "Năm",
 	"Yes, this is right":                 "Vâng, đúng rồi",
 	"You are signing as {name}. The statement is for {customer}.":                       "Quý vị đang ký tên {name}. Bản kê khai là của {customer}.",
+	"You are the sole owner of {property}. Your share is {share}.":                      "Quý vị là chủ sở hữu duy nhất của {property}. Phần của quý vị là {share}.",
+	"You have a mortgage of {amount} ({lender}) and no property.":                       "Quý vị có khoản vay thế chấp {amount} ({lender}) và không có bất động sản.",
 	"You are {age} years old.":                                                          "Quý vị {age} tuổi.",
 	"You can upload 20 files. Remove one before you add another":                        "Quý vị có thể tải lên 20 tập tin. Hãy xóa bớt một tập tin trước khi thêm tập tin khác",
 	"You chose {state}, but postcode {postcode} is in {other}.":                         "Quý vị đã chọn {state}, nhưng mã bưu chính {postcode} thuộc {other}.",

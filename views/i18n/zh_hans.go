@@ -320,6 +320,8 @@ var simplifiedChinese = map[string]string{ //nolint:gosec // it takes words abou
 	"Year":                               "年",
 	"Yes, this is right":                 "是的，正确",
 	"You are signing as {name}. The statement is for {customer}.":                       "您以 {name} 的名字签名，但这份财务状况表是 {customer} 的。",
+	"You are the sole owner of {property}. Your share is {share}.":                      "{property} 由您独立所有。您所占的份额为 {share}。",
+	"You have a mortgage of {amount} ({lender}) and no property.":                       "您有一笔 {amount} 的房贷（{lender}），但没有房产。",
 	"You are {age} years old.":                                                          "您 {age} 岁。",
 	"You can upload 20 files. Remove one before you add another":                        "最多可上传 20 个文件。请先移除一个再添加",
 	"You chose {state}, but postcode {postcode} is in {other}.":                         "您选择了 {state}，但邮编 {postcode} 在 {other}。",
