@@ -86,6 +86,31 @@ func TestAddAnotherAmount(t *testing.T) {
 	}
 }
 
+// TestWrongAmountOfSeveral leads to the amount that is wrong, and says what of that one.
+func TestWrongAmountOfSeveral(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t).NewCustomer()
+	const salary = "employment_income.gross_salary"
+	for name, values := range map[string]url.Values{
+		"amount": {salary: {"1000"}, salary + ".period": {"week"}, salary + ".2": {"x"}, salary + ".2.period": {"week"}},
+		"period": {salary: {"1000"}, salary + ".period": {"week"}, salary + ".2": {"5"}, salary + ".2.period": {""}},
+	} {
+		page := c.WantPage(c.Post("income", values), http.StatusUnprocessableEntity)
+		wrong := map[string]string{"amount": salary + ".2", "period": salary + ".2.period"}[name]
+		page.WantError(wrong, "")
+		for _, input := range slices.Concat(page.All("input"), page.All("select")) {
+			id := input.Attr("id")
+			if marked := input.Attr("aria-invalid") == "true"; marked != (id == wrong) {
+				t.Errorf("%s: %s is marked %t", name, id, marked)
+			}
+			if strings.HasPrefix(id, salary) && strings.Contains(input.Attr("aria-describedby"), salary+"-error") !=
+				strings.HasPrefix(id, salary+".2") && !strings.HasSuffix(id, ".period") {
+				t.Errorf("%s: %s is described by %q", name, id, input.Attr("aria-describedby"))
+			}
+		}
+	}
+}
+
 // Repayments are typed once: Expenses starts with those of the liabilities (D55).
 func TestExpensesStartWithRepayments(t *testing.T) {
 	t.Parallel()
