@@ -233,6 +233,57 @@ func TestAutosaveCompletesNothing(t *testing.T) {
 	}
 }
 
+// TestChangeThatIsTakenBack types in a completed section and deletes it again: there is
+// nothing to finish, and no second event.
+func TestChangeThatIsTakenBack(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t).NewCustomer()
+	for _, section := range []string{"personal_details", "income", "assets", "expenses"} {
+		c.Answer(section)
+	}
+	events := c.Events()
+	for section, input := range map[string]string{"personal_details": "occupation", "income": "employment_income.gross_salary",
+		"assets": "vehicles.0.value", "expenses": "living.medical"} {
+		tab := load(c, section)
+		before := tab.values.Get(input)
+		tab.press("autosave", http.StatusOK, input, before+"1")
+		c.WantPage(c.Get(""), http.StatusOK).Shows("Changes to finish")
+		tab.press("autosave", http.StatusOK, input, before)
+		c.WantPage(c.Get(""), http.StatusOK).Hides("Changes to finish")
+		tab.press("autosave", http.StatusOK, input, before+"1")
+		c.WantPage(c.Get(""), http.StatusOK).Shows("Changes to finish")
+		tab.press("autosave", http.StatusOK, input, before)
+		stored(c, section, input, before)
+	}
+	tab := load(c, "assets")
+	tab.press("add:vehicles", http.StatusOK)
+	tab.press("autosave", http.StatusOK, "vehicles.2.description", "B")
+	tab.press("autosave", http.StatusOK, "vehicles.2.description", "")
+	tab.press("autosave", http.StatusOK, "vehicles.2.description", "Boat").WantField("vehicles.2.description", "Boat")
+	stored(c, "assets", "vehicles.2.description", "Boat")
+	if got := c.Events(); !slices.Equal(got, events) {
+		t.Errorf("events = %q, want %q", got, events)
+	}
+}
+
+// TestConflictLeavesASectionCompleted continues from a page that is out of date: nothing is
+// stored, so there is nothing to finish.
+func TestConflictLeavesASectionCompleted(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t).NewCustomer()
+	c.Answer("personal_details")
+	phone, computer := load(c, "personal_details"), load(c, "personal_details")
+	phone.values.Set("occupation", "Baker")
+	phone.values.Set("action", "continue")
+	c.WantRedirect(phone.Post("personal_details", phone.values))
+	computer.press("continue", http.StatusUnprocessableEntity, "occupation", "Cook").Shows("Baker")
+	c.WantPage(c.Get(""), http.StatusOK).Hides("Changes to finish")
+	stored(c, "personal_details", "occupation", "Baker")
+	computer.values.Set("seen", url.Values{"occupation": {"Baker"}}.Encode())
+	computer.press("take:occupation", http.StatusOK)
+	c.WantPage(c.Get(""), http.StatusOK).Hides("Changes to finish")
+}
+
 // TestAutosaveAfterContinue checks that a save that arrives late undoes nothing.
 func TestAutosaveAfterContinue(t *testing.T) {
 	t.Parallel()

@@ -171,6 +171,16 @@ func TestOddAnswersAreAskedAbout(t *testing.T) {
 		"mortgage": {map[string]url.Values{"assets": {"real_property.0.current_value": {"100"}}},
 			"mortgage_above_value assets.real_property.0.mortgage_owing", "It is worth $100.00.",
 			"assets?return=declaration#real_property.0.mortgage_owing"},
+		"share of a sole owner": {map[string]url.Values{"assets": {"real_property.0.ownership": {"sole"}}},
+			"sole_owner_share assets.real_property.0.ownership_percentage",
+			"You are the sole owner of Unit 4, 18 Wattle Street, Marrickville NSW 2204. Your share is 50%.",
+			"assets?return=declaration#real_property.0.ownership_percentage"},
+		"a removed property": {map[string]url.Values{"assets": {"has": {"vehicles"}, "vehicles.0.description": {"Mazda"},
+			"vehicles.0.value": {"9,000"}}, "liabilities": {"has": {"mortgages"}, "mortgages.0.lender": {"Westpac"},
+			"mortgages.0.balance": {"300,000"}, "mortgages.0.monthly_repayment": {"2,150"},
+			"mortgages.0.monthly_repayment.period": {"month"}}},
+			"mortgage_without_property liabilities.mortgages.0.balance", "You have a mortgage of $300,000.00 (Westpac) and no property.",
+			"liabilities?return=declaration#mortgages.0.balance"},
 		"repayment": {map[string]url.Values{"liabilities": {"personal_loans.0.monthly_repayment": {""}}},
 			"debt_without_repayment liabilities.personal_loans.0.monthly_repayment",
 			"and repay nothing.", "liabilities?return=declaration#personal_loans.0.monthly_repayment"},
@@ -178,6 +188,10 @@ func TestOddAnswersAreAskedAbout(t *testing.T) {
 			"repayments_missing expenses.housing.mortgage_rent",
 			"You repay $3,630.25 a month on mortgages. In your expenses it is $3,600.25.",
 			"expenses?return=declaration#housing.mortgage_rent"},
+		"a whole mortgage of half a home": {map[string]url.Values{"liabilities": {"mortgages.0.balance": {"612,400.75"}}},
+			"debt_differs assets.real_property.0.mortgage_owing",
+			"You owe $306,200.38 on Unit 4, 18 Wattle Street, Marrickville NSW 2204. In your liabilities it is $612,400.75.",
+			"assets?return=declaration#real_property.0.mortgage_owing"},
 		"vehicle": {map[string]url.Values{"assets": {"vehicles.1.description": {"Tractor"}, "vehicles.1.value": {"9000"},
 			"vehicles.1.amount_owing": {"4,000"}}},
 			"debt_not_listed assets.vehicles.1.amount_owing", "You owe $4,000.00 on Tractor. It isn’t in your liabilities.",
@@ -332,6 +346,29 @@ func TestConfirmationsBelongToAnswers(t *testing.T) {
 		"repayments_missing expenses.housing.mortgage_rent"}) {
 		t.Errorf("confirmations %q", got)
 	}
+}
+
+// TestTickIsOfItsSentence confirms low expenses of a home owner, who then removes the home:
+// that there is no rent wasn't asked.
+func TestTickIsOfItsSentence(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t).NewCustomer()
+	none, home := url.Values{"has": {"none"}}, url.Values{"has": {"real_property"}, "real_property.0.description": {"Home"},
+		"real_property.0.address": {"1 Low Street"}, "real_property.0.ownership": {"sole"}, "real_property.0.current_value": {"1"}}
+	tell(c, map[string]url.Values{"assets": home, "liabilities": none,
+		"expenses": {"has": {"living"}, "living.groceries": {"1,000"}, "living.groceries.period": {"month"}}})
+	odd := asked(c)
+	c.WantPage(c.Get("declaration"), http.StatusOK).Shows("You spend $1,000.00 a month in total.").Hides("You pay no rent.")
+	if got := c.Post("declaration", url.Values{"asked": {"true"}, "right": odd, "action": {"confirm"}}); got.Code !=
+		http.StatusNoContent || len(ticked(c)) != 1 {
+		t.Fatalf("the tick was answered %d, ticked are %q", got.Code, ticked(c))
+	}
+	c.WantRedirect(c.Post("assets", none))
+	c.WantPage(c.Get("declaration"), http.StatusOK).Shows("You spend $1,000.00 a month in total. You pay no rent.")
+	if got := ticked(c); len(got) != 0 {
+		t.Errorf("ticked are %q, which weren't asked", got)
+	}
+	c.WantPage(c.Post("declaration", signing(odd...)), http.StatusUnprocessableEntity).WantError("right-1", "You pay no rent.")
 }
 
 // TestSignatureIsOfWhatWasShown changes an answer, and documents, in another tab while the

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"testing"
 
 	"candor/internal/statement"
@@ -45,6 +46,19 @@ func TestWhatApplies(t *testing.T) {
 			t.Errorf("%v: no error leads to its tick", tt.values)
 		}
 		c.WantPage(c.Get(""), http.StatusOK).Shows("0 of 7")
+	}
+}
+
+// TestFirstTickOfExpenses leads to a tick, though the question before them is for couples.
+func TestFirstTickOfExpenses(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t).NewCustomer()
+	c.WantPage(c.Post("expenses", url.Values{}), http.StatusUnprocessableEntity).
+		WantError("housing", "Tick what you have, or None of these")
+	tell(c, map[string]url.Values{"liabilities": {"has": {"none"}}, "expenses": {"has": {"none"}}})
+	if p := c.WantPage(c.Get("declaration"), http.StatusOK).Shows("You spend $0.00 a month in total."); !strings.Contains(p.Source,
+		`href="`+c.Path("expenses?return=declaration#housing")+`"`) {
+		t.Error("the question about low expenses leads to no tick")
 	}
 }
 

@@ -86,6 +86,31 @@ func TestAddAnotherAmount(t *testing.T) {
 	}
 }
 
+// TestWrongAmountOfSeveral leads to the amount that is wrong, and says what of that one.
+func TestWrongAmountOfSeveral(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t).NewCustomer()
+	const salary = "employment_income.gross_salary"
+	for name, values := range map[string]url.Values{
+		"amount": {salary: {"1000"}, salary + ".period": {"week"}, salary + ".2": {"x"}, salary + ".2.period": {"week"}},
+		"period": {salary: {"1000"}, salary + ".period": {"week"}, salary + ".2": {"5"}, salary + ".2.period": {""}},
+	} {
+		page := c.WantPage(c.Post("income", values), http.StatusUnprocessableEntity)
+		wrong := map[string]string{"amount": salary + ".2", "period": salary + ".2.period"}[name]
+		page.WantError(wrong, "")
+		for _, input := range slices.Concat(page.All("input"), page.All("select")) {
+			id := input.Attr("id")
+			if marked := input.Attr("aria-invalid") == "true"; marked != (id == wrong) {
+				t.Errorf("%s: %s is marked %t", name, id, marked)
+			}
+			if strings.HasPrefix(id, salary) && strings.Contains(input.Attr("aria-describedby"), salary+"-error") !=
+				strings.HasPrefix(id, salary+".2") && !strings.HasSuffix(id, ".period") {
+				t.Errorf("%s: %s is described by %q", name, id, input.Attr("aria-describedby"))
+			}
+		}
+	}
+}
+
 // Repayments are typed once: Expenses starts with those of the liabilities (D55).
 func TestExpensesStartWithRepayments(t *testing.T) {
 	t.Parallel()
@@ -109,7 +134,8 @@ func TestNothingIsTypedTwice(t *testing.T) {
 	values := statementtest.Values(statement.PersonalDetailsSection)
 	values.Del("address.state")
 	c.WantRedirect(c.Post("personal_details", values))
-	c.WantPage(c.Get("personal_details"), http.StatusOK).WantField("address.state", "NSW")
+	c.WantPage(c.Get("personal_details"), http.StatusOK).WantField("address.state", "")
+	c.WantPage(c.Get("declaration"), http.StatusOK).Shows("Marrickville, New South Wales, 2204")
 	offers := func(page *httptest.ResponseRecorder, names ...string) {
 		t.Helper()
 		for _, name := range names {
@@ -124,6 +150,24 @@ func TestNothingIsTypedTwice(t *testing.T) {
 	c.WantRedirect(c.Post("assets", url.Values{"bank_accounts.0.institution": {"Hume Bank"},
 		"bank_accounts.0.account_type": {"savings"}}))
 	offers(c.Get("liabilities"), "Hume Bank", "Westpac", "Zip")
+}
+
+// TestStateFollowsACorrectedPostcode refuses a page with a wrong postcode for another
+// answer: the state that followed from it doesn't stay.
+func TestStateFollowsACorrectedPostcode(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t).NewCustomer()
+	tab := load(c, statement.PersonalDetailsSection)
+	for name, typed := range statementtest.Values(statement.PersonalDetailsSection) {
+		tab.values[name] = typed
+	}
+	tab.press("continue", http.StatusUnprocessableEntity, "address.state", "", "address.postcode", "2000", "phone", "").
+		WantField("address.state", "")
+	stored(c, statement.PersonalDetailsSection, "address.postcode", "2000", "address.state", "")
+	tab.values.Set("address.postcode", "3000")
+	tab.values.Set("phone", "0412 345 678")
+	c.WantRedirect(c.Post(statement.PersonalDetailsSection, tab.values))
+	c.WantPage(c.Get("declaration"), http.StatusOK).Shows("Victoria, 3000").Hides("is in VIC")
 }
 
 // In a browser the conversion is there while an amount is typed, as Go computes it, and a

@@ -129,6 +129,9 @@ var oddities = map[statement.DoubtCode]func(s *statement.Statement){
 			0, 2_000_00
 	},
 	"low_expenses": func(s *statement.Statement) { s.Expenses = statement.Expenses{} },
+	"sole_owner_share": func(s *statement.Statement) {
+		s.Assets.RealProperty = []*statement.Property{{Address: "Home", Ownership: "sole", OwnershipPercentage: 50}}
+	},
 	"mortgage_above_value": func(s *statement.Statement) {
 		s.Assets.RealProperty = []*statement.Property{{Address: "Home", OwnershipPercentage: 100, CurrentValue: 1, MortgageOwing: 2}}
 	},
@@ -139,6 +142,9 @@ var oddities = map[statement.DoubtCode]func(s *statement.Statement){
 	"debt_differs": func(s *statement.Statement) {
 		s.Assets.Vehicles = []*statement.Vehicle{{Description: "Boat", AmountOwing: 1_234_56}}
 		s.Liabilities.Other = []*statement.OtherLiability{{Description: "Boat", Balance: 1_000_00, MonthlyRepayment: 10_00}}
+	},
+	"mortgage_without_property": func(s *statement.Statement) {
+		s.Assets.RealProperty, s.Liabilities.Mortgages = nil, []*statement.Mortgage{{Lender: "ANZ", Balance: 1}}
 	},
 	"debt_without_repayment": func(s *statement.Statement) {
 		s.Liabilities.PersonalLoans = []*statement.PersonalLoan{{Lender: "Wisr", Balance: 1}}

@@ -21,6 +21,7 @@ type money struct {
 	typed   []typed // nil if the amount is stored as one in its own period
 	chosen  Period  // of a blank amount, so that the page shows the choice again; never an answer
 	message string
+	wrong   int // the number in typed of the amount that message is about, 0 if it is about all
 }
 
 // typed is one amount as the customer typed it.
@@ -90,7 +91,7 @@ func (v *money) percent() int {
 // Parse reads the parts "" and "period", and of further amounts "2",
 // "2.period" and so on. Further blank amounts are dropped.
 func (v *money) Parse(get func(string) string) {
-	*v.p, v.typed, v.message, v.chosen = 0, nil, "", Once
+	*v.p, v.typed, v.message, v.wrong, v.chosen = 0, nil, "", 0, Once
 	for i := range v.limit() {
 		part := amountPart(i)
 		line, garbled := readLine(get(part), maxCode)
@@ -103,11 +104,12 @@ func (v *money) Parse(get func(string) string) {
 		}
 		next, message := v.parseAmount(line, garbled != "", Period(period))
 		if v.message == "" {
-			v.message = message
+			v.message, v.wrong = message, len(v.typed)
 		}
 		v.typed = append(v.typed, next)
 	}
 	if v.message == "" {
+		v.wrong = 0
 		*v.p, v.message = v.sum()
 	}
 }
@@ -311,6 +313,16 @@ func (f Field) Amount() Cents {
 func (f Field) LacksPeriod() bool {
 	v, ok := f.Value.(*money)
 	return ok && v.message == noPeriod
+}
+
+// WrongPart is which of the field's Parts has the amount that its message is about: ".2" of
+// the second one, "" otherwise.
+func (f Field) WrongPart() string {
+	v, ok := f.Value.(*money)
+	if !ok || v.wrong == 0 {
+		return ""
+	}
+	return "." + amountPart(v.wrong)
 }
 
 func (v *money) Display() string      { return v.p.String() }

@@ -241,10 +241,11 @@ func (s *Section) Inputs() url.Values {
 	return values
 }
 
-// implied reports whether the answer is a share that follows from others: its input is
-// blank, so that it doesn't outlast them.
+// implied reports whether the answer is a share or a state that follows from others: its
+// input is blank, so that it doesn't outlast them.
 func (f Field) implied() bool {
-	return f.Kind == KindPercent && f.Otherwise != nil && f.Value.Input("") == f.Otherwise()
+	follows := f.Otherwise != nil && (f.Kind == KindPercent || f.Kind == KindChoice && f.Preset == "")
+	return follows && f.Value.Input("") == f.Otherwise()
 }
 
 // Typed are the field's inputs as last typed; path is the field's name in the

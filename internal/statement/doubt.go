@@ -41,10 +41,10 @@ func (d Doubt) Say(translate func(text string, args ...string) string) string {
 	return translate(d.Text, args...)
 }
 
-// Key is the doubt with its figures. After a change of the answer it is another
-// one, which is asked about again.
+// Key is what was asked: the sentence with its figures. After a change of the answer it
+// is another one, which is asked about again.
 func (d Doubt) Key() string {
-	return strings.Join(append([]string{string(d.Code), d.Path}, d.Args...), "|")
+	return strings.Join(append([]string{string(d.Code), d.Path, d.Text}, d.Args...), "|")
 }
 
 // A Confirmation says that the customer was asked about an odd answer and
@@ -113,6 +113,16 @@ var doubts = []struct {
 			Text: "You pay no rent and own no home."})
 	}},
 	{"low_expenses", lowExpenses},
+	{"sole_owner_share", func(s *Statement, _ time.Time) (out []Doubt) {
+		for i, p := range s.Assets.RealProperty {
+			out = append(out, when(p.Ownership == soleOwner && p.OwnershipPercentage < 100, Doubt{
+				Path: item("assets.real_property", i, "ownership_percentage"),
+				Text: "You are the sole owner of {property}. Your share is {share}.",
+				Args: []string{p.Address, strconv.Itoa(p.OwnershipPercentage) + "%"},
+			})...)
+		}
+		return out
+	}},
 	{"mortgage_above_value", func(s *Statement, _ time.Time) (out []Doubt) {
 		for i, p := range s.Assets.RealProperty {
 			out = append(out, when(p.MortgageOwing > p.CurrentValue, Doubt{
@@ -133,6 +143,15 @@ var doubts = []struct {
 		for _, debt := range differing(&s.Assets, &s.Liabilities) {
 			out = append(out, Doubt{Path: debt.path, Text: "You owe {amount} on {thing}. In your liabilities it is {listed}.",
 				Args: []string{debt.balance.String(), debt.thing, debt.listed.String()}})
+		}
+		return out
+	}},
+	{"mortgage_without_property", func(s *Statement, _ time.Time) (out []Doubt) {
+		for i, m := range s.Liabilities.Mortgages {
+			out = append(out, when(m.Balance > 0 && len(s.Assets.RealProperty) == 0, Doubt{
+				Path: item("liabilities."+mortgageList, i, "balance"), Text: "You have a mortgage of {amount} ({lender}) and no property.",
+				Args: []string{m.Balance.String(), m.Lender},
+			})...)
 		}
 		return out
 	}},

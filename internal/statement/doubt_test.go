@@ -195,10 +195,21 @@ func TestOddAmounts(t *testing.T) {
 		"a mortgage that was paid down": {func(s *s) { s.Assets.RealProperty[0].MortgageOwing -= 20_000_00 },
 			[]string{"debt_differs assets.real_property.0.mortgage_owing " +
 				"You owe $280,000.00 on 12 Smith St. In your liabilities it is $300,000.00."}},
-		"half of a mortgage": {func(s *s) {
-			s.Assets.RealProperty[0].MortgageOwing, s.Assets.RealProperty[0].OwnershipPercentage = 400_000_00, 75
+		"the customer's share of a mortgage": {func(s *s) {
+			home := s.Assets.RealProperty[0]
+			home.MortgageOwing, home.Ownership, home.OwnershipPercentage = 400_000_00, "joint", 75
 		}, nil},
-		"a whole mortgage of half a home": {func(s *s) { s.Assets.RealProperty[0].OwnershipPercentage = 50 }, nil},
+		"a whole mortgage of half a home": {func(s *s) {
+			s.Assets.RealProperty[0].Ownership, s.Assets.RealProperty[0].OwnershipPercentage = "joint", 50
+		}, []string{"debt_differs assets.real_property.0.mortgage_owing " +
+			"You owe $150,000.00 on 12 Smith St. In your liabilities it is $300,000.00."}},
+		"a mortgage of a property that was removed": {func(s *s) { s.Assets.RealProperty = nil },
+			[]string{"mortgage_without_property liabilities.mortgages.0.balance " +
+				"You have a mortgage of $300,000.00 (ANZ) and no property."}},
+		"a sole owner of most of a home": {func(s *s) {
+			s.Assets.RealProperty[0].OwnershipPercentage, s.Assets.RealProperty[0].MortgageOwing = 99, 0
+		}, []string{"sole_owner_share assets.real_property.0.ownership_percentage " +
+			"You are the sole owner of 12 Smith St. Your share is 99%."}},
 		"a mortgage in two parts": {func(s *s) {
 			one := &statement.Mortgage{Lender: "ANZ", Property: "12 Smith St", Balance: 150_000_00, MonthlyRepayment: 900_00}
 			s.Liabilities.Mortgages = []*statement.Mortgage{one, one}

@@ -95,7 +95,8 @@ func unlisted(a *Assets, l *Liabilities) []owing {
 }
 
 // differing are the debts that the liabilities have by their name with other amounts: neither
-// one of them nor all together, as of a loan in two parts, are what the assets say.
+// one of them nor all together, as of a loan in two parts, are the customer's share of what
+// the assets say (D20).
 func differing(a *Assets, l *Liabilities) (out []owing) {
 	owed, debts := a.owed(), l.listed()
 	for i, o := range owed {
@@ -111,7 +112,7 @@ func differing(a *Assets, l *Liabilities) (out []owing) {
 			}
 		}
 		amounts[0] = o.listed
-		if len(amounts) > 1 && !slices.Contains(amounts, o.balance) && !slices.Contains(amounts, o.whole) {
+		if len(amounts) > 1 && !slices.Contains(amounts, o.balance) {
 			out = append(out, o)
 		}
 	}

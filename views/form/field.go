@@ -37,6 +37,7 @@ type amount struct {
 	Period form.Period // Once if the customer is to choose it
 	Choose bool        // the list of periods has an entry for none
 	Wrong  bool        // the period is missing or not known
+	Told   bool        // the question's message is about this amount
 }
 
 // known reports whether the period is one that can be chosen.
@@ -53,7 +54,7 @@ func (q question) amounts() []amount {
 			continue
 		}
 		name := strings.TrimPrefix(part, ".")
-		a := amount{Path: q.Path + part, Input: q.Value.Input(name)}
+		a := amount{Path: q.Path + part, Input: q.Value.Input(name), Told: q.Message != "" && part == q.WrongPart()}
 		if q.Period != form.Once {
 			a.Period = form.Period(q.Value.Input(strings.TrimPrefix(part+".period", ".")))
 			if a.Period == form.Once && a.Input == "" {
@@ -210,6 +211,14 @@ func (q question) attributes() templ.Attributes {
 		attrs["autofocus"] = true
 	}
 	return attrs
+}
+
+// ofAmount are those of the first amount's input. The message can be about another one.
+func (q question) ofAmount(a amount) templ.Attributes {
+	if !a.Told {
+		q.Message = ""
+	}
+	return q.attributes()
 }
 
 // listID is the id of a list of suggestions.

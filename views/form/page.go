@@ -172,12 +172,12 @@ func (p Page) mark() string {
 }
 
 // errorTarget is the id of the element an error about the named input links
-// to: a date's first box, the period that an amount lacks, the first tick of kinds, an
-// error's own input otherwise.
+// to: a date's first box, the one of several amounts that is wrong or the period that it
+// lacks, the first tick of kinds, an error's own input otherwise.
 func errorTarget(section *form.Section, name string) string {
 	target := name
 	if name == form.HasInput {
-		return section.Groups[0].Kind()
+		return firstTick(section)
 	}
 	section.Walk(func(path string, f form.Field) {
 		switch {
@@ -185,20 +185,22 @@ func errorTarget(section *form.Section, name string) string {
 		case f.Kind == form.KindDate:
 			target = name + ".day"
 		case f.LacksPeriod():
-			target = lacking(f, name)
+			target = name + f.WrongPart() + ".period"
+		default:
+			target = name + f.WrongPart()
 		}
 	})
 	return target
 }
 
-// lacking is the id of the first period that the amounts of the field at the path lack.
-func lacking(f form.Field, path string) string {
-	for _, a := range (question{Field: f, Path: path}).amounts() {
-		if a.lacksPeriod() {
-			return a.Path + ".period"
+// firstTick is the id of the first kind that can be ticked, after what is asked of all.
+func firstTick(section *form.Section) string {
+	for _, g := range section.Groups {
+		if g.Kind() != "" {
+			return g.Kind()
 		}
 	}
-	return path
+	return ""
 }
 
 // fieldID is the id of the element on a section's page that leads to the answer
@@ -209,7 +211,7 @@ func fieldID(section *form.Section, path string) string {
 			switch {
 			case f.Name != path:
 			case f.Kind == form.KindOutput:
-				return section.Groups[0].Kind()
+				return firstTick(section)
 			case g.Kind() != "" && !section.Has(g.Kind()):
 				return g.Kind()
 			}

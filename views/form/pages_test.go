@@ -134,7 +134,7 @@ func odd(t *testing.T) *statement.Statement {
 	s := example(t)
 	s.Personal.DateOfBirth = now.AddDate(-17, 0, 0)
 	s.Personal.Address.State = "WA"
-	s.Assets.RealProperty[0].CurrentValue = 50_000_000
+	s.Assets.RealProperty[0].CurrentValue, s.Assets.RealProperty[0].Ownership = 50_000_000, "sole"
 	s.Liabilities.PersonalLoans = []*statement.PersonalLoan{{Lender: "Wisr", Balance: 500_000, MonthlyRepayment: 20_000},
 		{Lender: "Zip", Balance: 90_000}}
 	s.Liabilities.Other = []*statement.OtherLiability{{Description: "Finance for the boat", Balance: 700_000,
@@ -206,7 +206,7 @@ func pages(t *testing.T) map[string]templ.Component {
 	rich := checkPage(tooMuch(t))
 	rich.Doubts = tooMuch(t).Doubts(now)
 	spendsNothing := example(t)
-	spendsNothing.Expenses = statement.Expenses{}
+	spendsNothing.Expenses, spendsNothing.Assets.RealProperty = statement.Expenses{}, nil
 	frugal := checkPage(spendsNothing)
 	frugal.Doubts = spendsNothing.Doubts(now)
 	poor := checkPage(new(statement.Statement))

@@ -9,6 +9,7 @@ import (
 	"image/jpeg"
 	"image/png"
 	"io"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -103,6 +104,40 @@ func TestRenderFoldsNothing(t *testing.T) {
 		if strings.Contains(text, s) {
 			t.Errorf("the document has %q, which isn't declared", s)
 		}
+	}
+}
+
+// TestRenderKeepsWhatIsDeclaredAsNothing has kinds whose only amounts make 0: a typed 0, and
+// one of which the customer pays no part.
+func TestRenderKeepsWhatIsDeclaredAsNothing(t *testing.T) {
+	t.Parallel()
+	in := sparse()
+	in.Answers.Personal.Household.Type = "couple"
+	section := in.Answers.Section(statement.ExpensesSection, submitted)
+	if errs := section.Decode(url.Values{"has": {"living", "commitments"}, "share": {"0"}, "living.groceries": {"800"},
+		"living.groceries.period": {"month"}, "commitments.child_support": {"0"}}); len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	in.Answers.KeepEntered(section)
+	text := squash(poppler(t, render(t, in).Bytes, "pdftotext", "-raw", "FILE", "-"))
+	for _, s := range []string{"Groceries $800.00 a month × 0% $0.00", "Child support paid $0.00",
+		"Nothing declared: housing, transport"} {
+		if !strings.Contains(text, squash(s)) {
+			t.Errorf("the document lacks %q", s)
+		}
+	}
+	if strings.Contains(text, squash("Nothing declared: housing, transport,")) {
+		t.Error("the document says of declared amounts that there are none")
+	}
+}
+
+// TestRenderAddressAbroad leaves no hole for the state, which isn't asked abroad.
+func TestRenderAddressAbroad(t *testing.T) {
+	t.Parallel()
+	in := full()
+	in.Answers.Personal.Address = statement.Address{Street: "4 High Street", Suburb: "London", Postcode: "SW1A 1AA", Country: "GB"}
+	if text := squash(textOf(t, render(t, in).Bytes)); !strings.Contains(text, squash("London, SW1A 1AA, United Kingdom")) {
+		t.Errorf("the address has holes:\n%.600s", text)
 	}
 }
 

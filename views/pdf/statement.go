@@ -114,7 +114,6 @@ func (d *document) answers(s *form.Section) []part {
 	var parts []part
 	var none []string
 	var waiting []laidSheet // a ledger that waits for one beside it
-	zeros := s.TypedZeros()
 	for _, g := range s.Groups {
 		totals := d.sectionTotals(g)
 		switch {
@@ -126,7 +125,7 @@ func (d *document) answers(s *form.Section) []part {
 		case isEmpty(g):
 			none = append(none, g.Title)
 		case isLedger(g):
-			if waiting = append(waiting, d.laySheet(d.ledger(g, zeros), (contentWidth-sheetGap)/2)); len(waiting) == 2 {
+			if waiting = append(waiting, d.laySheet(d.ledger(g), (contentWidth-sheetGap)/2)); len(waiting) == 2 {
 				parts, waiting = append(parts, d.ledgers(waiting)...), nil
 			}
 		default:
@@ -140,13 +139,12 @@ func (d *document) answers(s *form.Section) []part {
 // asks reports whether the group has a question, which depends on other answers.
 func asks(g form.Group) bool { return g.List != nil || slices.ContainsFunc(g.Fields, form.Field.Asked) }
 
-// isEmpty reports whether a list has no item, or all amounts of a ledger are
-// zero.
+// isEmpty reports whether a list has no item, or a ledger no amount.
 func isEmpty(g form.Group) bool {
 	if g.List != nil {
 		return g.List.Len() == 0
 	}
-	return isLedger(g) && !slices.ContainsFunc(g.Fields, func(f form.Field) bool { return !isZero(f) })
+	return isLedger(g) && !slices.ContainsFunc(g.Fields, func(f form.Field) bool { return !isBlank(f) })
 }
 
 // nothing is the line of the kinds that aren't declared.
@@ -201,12 +199,12 @@ func isLedger(g form.Group) bool {
 }
 
 // ledger is the sheet of a group's amounts, each as it was given and in the sheet's unit.
-// Zeros are one line, but those that were typed (zeros, by their fields' names).
-func (d *document) ledger(g form.Group, zeros []string) sheet {
+// What wasn't given is one line; a typed 0, and what is 0 by the share, was.
+func (d *document) ledger(g form.Group) sheet {
 	s := sheet{title: d.say(g.Title), unit: d.unit(g.Fields[0].Period), money: true}
 	var none []string
 	for _, f := range g.Fields {
-		if isZero(f) && f.Entries() == nil && !slices.Contains(zeros, f.Name) {
+		if isBlank(f) {
 			none = append(none, f.Label)
 			continue
 		}
@@ -333,6 +331,9 @@ func isNumber(f form.Field) bool {
 	}
 	return false
 }
+
+// isBlank reports whether the field is an amount that wasn't given, which counts as 0 (D19).
+func isBlank(f form.Field) bool { return f.Kind == form.KindMoney && f.Value.Empty() }
 
 func isZero(f form.Field) bool     { return f.Value.Display() == form.Cents(0).String() }
 func isNegative(f form.Field) bool { return strings.HasPrefix(f.Value.Display(), "−") }

@@ -87,12 +87,14 @@ func (w words) answered(f form.Field) string {
 	return w(func(ctx context.Context) string { return answerIn(ctx, f) })
 }
 
-// place is the answers about an address on one line.
+// place is the answers about an address on one line, without those that aren't asked abroad.
 func (w words) place(fields []form.Field) string {
 	return w(func(ctx context.Context) string {
 		var parts []string
 		for _, f := range fields {
-			parts = append(parts, answerIn(ctx, f))
+			if !f.Value.Empty() {
+				parts = append(parts, answerIn(ctx, f))
+			}
 		}
 		return strings.Join(parts, ", ")
 	})

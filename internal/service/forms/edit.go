@@ -1,9 +1,11 @@
 package forms
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -27,7 +29,8 @@ type Change struct {
 // An Action is what is done with a section after an edit was merged with what is stored.
 type Action int
 
-// The actions. Nothing but Save and Complete completes a section.
+// The actions. Only Complete completes a section for the first time. Autosave and Keep leave
+// no draft of the answers with which it was completed.
 const (
 	Autosave   Action = iota // keep what was typed, if that changes an answer
 	Keep                     // keep what was typed
@@ -116,10 +119,14 @@ func (f *State) edit(name string, c Change) (*Edited, error) {
 	if len(merged.Conflicts) > 0 {
 		done.Conflicts, done.Base, done.Section = merged.Conflicts, merged.Base, f.Empty(name)
 		done.Section.Read(merged.Show)
+		done.unchanged = !merged.Changed
 		return done, nil
 	}
 	switch c.Action {
 	case Autosave, Keep:
+		if whole := f.asCompleted(name, merged.Store); whole != nil {
+			done.Stored, done.complete = whole, true
+		}
 	case Save, Complete:
 		done.check(f, c, merged.Store)
 	case FillIn:
@@ -135,6 +142,23 @@ func (f *State) edit(name string, c Change) (*Edited, error) {
 		return done, done.remove(c)
 	}
 	return done, nil
+}
+
+// asCompleted returns the section if the inputs are the answers with which it was
+// completed, so that a change that was taken back leaves nothing to finish; else nil. Lists
+// must have their versions of then, by which pages know their items.
+func (f *State) asCompleted(name string, values url.Values) *form.Section {
+	own, whole := f.Sections[name], f.Empty(name)
+	if !own.Completed || len(whole.Decode(values))+len(whole.Left()) > 0 {
+		return nil
+	}
+	typed := whole.Inputs()
+	whole.SetVersions()
+	answers, err := whole.Stored()
+	if err != nil || !bytes.Equal(answers, own.answers) || !maps.EqualFunc(typed, whole.Inputs(), slices.Equal) {
+		return nil
+	}
+	return whole
 }
 
 // check decides whether the section is complete. Answers that are left for later are no
