@@ -131,7 +131,8 @@ var notForTools = strings.NewReplacer("Unknown fields are ignored; null", "Null"
 func (t *tool) described() *sdk.Tool {
 	reads, destroys := t.method == http.MethodGet, t.method == http.MethodDelete || t.method == http.MethodPatch
 	return &sdk.Tool{
-		Name: t.operation.ID, Title: t.operation.Summary, Description: notForTools.Replace(t.operation.Description), InputSchema: t.schema,
+		Name: t.operation.ID, Title: t.operation.Summary, Description: notForTools.Replace(t.operation.Description),
+		InputSchema: t.schema,
 		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: reads, DestructiveHint: &destroys, IdempotentHint: reads},
 	}
 }

@@ -200,7 +200,8 @@ func (a *api) oneOf(name string, schemas []*form.Schema) shape {
 
 func (a *api) operation(method, path string, o openapi.Operation) (operation, error) {
 	// With a key attemptDelivery doesn't wait for its attempt, and twice does no harm.
-	out := operation{id: o.ID, keyless: o.ID == "attemptDelivery", doc: o.Summary + ". " + o.Description, method: strings.ToUpper(method)}
+	out := operation{id: o.ID, keyless: o.ID == "attemptDelivery", doc: o.Summary + ". " + o.Description,
+		method: strings.ToUpper(method)}
 	for segment := range strings.SplitSeq(strings.TrimPrefix(path, "/"), "/") {
 		name, isArgument := strings.CutPrefix(segment, "{")
 		if !isArgument {
