@@ -52,7 +52,7 @@ func New(address, key string) *Client {
 type Option func(*call)
 
 // IdempotencyKey names what a POST does, such as your application's id: for 24 hours
-// it gets the same answer, in any process. Without it the call makes a key of its own.
+// it gets the same answer, in any process. Without it the call makes a key of its own; "" is no key.
 func IdempotencyKey(key string) Option { return func(r *call) { r.key = key } }
 
 // Ptr returns a pointer to a value, for optional fields.
@@ -107,7 +107,6 @@ type call struct {
 	body    any
 	options []Option
 	key     string
-	keyless bool  // has no key of its own
 	json    any   // nil if the answer is a file
 	file    *File // set by the answer
 }
@@ -168,9 +167,7 @@ func (c *Client) do(ctx context.Context, r *call) error {
 			return fmt.Errorf("candor: write JSON: %w", err)
 		}
 	}
-	if !r.keyless {
-		r.key = rand.Text()
-	}
+	r.key = rand.Text()
 	for _, option := range r.options {
 		option(r)
 	}
@@ -201,9 +198,9 @@ func (c *Client) try(ctx context.Context, r *call, address string, content []byt
 	request.Header.Set("User-Agent", "candor-go/"+version)
 	if r.method != http.MethodGet {
 		request.Header.Set("Content-Type", "application/json")
-	}
-	if r.method != http.MethodGet && r.key != "" {
-		request.Header.Set("Idempotency-Key", r.key)
+		if r.key != "" {
+			request.Header.Set("Idempotency-Key", r.key)
+		}
 	}
 	response, err := c.HTTP.Do(request)
 	if err != nil {
@@ -227,13 +224,10 @@ func (c *Client) try(ctx context.Context, r *call, address string, content []byt
 	return decode(text, r.json)
 }
 
-// patience is how long a file that is being made is asked for, however often.
-const patience = time.Minute
-
-// pause says how long to wait before the next try, and whether there is one.
+// pause says how long to wait before the next try, if there is one: of a file that is being made for a Timeout.
 func (c *Client) pause(err error, attempt int, waited time.Duration) (wait time.Duration, again bool) {
 	var answer *Error
-	if errors.As(err, &answer) && answer.Status == http.StatusAccepted && answer.RetryAfter > 0 && c.Retries > 0 && waited < patience {
+	if errors.As(err, &answer) && answer.Status == http.StatusAccepted && answer.RetryAfter > 0 && c.Retries > 0 && waited < c.Timeout {
 		return answer.RetryAfter, true
 	}
 	if err == nil || attempt >= c.Retries {

@@ -8,10 +8,9 @@ import (
 	"time"
 )
 
-// AllSessions lists the sessions of every page, the newest first. It misses none and
-// has none twice, though sessions are created or change while it runs: it asks for
-// those before the last one that it has, not for numbered pages. It ends after an
-// error.
+// AllSessions lists the sessions of every page, the newest first. It misses none and has none
+// twice, though sessions are created or change while it runs: it asks for those before the last
+// one that it has, not for numbered pages. It ends after an error.
 func (c *Client) AllSessions(ctx context.Context, params ListSessionsParams) iter.Seq2[SessionItem, error] {
 	return func(yield func(SessionItem, error) bool) {
 		params.PerPage = cmp.Or(params.PerPage, 100)
@@ -25,8 +24,7 @@ func (c *Client) AllSessions(ctx context.Context, params ListSessionsParams) ite
 			}
 			for _, one := range list.Data {
 				if !one.CreatedAt.Equal(at) {
-					at = one.CreatedAt
-					clear(seen)
+					at, seen = one.CreatedAt, map[string]bool{}
 				}
 				if !seen[one.ID] && !yield(one, nil) {
 					return
@@ -37,11 +35,9 @@ func (c *Client) AllSessions(ctx context.Context, params ListSessionsParams) ite
 				return
 			}
 			// Times in answers have whole milliseconds, so this has all of the last one.
-			before := at.Add(time.Millisecond)
-			if params.CreatedBefore.IsZero() || before.Before(params.CreatedBefore) {
+			params.Page++
+			if before := at.Add(time.Millisecond); params.CreatedBefore.IsZero() || before.Before(params.CreatedBefore) {
 				params.CreatedBefore, params.Page = before, 1
-			} else {
-				params.Page++
 			}
 		}
 	}
@@ -55,10 +51,9 @@ func (e *GapError) Error() string {
 	return fmt.Sprintf("candor: the events from %d to %d are no longer kept", e.After+1, e.Oldest-1)
 }
 
-// Events follows the feed of events without an end: it has each event after
-// params.After in its order, once, and waits for the next. It ends with the context,
-// or after an error that retries don't overcome; start it again with the sequence of
-// your last event as After.
+// Events follows the feed of events without an end: it has each event after params.After in its
+// order, once, and waits for the next. It ends with the context, or after an error that retries
+// don't overcome; start it again with the sequence of your last event as After.
 func (c *Client) Events(ctx context.Context, params ListEventsParams) iter.Seq2[FeedEvent, error] {
 	return func(yield func(FeedEvent, error) bool) {
 		for params.Limit, params.Wait = 100, 25; ; {

@@ -155,11 +155,11 @@ func (o operation) golang(b *bytes.Buffer) {
 		}
 		request += ", query: query(" + strings.Join(pairs, ", ") + ")"
 	}
-	if o.idempotent {
+	switch {
+	case o.keyless:
+		args, request = args+", options ...Option", request+`, options: append([]Option{IdempotencyKey("")}, options...)`
+	case o.idempotent:
 		args, request = args+", options ...Option", request+", options: options"
-	}
-	if o.keyless {
-		request += ", keyless: true"
 	}
 	request = fmt.Sprintf("&call{method: %q, path: []string{%s}%s}", o.method, strings.Join(o.path, ", "), request)
 	if o.answer == "" {
