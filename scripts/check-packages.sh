@@ -224,6 +224,8 @@ two_ready() {
 	fail "the two processes aren't ready"
 }
 two_ready
+in_debian curl -fsS http://localhost:9091/metrics >"$log"
+grep -q '^process_start_time_seconds ' "$log" || fail "the unit hides what CandorRestarts watches"
 before=$(in_debian systemctl show candor-web candor-worker candor --property MainPID --value)
 quietly in_debian apt-get install -y --reinstall --no-install-recommends "/root/$(basename "$deb")"
 two_ready
