@@ -315,6 +315,9 @@ func (e *examination) signature(context.Context) (string, error) {
 	if signer == nil {
 		return "PDFs aren't signed", nil
 	}
+	if err := signer.Check(e.Clock.Now()); err != nil {
+		return "", failure(err.Error(), "set CANDOR_PDF_CERT and CANDOR_PDF_KEY and restart the workers: until then PDFs wait")
+	}
 	text := fmt.Sprintf("PDFs are signed by %s (certificate of %s) until %s", signer.Subject(), signer.Issuer(),
 		signer.Expires().Format("2 January 2006"))
 	return text, CertificateWarning(signer, e.Clock.Now())
