@@ -107,7 +107,7 @@ func newSigns(source Source) *signs {
 			"Age of the oldest job that isn't done or put off, 0 for none, by queue; absent for an empty queue.", []string{"queue"}, nil),
 		replicas: prometheus.NewDesc("candor_database_replicas", "Replicas that stream from the primary.", nil, nil),
 		archive: prometheus.NewDesc("candor_database_wal_archive_works",
-			"0 if the last attempt to archive WAL failed, else 1. Absent if archive_mode is off.", nil, nil),
+			"0 if the last attempt to archive WAL failed or hangs, else 1. Absent if archive_mode is off.", nil, nil),
 		free: prometheus.NewDesc("candor_data_dir_free_bytes", "Free space in CANDOR_DATA_DIR.", nil, nil),
 		backup: prometheus.NewDesc("candor_backup_timestamp_seconds",
 			"When the newest base backup and copy of the documents ended, and a base backup was last restored and verified, in Unix seconds; "+
