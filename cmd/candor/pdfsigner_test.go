@@ -78,10 +78,12 @@ func TestWorkerRefusesOddCertificates(t *testing.T) {
 		certificate, key, want string
 		starts                 bool // the worker
 	}{
-		"expired":       {expired.Certificate, expired.Key, "CANDOR_PDF_CERT the certificate of " + signtest.Subject + " expired on ", true},
-		"another's key": {good.Certificate, expired.Key, "CANDOR_PDF_KEY is not the key of the certificate of " + signtest.Subject, false},
-		"no file":       {"/nowhere.pem", good.Key, "CANDOR_PDF_CERT open /nowhere.pem: no such file", false},
-		"no key":        {good.Certificate, "", "CANDOR_PDF_CERT is set without CANDOR_PDF_KEY", false},
+		"expired": {expired.Certificate, expired.Key, "CANDOR_PDF_CERT the certificate of " + signtest.Subject + " expired on ",
+			true},
+		"another's key": {good.Certificate, expired.Key, "CANDOR_PDF_KEY is not the key of the certificate of " + signtest.Subject,
+			false},
+		"no file": {"/nowhere.pem", good.Key, "CANDOR_PDF_CERT open /nowhere.pem: no such file", false},
+		"no key":  {good.Certificate, "", "CANDOR_PDF_CERT is set without CANDOR_PDF_KEY", false},
 	} {
 		env := env.With("CANDOR_PDF_CERT", tt.certificate, "CANDOR_PDF_KEY", tt.key)
 		for _, command := range [][]string{{"config", "check"}, {"worker"}} {
