@@ -17,7 +17,7 @@ import (
 
 // A cluster of packaging/ha is backed up through HAProxy, as doc/operations.md says, and loses its
 // primary. The backup of before and the WAL of all machines have what came after, and are restored
-// as it says: then Patroni decides again which replicas commits wait for, and archives.
+// by its commands: then Patroni decides again which replicas commits wait for, and archives.
 func TestDrillHighAvailabilityBackup(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
