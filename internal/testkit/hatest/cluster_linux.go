@@ -437,7 +437,7 @@ func (n *Node) PowerOff() (on func()) {
 
 // Restore stops Patroni everywhere, moves the data folders away, lets restore fill the machine's,
 // runs steps on it as PostgreSQL's user, and starts Patroni here and then on the others. A step
-// that begins with psql is repeated until it prints no t, for true.
+// is repeated while it prints t, for true.
 func (c *Cluster) Restore(n *Node, restore func(data string), steps []string) {
 	t := c.t
 	t.Helper()
