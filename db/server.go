@@ -30,13 +30,22 @@ type ServerFacts struct {
 	Connections       int            `db:"connections"` // in use
 	MaxConnections    int            `db:"max_connections"`
 	Archives          bool           `db:"archives"`      // archive_mode is on
-	ArchiveFails      bool           `db:"archive_fails"` // the last attempt to archive WAL failed
+	ArchiveFails      bool           `db:"archive_fails"` // the last attempt to archive WAL failed, or hangs
 	Restored          bool           `db:"restored"`      // it has a restore_command
 	Extensions        pq.StringArray `db:"extensions"`
 }
 
-// archiveFails is whether the last attempt to archive WAL failed.
-const archiveFails sqlText = `(SELECT coalesce(last_failed_time > coalesce(last_archived_time, '-infinity'), false) FROM pg_stat_archiver)`
+// archiveFails is whether the last attempt to archive WAL failed, or hangs: with archive_timeout
+// a segment was archived a while ago, and one before the current one wasn't. Where nothing is
+// written PostgreSQL begins no segment, so that the time alone says nothing.
+const archiveFails sqlText = `(
+	SELECT coalesce(last_failed_time > coalesce(last_archived_time, '-infinity'), false)
+		OR current_setting('archive_timeout')::interval > '0'
+			AND greatest(last_archived_time, pg_postmaster_start_time())
+				< clock_timestamp() - greatest('15 minutes', 3 * current_setting('archive_timeout')::interval)
+			AND CASE WHEN NOT pg_is_in_recovery() THEN coalesce(last_archived_wal, '') COLLATE "C"
+				< pg_walfile_name(pg_current_wal_lsn() - pg_size_bytes(current_setting('wal_segment_size'))) ELSE false END
+	FROM pg_stat_archiver)`
 
 // ServerFacts reads them.
 func (q *Queries) ServerFacts(ctx context.Context) (ServerFacts, error) {
@@ -111,7 +120,7 @@ type Signs struct {
 	Workers      int        `db:"workers"`       // that have shown a sign of life
 	Replicas     int        `db:"replicas"`      // that stream from this server, without backups
 	Archives     bool       `db:"archives"`      // archive_mode is on
-	ArchiveFails bool       `db:"archive_fails"` // the last attempt to archive WAL failed
+	ArchiveFails bool       `db:"archive_fails"` // the last attempt to archive WAL failed, or hangs
 	ServerTime   time.Time  `db:"server_time"`   // now
 	Queues       []QueueAge `db:"-"`             // those that have an unfinished job
 }

@@ -209,7 +209,7 @@ quietly in_debian sed -i '1i local replication,postgres backup trust' "$cluster/
 quietly in_debian runuser -u postgres -- createuser --port "$sql_port" --replication backup
 quietly in_debian systemctl restart postgresql
 quietly in_debian env BACKUP_URL="host=/run/postgresql port=$sql_port user=backup" /usr/lib/candor/backup.sh --keep 7 /backup /var/lib/candor/documents
-quietly in_debian /usr/lib/candor/verify-backup.sh /backup
+quietly in_debian env PATH=/usr/bin:/bin /usr/lib/candor/verify-backup.sh /backup # as cron does
 grep -q "checks passed" "$log" && [ -s "$debian/backup/verified.time" ] || fail "the backup isn't verified"
 
 step "web server and workers as two processes, upgraded together"
@@ -224,6 +224,8 @@ two_ready() {
 	fail "the two processes aren't ready"
 }
 two_ready
+in_debian curl -fsS http://localhost:9091/metrics >"$log"
+grep -q '^process_start_time_seconds ' "$log" || fail "the unit hides what CandorRestarts watches"
 before=$(in_debian systemctl show candor-web candor-worker candor --property MainPID --value)
 quietly in_debian apt-get install -y --reinstall --no-install-recommends "/root/$(basename "$deb")"
 two_ready

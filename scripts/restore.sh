@@ -98,6 +98,8 @@ Next:
        ALTER SYSTEM RESET recovery_target_time;
      Restart PostgreSQL and run backup.sh, which fails if the WAL is not archived. When
      there is a replica again, set synchronous_standby_names, too.
+     With Patroni set neither, because it would overrule Patroni: before that starts,
+       ALTER SYSTEM RESET ALL;    (doc/operations.md, Restore)
   5. Start web processes and workers.
 Settings of that time: of PostgreSQL in $base.conf, of the service in $folder/candor.env.
 END

@@ -18,8 +18,9 @@ func TestCommandTakesSecretsAfterTheEnvironment(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, content := range map[string]string{
-		"candor": strings.NewReplacer("/etc/candor", dir, "/usr/lib/candor/candor", dir+"/show").Replace(string(script)),
-		"id":     "#!/bin/sh\necho 0\n", "runuser": "#!/bin/sh\nshift 3\nexec \"$@\"\n", "show": "#!/bin/sh\nenv\n",
+		"candor": strings.NewReplacer("/etc/candor", dir, "/usr/lib/candor/candor", dir+"/show", "/usr/sbin", dir+"/sbin").
+			Replace(string(script)),
+		"id": "#!/bin/sh\necho 0\n", "sbin/runuser": "#!/bin/sh\nshift 3\nexec \"$@\"\n", "show": "#!/bin/sh\nenv\n",
 		"candor.env": "CANDOR_REDIS_URL_FILE=/run/redis\nCANDOR_SECRET_KEYS=\n", "secrets/CANDOR_SECRET_KEYS": "k1:stored\n",
 		"secrets/DATABASE_URL": "postgres://stored\n", "secrets/CANDOR_REDIS_URL": "redis://stored\n",
 		"secrets/CANDOR_SMTP_URL": "smtp://stored\n", "secrets/notes.txt": "no setting\n",
@@ -35,7 +36,7 @@ func TestCommandTakesSecretsAfterTheEnvironment(t *testing.T) {
 	run := func(env ...string) (string, error) {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), "sh", filepath.Join(dir, "candor"), "keys", "check")
-		cmd.Env = append([]string{"PATH=" + dir + ":" + os.Getenv("PATH")}, env...)
+		cmd.Env = append([]string{"PATH=" + dir + ":/usr/bin:/bin"}, env...) // cron's
 		out, err := cmd.CombinedOutput()
 		return "\n" + string(out), err
 	}

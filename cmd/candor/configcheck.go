@@ -65,8 +65,12 @@ func checkSettings(c config.Config) (wrong config.Errors) {
 		_, err := pdf.LoadFonts(c.PDFFont)
 		add("CANDOR_PDF_FONT", err)
 	}
-	if _, err := openSigner(c, domain.SystemClock.Now()); err != nil {
+	signer, err := openSigner(c)
+	if err != nil {
 		wrong = append(wrong, err.Error())
+	}
+	if signer != nil {
+		add("CANDOR_PDF_CERT", signer.Check(domain.SystemClock.Now()))
 	}
 	return wrong
 }

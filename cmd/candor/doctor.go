@@ -39,7 +39,7 @@ func (p *process) examine(ctx context.Context, url string) doctor.Report {
 	d := doctor.Config{
 		Version: readVersion().Version, Development: c.Development, Connections: c.DBConnections, PDFFont: c.PDFFont,
 		RedisURL: c.RedisURL, Client: client, URL: url, Clock: domain.SystemClock, Timeout: doctor.Timeout, Readable: readable(c),
-		Signer: func() (*pdfsign.Signer, error) { return openSigner(c, domain.SystemClock.Now()) },
+		Signer: func() (*pdfsign.Signer, error) { return openSigner(c) },
 	}
 	if d.BlobsErr = openDataDir(c.DataDir); d.BlobsErr == nil {
 		d.Ring, d.BlobsErr = openKeys(c)

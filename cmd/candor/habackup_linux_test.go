@@ -16,7 +16,8 @@ import (
 )
 
 // A cluster of packaging/ha is backed up through HAProxy, as doc/operations.md says, and loses its
-// primary. The backup of before and the WAL of all machines have what came after.
+// primary. The backup of before and the WAL of all machines have what came after, and are restored
+// by its commands: then Patroni decides again which replicas commits wait for, and archives.
 func TestDrillHighAvailabilityBackup(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
@@ -35,9 +36,9 @@ func TestDrillHighAvailabilityBackup(t *testing.T) {
 		}
 		return value
 	}
-	run := func(script string, env ...string) string {
+	run := func(script, data string, env ...string) string {
 		t.Helper()
-		cmd := shell(t, script, folder)
+		cmd := shell(t, script, strings.Fields(folder+" "+data)...)
 		cmd.Env = append(os.Environ(), env...)
 		out, err := cmd.CombinedOutput()
 		if err != nil {
@@ -46,7 +47,7 @@ func TestDrillHighAvailabilityBackup(t *testing.T) {
 		return string(out)
 	}
 	former := c.Leader(nil)
-	run("backup.sh", "BACKUP_URL="+url)
+	run("backup.sh", "", "BACKUP_URL="+url)
 	on(former, "CREATE TABLE note (text text)")
 	on(former, "GRANT SELECT ON note TO candor")
 	on(former, "INSERT INTO note VALUES ('before')")
@@ -71,7 +72,13 @@ func TestDrillHighAvailabilityBackup(t *testing.T) {
 		0o700); err != nil {
 		t.Fatal(err)
 	}
-	if out := run("verify-backup.sh", "CANDOR="+reads); !strings.HasPrefix(out, "before after\n") {
+	if out := run("verify-backup.sh", "", "CANDOR="+reads); !strings.HasPrefix(out, "before after\n") {
 		t.Errorf("the backup has %q, want what came before and after the failover", out)
+	}
+	steps := strings.Split(documented(t, "(?s)For steps 1 and 4, as `postgres`:\n\n    (.*?)\n\n"), "\n    ")
+	c.Restore(primary, func(data string) { run("restore.sh", data) }, steps)
+	if got := on(primary, "SELECT string_agg(text, ' ') || ', archive_mode ' || current_setting('archive_mode') FROM note"); got !=
+		"before after, archive_mode always" {
+		t.Errorf("the restored cluster has %q", got)
 	}
 }

@@ -153,9 +153,7 @@ func (p *process) openAdmin(ctx context.Context) (*admin.App, error) {
 				Accounts: s.Accounts, Auth: s.StaffAuth, Keys: s.Keys, Sessions: s.Sessions, Team: s.Team, Webhooks: s.Webhooks,
 			}
 		},
-		PDFFont: c.PDFFont, OpenSigner: func() (*pdfsign.Signer, error) {
-			return openSigner(c, domain.SystemClock.Now())
-		}, Close: a.close,
+		PDFFont: c.PDFFont, OpenSigner: func() (*pdfsign.Signer, error) { return openSigner(c) }, Close: a.close,
 	}, nil
 }
 

@@ -344,6 +344,7 @@ func TestDrillBackup(t *testing.T) {
 	if got := examined(t, server); got != "ok the WAL is archived" {
 		t.Errorf("candor doctor: %s", got)
 	}
+	wantHangFound(t, server, wal)
 
 	keepsSettings(t, server, kept)
 	copiesWhole(t, server, fresh, documents)
@@ -361,6 +362,42 @@ func TestDrillBackup(t *testing.T) {
 	backup.Env = append(backup.Env, "PATH="+impatient+":"+server.BinDir()+":"+os.Getenv("PATH"))
 	if out, err := backup.CombinedOutput(); err == nil || !strings.Contains(string(out), "PostgreSQL doesn't archive its WAL") {
 		t.Errorf("a backup without archived WAL: %v, %s", err, out)
+	}
+}
+
+// wantHangFound: an archive that neither fails nor ends is found after a while, as a folder of a
+// machine that is gone. A server that has nothing to archive isn't taken for one.
+func wantHangFound(t *testing.T, server *devpg.Server, wal string) {
+	t.Helper()
+	hangs := wal + ".hangs"
+	if err := os.WriteFile(hangs, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.Remove(hangs) }) // or the server wouldn't stop
+	query(t, server, "ALTER SYSTEM SET archive_command = 'while test -e "+hangs+"; do sleep 0.1; done; "+archiveCommand(t, wal)+"'")
+	query(t, server, "ALTER SYSTEM SET archive_timeout = 60")
+	query(t, server, "SELECT pg_reload_conf()")
+	query(t, server, "CREATE SCHEMA later")
+	query(t, server, "CREATE FUNCTION later.clock_timestamp() RETURNS timestamptz "+
+		"LANGUAGE sql AS $$ SELECT pg_catalog.clock_timestamp() + interval '16 minutes' $$")
+	later := "&search_path=later,pg_catalog,public"
+	segment := query(t, server, "SELECT pg_walfile_name(pg_current_wal_lsn())")
+	query(t, server, "SELECT pg_switch_wal() FROM (SELECT pg_logical_emit_message(false, 'test', 'x')) x")
+	query(t, server, "SELECT pg_logical_emit_message(false, 'test', 'x')")
+	if got := examined(t, server); got != "ok the WAL is archived" {
+		t.Errorf("candor doctor, of a segment that has just ended: %s", got)
+	}
+	if got := examined(t, server, later); !strings.HasPrefix(got, "failed archive_command fails or hangs") {
+		t.Errorf("candor doctor, of an archive that hangs: %s", got)
+	}
+	if err := os.Remove(hangs); err != nil {
+		t.Fatal(err)
+	}
+	process.Eventually(t, "the WAL is archived", func() bool {
+		return query(t, server, "SELECT last_archived_wal >= '"+segment+"' FROM pg_stat_archiver") == "true"
+	})
+	if got := examined(t, server, later); got != "ok the WAL is archived" {
+		t.Errorf("candor doctor, of a server that is idle: %s", got)
 	}
 }
 
@@ -515,10 +552,11 @@ func query(t *testing.T, server *devpg.Server, statement string) (value string) 
 	return value
 }
 
-// examined is what candor doctor says of the archive.
-func examined(t *testing.T, server *devpg.Server) string {
+// examined is what candor doctor says of the archive, with more parameters of the connection.
+func examined(t *testing.T, server *devpg.Server, parameters ...string) string {
 	t.Helper()
-	out := process.Run(t, process.NewEnvironment(t).With("DATABASE_URL", server.DSN("candor")), "doctor", "--json").Stdout
+	out := process.Run(t, process.NewEnvironment(t).With("DATABASE_URL", server.DSN("candor")+strings.Join(parameters, "")),
+		"doctor", "--json").Stdout
 	var r report
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
 		t.Fatalf("%v: %s", err, out)

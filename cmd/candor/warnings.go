@@ -28,12 +28,11 @@ func (a *app) warn(ctx context.Context, c config.Config, logger *slog.Logger) {
 func warnOfSettings(ctx context.Context, c config.Config, logger *slog.Logger) {
 	warnOfSeller(ctx, c, logger)
 	warnOfRedis(ctx, c, logger)
-	now := domain.SystemClock.Now()
-	signer, err := openSigner(c, now)
+	signer, err := openSigner(c)
 	if err != nil {
 		signer = nil // a web process need not be able to read the key
 	}
-	warnOf(ctx, logger, doctor.DatabaseWarning(readable(c)), doctor.CertificateWarning(signer, now),
+	warnOf(ctx, logger, doctor.DatabaseWarning(readable(c)), doctor.CertificateWarning(signer, domain.SystemClock.Now()),
 		doctor.MailWarning(c.SMTPURL != ""))
 }
 

@@ -20,12 +20,15 @@ func startWorker(ctx context.Context, c config.Config, a *app, logger *slog.Logg
 	if err != nil {
 		return part{}, fmt.Errorf("CANDOR_PDF_FONT: %w", err)
 	}
-	signer, err := openSigner(c, domain.SystemClock.Now())
+	signer, err := openSigner(c)
 	if err != nil {
 		return part{}, err
 	}
 	if signer != nil {
 		a.metrics.CertificateExpires(signer.Expires())
+		if err := signer.Check(domain.SystemClock.Now()); err != nil {
+			logger.ErrorContext(ctx, "PDFs wait: set CANDOR_PDF_CERT to a valid certificate and restart", "error", err)
+		}
 	}
 	client := webhook.NewClient(targets(c))
 	dispatcher := delivery.New(delivery.Config{

@@ -116,7 +116,7 @@ func Commands(config Config) []cli.Command {
 			c.billingFailed),
 		cli.New("billing void", "NUMBER --note REASON [--json]", "void an invoice", c.billingVoid),
 		cli.New("billing recount", "[--json]", "count used sessions again and list wrong counts", c.billingRecount),
-		cli.New("pdf verify", "FILE [--json]", "say whether a statement's PDF has the bytes that were issued", c.pdfVerify),
+		cli.New("pdf verify", "FILE|- [--json]", "say whether a statement's PDF has the bytes that were issued", c.pdfVerify),
 		cli.New("keys check", "[--json]", "list what each secret key has sealed; fails if one isn't configured", c.keysCheck),
 		cli.New("keys reseal", "[--json]", "seal with the first secret key what another one has sealed", c.keysReseal),
 		cli.New("blobs move", "[--dry-run] [--json]", "move documents to the place that CANDOR_BLOBS names, while the service runs",

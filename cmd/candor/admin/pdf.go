@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"regexp"
 
@@ -47,7 +48,14 @@ func (c commands) pdfVerify(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	content, err := os.ReadFile(path)
+	file := os.Stdin // the packages' command isn't in the caller's folder, nor does it run as the caller
+	if path != "-" {
+		if file, err = os.Open(path); err != nil {
+			return err
+		}
+		defer func() { _ = file.Close() }() // it was only read
+	}
+	content, err := io.ReadAll(file)
 	if err != nil {
 		return err
 	}

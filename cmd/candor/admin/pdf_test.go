@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -66,6 +67,9 @@ func TestPDFVerify(t *testing.T) {
 	}
 	verify(issued, 0, "Issued. These are the bytes that Candor issued for "+s.ID)
 	verify(issued, 0, "SHA-256 "+digest)
+	if out := verifyStdin(t, env, issued); !strings.Contains(out, "Issued. These are the bytes") {
+		t.Errorf("verify -: %s", out)
+	}
 	changed := bytes.Clone(issued)
 	changed[len(changed)/2] ^= 1
 	verify(changed, 1, "the file was changed. The PDF that was issued for "+s.ID+" has the SHA-256 "+digest)
@@ -83,4 +87,16 @@ func TestPDFVerify(t *testing.T) {
 		t.Errorf("without a file: exit code %d", r.Code)
 	}
 	p.Stop()
+}
+
+// verifyStdin verifies what comes by standard input, as a file that root alone can read.
+func verifyStdin(t *testing.T, env process.Environment, content []byte) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), process.Binary(t), "pdf", "verify", "-")
+	cmd.Dir, cmd.Stdin = t.TempDir(), bytes.NewReader(content)
+	for name, value := range env {
+		cmd.Env = append(cmd.Env, name+"="+value)
+	}
+	out, _ := cmd.CombinedOutput() // says why it failed
+	return string(out)
 }

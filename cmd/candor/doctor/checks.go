@@ -177,8 +177,8 @@ func (e *examination) archive(ctx context.Context) (string, error) {
 	case err != nil:
 		return "", err
 	case f.Archives && f.ArchiveFails:
-		return "", failure("archive_command fails: the WAL stays on the database's disk until that is full and the database stops",
-			"the database's log has the error; look whether its user may write in the archive's folder, and at the space there")
+		return "", failure("archive_command fails or hangs: the WAL stays on the database's disk until that is full and the database stops",
+			"the database's log has the error; look whether its user may write in the archive's folder, at the space there, and whether it hangs")
 	case f.Archives:
 		return "the WAL is archived", nil
 	case f.Restored:
@@ -314,6 +314,9 @@ func (e *examination) signature(context.Context) (string, error) {
 	}
 	if signer == nil {
 		return "PDFs aren't signed", nil
+	}
+	if err := signer.Check(e.Clock.Now()); err != nil {
+		return "", failure(err.Error(), "set CANDOR_PDF_CERT and CANDOR_PDF_KEY and restart the workers: until then PDFs wait")
 	}
 	text := fmt.Sprintf("PDFs are signed by %s (certificate of %s) until %s", signer.Subject(), signer.Issuer(),
 		signer.Expires().Format("2 January 2006"))

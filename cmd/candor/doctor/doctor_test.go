@@ -277,6 +277,9 @@ func TestBroken(t *testing.T) {
 		"a certificate of two weeks": {"signature", doctor.Warning, func(p *patient) {
 			p.Signer = signer(p.T, 14)
 		}, "signs PDFs as " + signtest.Subject, "get a new certificate"},
+		"a certificate of yesterday": {"signature", doctor.Failed, func(p *patient) {
+			p.Signer = signer(p.T, -1)
+		}, "the certificate of " + signtest.Subject + " expired on ", "until then PDFs wait"},
 		"a wrong certificate": {"signature", doctor.Failed, func(p *patient) {
 			p.Signer = func() (*pdfsign.Signer, error) { return nil, errors.New("CANDOR_PDF_CERT can't be read") }
 		}, "CANDOR_PDF_CERT can't be read", "workers don't start"},

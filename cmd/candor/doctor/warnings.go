@@ -28,8 +28,9 @@ func DatabaseWarning(readable []string) error {
 }
 
 // CertificateWarning is about the end of the certificate that signs PDFs; nil signs none.
+// One that has ended is more than a warning.
 func CertificateWarning(signer *pdfsign.Signer, now time.Time) error {
-	if signer == nil || !signer.ExpiresSoon(now) {
+	if signer == nil || signer.Check(now) != nil || !signer.ExpiresSoon(now) {
 		return nil
 	}
 	return warning("the certificate that signs PDFs as "+signer.Subject()+" expires on "+signer.Expires().Format("2 January 2006"),

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/platform/metrics"
+	"candor/internal/testkit"
 	"candor/jobs"
 )
 
@@ -133,6 +135,44 @@ func TestNoCopyOfDocumentsInS3(t *testing.T) {
 			t.Errorf("with a bucket %t there are the times of %d backups, want %d", inBucket, got, want)
 		}
 	}
+}
+
+// A mount that hangs doesn't take the metrics away: the backups' times stay as they were, and
+// age.
+func TestScrapeWhileTheBackupsHang(t *testing.T) {
+	t.Parallel()
+	backups := t.TempDir()
+	base := filepath.Join(backups, "base.time")
+	if err := os.WriteFile(base, []byte("20261120T020000Z\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m := metrics.New(metrics.Source{
+		Backlog: func(context.Context) (db.DeliveryBacklog, error) { return db.DeliveryBacklog{}, nil },
+		Pool:    func() sql.DBStats { return sql.DBStats{} }, Clock: time.Now, Version: "v1",
+		CommitWaits: func() db.CommitWaits { return db.CommitWaits{Known: true} },
+		Signs:       func(context.Context) (db.Signs, error) { return db.Signs{}, nil },
+		Free:        func() (uint64, error) { return 1, nil }, BackupFolder: backups,
+	})
+	want := func(line string) {
+		t.Helper()
+		if text, _ := scrape(t, m); !strings.Contains(text, line+"\n") || !strings.Contains(text, "candor_workers ") {
+			t.Errorf("no %s, or no candor_workers", line)
+		}
+	}
+	want(`candor_backup_timestamp_seconds{of="base"} 1.79514e+09`)
+	if err := errors.Join(os.Remove(base), syscall.Mkfifo(base, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	want(`candor_backup_timestamp_seconds{of="base"} 1.79514e+09`) // opening it waits for who writes
+	want(`candor_backup_timestamp_seconds{of="base"} 1.79514e+09`)
+	if err := errors.Join(os.Rename(base, base+".fifo"), os.WriteFile(base, []byte("20261122T020000Z\n"), 0o600),
+		os.WriteFile(base+".fifo", []byte("20261121T020000Z\n"), 0o600)); err != nil { // which ends the read
+		t.Fatal(err)
+	}
+	testkit.Await(t, "the times are read again", func() bool {
+		text, _ := scrape(t, m)
+		return strings.Contains(text, `candor_backup_timestamp_seconds{of="base"} 1.7953128e+09`+"\n")
+	})
 }
 
 // TestScrapeWithoutDatabase: metrics that need no database are still shown.

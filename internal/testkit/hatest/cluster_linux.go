@@ -435,6 +435,60 @@ func (n *Node) PowerOff() (on func()) {
 	return func() { n.etcd.release(); n.patroni.release() }
 }
 
+// Restore stops Patroni everywhere, moves the data folders away, lets restore fill the machine's,
+// runs steps on it as PostgreSQL's user, and starts Patroni here and then on the others. A step
+// is repeated while it prints t, for true.
+func (c *Cluster) Restore(n *Node, restore func(data string), steps []string) {
+	t := c.t
+	t.Helper()
+	for _, one := range c.Nodes {
+		one.patroni.hold(syscall.SIGTERM)
+	}
+	for _, one := range c.Nodes {
+		process.Eventually(t, one.Name+" has stopped", func() bool {
+			pid := one.postmaster()
+			return pid == 0 || errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
+		})
+		if err := os.Rename(one.data(), one.data()+".away"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	restore(n.data())
+	// The backup's settings are of another machine. Those of packaging/ha have one port and one folder.
+	own := fmt.Sprintf("listen_addresses= -c port=%d -c unix_socket_directories=%s -c hba_file=%[3]s/pg_hba.conf "+
+		"-c ident_file=%[3]s/pg_ident.conf", n.ports.postgres, n.dir, n.data())
+	here := strings.NewReplacer(append(n.values(), "/etc/patroni/config.yml", filepath.Join(n.dir, "patroni.yml"),
+		"listen_addresses=", own)...)
+	for _, step := range steps {
+		process.Eventually(t, step, func() bool {
+			cmd := exec.CommandContext(t.Context(), "sh", "-c", here.Replace(step))
+			cmd.Dir, cmd.Stdin = n.dir, strings.NewReader("candor\nYes I am aware\n") // patronictl asks
+			cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + n.dir, "LC_ALL=C.UTF-8", "PGHOST=" + n.dir,
+				"PGPORT=" + strconv.Itoa(n.ports.postgres)}
+			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: c.giveToPostgres(n.dir)}
+			log, err := os.Create(n.dir + ".step") // a pipe would stay open in the server
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = log.Close() }() // it was read
+			cmd.Stdout, cmd.Stderr = log, log
+			err = cmd.Run()
+			said, _ := os.ReadFile(log.Name())
+			if err != nil {
+				t.Fatalf("%s: %v, %s", step, err, said)
+			}
+			return !strings.Contains(string(said), "\n t\n")
+		})
+	}
+	n.patroni.release()
+	process.Eventually(t, "Patroni leads on "+n.Name, func() bool { return c.Leader(nil) == n })
+	for _, one := range c.Nodes {
+		one.etcd.release()
+		one.patroni.release()
+	}
+	c.AwaitWhole()
+}
+
 // StopEtcd is kill -9 of the machine's member of etcd.
 func (n *Node) StopEtcd() (start func()) {
 	n.etcd.hold(syscall.SIGKILL)
