@@ -326,8 +326,9 @@ func (q *Queries) InsertCustomerReceipt(ctx context.Context, id domain.SessionID
 	return n == 1, err
 }
 
-// DeleteCustomerReceipt takes that back, if the mail server didn't take the email.
-func (q *Queries) DeleteCustomerReceipt(ctx context.Context, id domain.SessionID) error {
-	_, err := q.exec(ctx, `DELETE FROM customer_receipt WHERE session_id = $1`, id)
+// DeleteCustomerReceipt takes back what was inserted at that time, if the mail server didn't
+// take the email.
+func (q *Queries) DeleteCustomerReceipt(ctx context.Context, id domain.SessionID, at time.Time) error {
+	_, err := q.exec(ctx, `DELETE FROM customer_receipt WHERE session_id = $1 AND sent_at = $2`, id, at)
 	return wrap(err, "delete customer receipt")
 }

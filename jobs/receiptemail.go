@@ -79,9 +79,10 @@ func (w *receiptEmailWorker) Work(ctx context.Context, job *river.Job[receiptEma
 	in := i18n.At(i18n.In(ctx, job.Args.Language), zone)
 	var first bool
 	var unclaimed error
+	at := w.clock.Now().Truncate(time.Microsecond) // as it is stored
 	err = sendMessage(ctx, w.sender, email.Received(in, account, session), mail.Message{To: session.CustomerEmail,
 		Claim: func(ctx context.Context) error {
-			if first, unclaimed = w.db.InsertCustomerReceipt(ctx, session.ID, w.clock.Now()); unclaimed == nil && !first {
+			if first, unclaimed = w.db.InsertCustomerReceipt(ctx, session.ID, at); unclaimed == nil && !first {
 				unclaimed = errNotWanted
 			}
 			return unclaimed
@@ -89,10 +90,11 @@ func (w *receiptEmailWorker) Work(ctx context.Context, job *river.Job[receiptEma
 	switch {
 	case errors.Is(unclaimed, errNotWanted):
 		return nil
-	case err == nil || !first || errors.Is(err, mail.ErrUnanswered):
+	case err == nil || unclaimed == nil && !first || errors.Is(err, mail.ErrUnanswered):
 		return err
 	}
-	return errors.Join(err, w.db.DeleteCustomerReceipt(context.WithoutCancel(ctx), session.ID)) // it is tried again
+	// It is tried again. A claim whose commit wasn't answered can stand, too.
+	return errors.Join(err, w.db.DeleteCustomerReceipt(context.WithoutCancel(ctx), session.ID, at))
 }
 
 // errNotWanted says that the email was sent, or that the session was erased since.

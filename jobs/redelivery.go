@@ -15,8 +15,8 @@ const (
 	// redeliverEvery is the time between two steps of a redelivery.
 	redeliverEvery = 100 * time.Millisecond
 	// redeliverIdle is the time to a step after one that found no room: the endpoint is
-	// paused, or answers fewer than ten a second, which have room for longer than that.
-	redeliverIdle = 2 * time.Second
+	// paused, or has answered nothing since the step before.
+	redeliverIdle = 300 * time.Millisecond
 	// redeliverTimeout bounds one step.
 	redeliverTimeout = 10 * time.Second
 )

@@ -50,16 +50,12 @@ type retentionWorker struct {
 func (w *retentionWorker) Work(ctx context.Context, _ *river.Job[retentionArgs]) error {
 	now := w.clock.Now()
 	events := now.Add(-domain.EventRetention)
-	return inBatches(ctx, slices.Concat([]func() (int, error){
+	err := inBatches(ctx, slices.Concat([]func() (int, error){
 		w.inTx(ctx, func(tx *db.Tx) (int, error) { return tx.RetireSessions(ctx, now, sweepBatch) }),
 		w.inTx(ctx, func(tx *db.Tx) (int, error) { return tx.RetireData(ctx, domain.UnsubmittedRetention, now, sweepBatch) }),
 		w.inTx(ctx, func(tx *db.Tx) (int, error) { return tx.RetireData(ctx, domain.AnswerRetention, now, sweepBatch) }),
 		func() (int, error) { return w.db.CancelHeld(ctx, events, now, sweepBatch) },
 		func() (int, error) { return w.db.DeleteEvents(ctx, events, sweepBatch) },
-		func() (int, error) { // one a run: its foreign key looks through all deliveries, which have no index for it
-			_, err := w.db.DeleteEndpointRows(ctx, events, 1)
-			return 0, err
-		},
 		func() (int, error) { return w.db.DeleteLinkUses(ctx, events, sweepBatch) },
 		func() (int, error) { return w.db.DeleteRedeliveries(ctx, events, sweepBatch) },
 		func() (int, error) { return w.db.DeleteOutages(ctx, events, sweepBatch) },
@@ -80,6 +76,9 @@ func (w *retentionWorker) Work(ctx context.Context, _ *river.Job[retentionArgs])
 		},
 		func() (int, error) { return w.db.ForgetAPIKeys(ctx, now.Add(-domain.RequestRetention), sweepBatch) },
 	}, w.signIns(ctx, now), []func() (int, error){w.blobGarbage(ctx, now)})...)
+	// One, and last: its foreign key looks through all deliveries, which have no index for it.
+	_, endpointErr := w.db.DeleteEndpointRows(ctx, events, 1)
+	return errors.Join(err, endpointErr)
 }
 
 func (w *retentionWorker) inTx(ctx context.Context, work func(*db.Tx) (int, error)) func() (int, error) {

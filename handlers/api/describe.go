@@ -371,7 +371,7 @@ func (d description) addErrors(out *openapi.Operation, r Route) {
 			d.errors[string(info.Code)] = d.errorExample(info)
 			examples[string(info.Code)] = openapi.Example{Ref: "#/components/examples/" + string(info.Code)}
 			lines = append(lines, fmt.Sprintf("`%s`: %s", info.Code, info.Meaning))
-			always, some = always && info.Retry, some || info.Retry || info.Code == domain.CodeServiceUnavailable
+			always, some = always && info.Retry, some || info.Retry
 		}
 		response := openapi.Response{
 			Description: strings.Join(lines, "\n\n"), Headers: headerRefs(responseHeaders),

@@ -84,4 +84,9 @@ func TestNamesHoldNoLinks(t *testing.T) {
 			t.Errorf("an account may not be called %q: %v", name, err)
 		}
 	}
+	_, err := h.DB.Raw().ExecContext(h.Context(), `UPDATE account SET name = 'Loans.club', next_steps = 'See help.bank' WHERE id = $1`,
+		h.Account.AccountID)
+	h.OK(err)
+	h.OK(h.Service.Accounts.ChangeSettings(h.Context(), h.Account.AccountID, harness.Operator,
+		func(s *accounts.Settings) { s.BrandColour = "123b5d" })) // what an earlier rule allowed holds up nothing else
 }

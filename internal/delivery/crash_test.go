@@ -262,7 +262,7 @@ func TestReceiverCutsTheConnection(t *testing.T) {
 			panic(http.ErrAbortHandler)
 		}
 	})
-	h.start(schedule(t, "0s,20ms,20ms"))
+	h.start(schedule(t, "0s,20ms,20ms,1s,1s"))
 	h.emitAll(h.newSessions(hook.URL, 30), 1)
 	h.Eventually("every delivery", func() bool { return h.delivered() == 30 })
 	expectAll(t, hook.Requests(), 30, len(hook.Requests()))

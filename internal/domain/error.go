@@ -131,7 +131,7 @@ var CodeTable = []CodeInfo{
 	{Code: CodeRequestTimeout, Status: 408, Meaning: "The body did not arrive within 30 seconds.",
 		Remedy: "Send the request again, with the same Idempotency-Key."},
 	{Code: CodeServiceUnavailable, Status: 503, Meaning: "This can’t be stored or read now: try again later.",
-		Remedy: "Wait, then send the request again, with the same Idempotency-Key."},
+		Remedy: "Wait, then send the request again, with the same Idempotency-Key.", Retry: true},
 	{Code: CodeInternal, Status: 500, Meaning: "Something went wrong on our side.",
 		Remedy: "Send the request again, with the same Idempotency-Key. If it persists, tell us the `X-Request-Id`."},
 }

@@ -244,7 +244,8 @@ func (s *Section) Inputs() url.Values {
 // implied reports whether the answer is a share or a state that follows from others: its
 // input is blank, so that it doesn't outlast them.
 func (f Field) implied() bool {
-	follows := f.Otherwise != nil && (f.Kind == KindPercent || f.Kind == KindChoice && f.Preset == "")
+	v, isChoice := f.Value.(*choice)
+	follows := f.Otherwise != nil && (f.Kind == KindPercent || isChoice && v.followed)
 	return follows && f.Value.Input("") == f.Otherwise()
 }
 
@@ -367,6 +368,9 @@ func fillIn(fields []Field, draft bool) {
 		}
 		if f.Value.Empty() && f.Otherwise != nil && (!draft || f.Kind == KindPercent) {
 			f.Value.Parse(func(string) string { return f.Otherwise() })
+			if v, isChoice := f.Value.(*choice); isChoice {
+				v.followed = true
+			}
 		} else if !draft && f.Preset != "" && f.Value.Input("") == PresetInput {
 			f.Value.Parse(func(string) string { return f.Preset })
 		}

@@ -213,9 +213,10 @@ func (v *text) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, v.
 // choice is one of several codes.
 type choice struct {
 	deferral
-	p       *string
-	options []Option
-	codes   *Schema // in place of the list of codes, if that is long
+	p        *string
+	options  []Option
+	codes    *Schema // in place of the list of codes, if that is long
+	followed bool    // it wasn't chosen: it follows from other answers
 }
 
 // PresetInput is what a page sends for a choice that the customer left as the page
@@ -237,6 +238,7 @@ func Country(p *string, name, label string, options []Option) Field {
 
 func (v *choice) Parse(get func(string) string) {
 	*v.p, _ = readLine(get(""), maxCode)
+	v.followed = false
 }
 func (v *choice) Input(string) string { return *v.p }
 func (v *choice) Empty() bool         { return *v.p == "" || *v.p == PresetInput }

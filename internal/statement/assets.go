@@ -122,9 +122,9 @@ func (a *Assets) section() *form.Section {
 		Name:            AssetsSection,
 		AsksWhatApplies: true,
 		Title:           "Assets",
-		Intro:           "Tick what you own. If shared, enter your part. A careful estimate is fine.",
+		Intro:           "Tick what you own. If shared, enter your part, except property. Careful estimates are fine.",
 		Groups: []form.Group{
-			{Title: "Property", Hint: "Enter whole amounts, then your share.",
+			{Title: "Property", Hint: "Whole amounts, then your share.",
 				List:     form.ListOf(&a.RealProperty, "real_property", "Property", "property", (*Property).fields),
 				Subtotal: form.Subtotal(a.propertyShare, "Value of your share")},
 			{Title: "Vehicles",

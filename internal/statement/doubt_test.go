@@ -201,7 +201,7 @@ func TestOddAmounts(t *testing.T) {
 		}, nil},
 		"a whole mortgage of half a home": {func(s *s) {
 			s.Assets.RealProperty[0].Ownership, s.Assets.RealProperty[0].OwnershipPercentage = "joint", 50
-		}, []string{"debt_differs assets.real_property.0.mortgage_owing " +
+		}, []string{"debt_differs liabilities.mortgages.0.balance " +
 			"You owe $150,000.00 on 12 Smith St. In your liabilities it is $300,000.00."}},
 		"a mortgage of a property that was removed": {func(s *s) { s.Assets.RealProperty = nil },
 			[]string{"mortgage_without_property liabilities.mortgages.0.balance " +
@@ -210,6 +210,22 @@ func TestOddAmounts(t *testing.T) {
 			s.Assets.RealProperty[0].OwnershipPercentage, s.Assets.RealProperty[0].MortgageOwing = 99, 0
 		}, []string{"sole_owner_share assets.real_property.0.ownership_percentage " +
 			"You are the sole owner of 12 Smith St. Your share is 99%."}},
+		"a third of a home": {func(s *s) {
+			home := s.Assets.RealProperty[0]
+			home.CurrentValue, home.MortgageOwing, home.Ownership, home.OwnershipPercentage = 950_000_00, 900_000_00, "joint", 33
+		}, nil},
+		"a mortgage in two parts, one without a name": {func(s *s) {
+			s.Liabilities.Mortgages = []*statement.Mortgage{
+				{Lender: "ANZ", Property: "12 Smith St", Balance: 200_000_00, MonthlyRepayment: 900_00},
+				{Lender: "ANZ", Balance: 100_000_00, MonthlyRepayment: 900_00},
+			}
+		}, nil},
+		"one mortgage for two homes": {func(s *s) {
+			s.Assets.RealProperty = append(s.Assets.RealProperty, &statement.Property{Address: "5 King St", Ownership: "sole",
+				OwnershipPercentage: 100, CurrentValue: 500_000_00, MortgageOwing: 200_000_00})
+			s.Liabilities.Mortgages = []*statement.Mortgage{{Lender: "ANZ", Property: "12 Smith St and 5 King St", Balance: 500_000_00,
+				MonthlyRepayment: 1_800_00}}
+		}, []string{"debt_not_listed assets.real_property.1.mortgage_owing You owe $200,000.00 on 5 King St. It isn’t in your liabilities."}},
 		"a mortgage in two parts": {func(s *s) {
 			one := &statement.Mortgage{Lender: "ANZ", Property: "12 Smith St", Balance: 150_000_00, MonthlyRepayment: 900_00}
 			s.Liabilities.Mortgages = []*statement.Mortgage{one, one}

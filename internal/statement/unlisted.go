@@ -45,26 +45,27 @@ func (a *Assets) owed() []owing {
 
 // A listed debt can be one that the assets mention.
 type listed struct {
-	list, name string
-	balance    Cents
+	path, list, name string // the path of its balance in the data object
+	balance          Cents
 }
 
 func (l *Liabilities) listed() []listed {
 	var out []listed
-	for _, m := range l.Mortgages {
-		if *m == (Mortgage{}) {
-			continue // not filled in yet
-		}
-		out = append(out, listed{mortgageList, m.Property, m.Balance})
+	add := func(list string, i int, name string, balance Cents) {
+		out = append(out, listed{item("liabilities."+list, i, "balance"), list, name, balance})
 	}
-	for _, o := range l.Other {
-		out = append(out, listed{otherDebtList, strings.TrimPrefix(o.Description, financePrefix), o.Balance})
-	}
-	for _, p := range l.PersonalLoans {
-		if *p == (PersonalLoan{}) {
-			continue
+	for i, m := range l.Mortgages {
+		if *m != (Mortgage{}) { // else it isn't filled in yet
+			add(mortgageList, i, m.Property, m.Balance)
 		}
-		out = append(out, listed{personalLoanList, strings.TrimPrefix(p.Purpose, loanPrefix), p.Balance})
+	}
+	for i, o := range l.Other {
+		add(otherDebtList, i, strings.TrimPrefix(o.Description, financePrefix), o.Balance)
+	}
+	for i, p := range l.PersonalLoans {
+		if *p != (PersonalLoan{}) {
+			add(personalLoanList, i, strings.TrimPrefix(p.Purpose, loanPrefix), p.Balance)
+		}
 	}
 	return out
 }
@@ -94,25 +95,32 @@ func unlisted(a *Assets, l *Liabilities) []owing {
 	return left
 }
 
-// differing are the debts that the liabilities have by their name with other amounts: neither
-// one of them nor all together, as of a loan in two parts, are the customer's share of what
-// the assets say (D20).
+// differing are the debts that one line of the liabilities has by name, with another amount
+// than the customer's share of what the assets say (D20). A loan in parts, one for several
+// things, and a mortgage that names no property tell nothing. The path is that of the amount to
+// look at: of a share the liabilities', since the assets have the whole.
 func differing(a *Assets, l *Liabilities) (out []owing) {
 	owed, debts := a.owed(), l.listed()
-	for i, o := range owed {
-		others := slices.Delete(slices.Clone(owed), i, i+1)
-		if slices.ContainsFunc(others, func(other owing) bool { return sameName(other.thing, o.thing) }) {
-			continue
-		}
-		amounts := []Cents{0}
-		for _, d := range debts {
+	named := func(d listed) (n int) {
+		for _, o := range owed {
 			if sameName(o.thing, d.name) {
-				o.listed += d.balance
-				amounts = append(amounts, d.balance)
+				n++
 			}
 		}
-		amounts[0] = o.listed
-		if len(amounts) > 1 && !slices.Contains(amounts, o.balance) {
+		return n
+	}
+	unnamed := slices.ContainsFunc(debts, func(d listed) bool { return d.list == mortgageList && named(d) == 0 })
+	for _, o := range owed {
+		lines := slices.DeleteFunc(slices.Clone(debts), func(d listed) bool { return !sameName(o.thing, d.name) })
+		if len(lines) != 1 || named(lines[0]) != 1 || o.list == mortgageList && unnamed {
+			continue
+		}
+		near := Cents(0)
+		if o.balance != o.whole { // a share is a whole percent, which a third isn't
+			near, o.path = o.whole/100, lines[0].path
+		}
+		o.listed = lines[0].balance
+		if max(o.listed-o.balance, o.balance-o.listed) > near {
 			out = append(out, o)
 		}
 	}

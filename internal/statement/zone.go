@@ -43,6 +43,13 @@ func (s *Statement) HomeZone() (zone *time.Location, known bool) {
 	if answers := s.Offers[PersonalDetailsSection].Answers; answers != nil {
 		_ = offered.Read(PersonalDetailsSection, answers) // answers of an earlier form have no zone
 	}
-	offered.Section(PersonalDetailsSection, time.Time{}).Prefill(s.Prefill[PersonalDetailsSection])
+	section := offered.Section(PersonalDetailsSection, time.Time{})
+	if draft := s.Offers[PersonalDetailsSection].Draft; draft != nil {
+		section.Read(draft)
+	}
+	section.Prefill(s.Prefill[PersonalDetailsSection])
+	if a := &offered.Personal.Address; a.State == "" && !a.Abroad() {
+		a.State = stateOf(a.Postcode)
+	}
 	return offered.Personal.Address.Zone()
 }

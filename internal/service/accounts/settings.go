@@ -95,6 +95,12 @@ func (p Settings) putInto(account *domain.Account) error {
 		}
 		return form.Rule{}
 	}
+	if p.Name == account.Name { // what an earlier rule allowed stays
+		name, brokenName = p.Name, form.Rule{}
+	}
+	if account.NextSteps != nil && p.NextSteps == *account.NextSteps {
+		next, brokenNext = p.NextSteps, form.Rule{}
+	}
 	err := domain.Invalid(
 		form.Error{Field: "name", Rule: brokenName},
 		form.Error{Field: "brand_colour", Rule: broken(!valid, form.Rule{Code: "colour"})},

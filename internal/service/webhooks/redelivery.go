@@ -76,10 +76,8 @@ func (s *Service) startRedelivery(ctx context.Context, scope domain.Scope, filte
 	by domain.Actor) (*domain.Redelivery, error) {
 	r := domain.NewRedelivery(scope, filter, rate, by.Name, s.Clock.Now())
 	err := s.DB.InTx(ctx, func(tx *db.Tx) error {
-		// Starts take turns, or those at the same time would all pass the limit. The endpoints'
-		// rows aren't locked: attempts are counted in them, and many deliveries take long.
-		if _, err := tx.LockAccount(ctx, scope.AccountID); err != nil {
-			return db.MissingAs(err, domain.ErrAccountNotFound)
+		if err := tx.HoldRedeliveries(ctx, scope); err != nil {
+			return err
 		}
 		running, err := tx.RunningRedeliveries(ctx, scope)
 		if err == nil && running >= maxRunning {
