@@ -36,8 +36,8 @@ func LogFailure(logger *slog.Logger, c echo.Context, err error) {
 
 // ErrUnreadable answers a request for data that the configured secret keys
 // can't open. The log has the key's name.
-var ErrUnreadable = domain.Errorf(domain.CodeServiceUnavailable,
-	"This can’t be read now: a secret key is missing on our side. Tell us the X-Request-Id of this response.")
+var ErrUnreadable = &domain.Error{Code: domain.CodeServiceUnavailable, RetryAfter: time.Minute,
+	Message: "This can’t be read now: a secret key is missing on our side. Tell us the X-Request-Id of this response."}
 
 // What the router answers if no route fits.
 var (
