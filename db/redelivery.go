@@ -196,19 +196,18 @@ func (q *Queries) ForgetRedeliveryItems(ctx context.Context, id domain.Redeliver
 	return wrap(err, "delete redelivery items")
 }
 
-// HoldRedeliveries lets one transaction at a time start a redelivery of the scope: those at the
-// same time would all pass a limit. No row is locked, since many deliveries take long.
-func (tx *Tx) HoldRedeliveries(ctx context.Context, scope domain.Scope) error {
-	_, err := tx.exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended(concat_ws(' ', 'redelivery', $1::text, $2::bool), 0))`,
+// HoldRedeliveries lets one transaction at a time start a redelivery of the scope, and returns how
+// many run: starts at the same time would all pass a limit. No row is locked, since many
+// deliveries take long.
+func (tx *Tx) HoldRedeliveries(ctx context.Context, scope domain.Scope) (running int, err error) {
+	_, err = tx.exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended(concat_ws(' ', 'redelivery', $1::text, $2::bool), 0))`,
 		scope.AccountID, scope.Livemode)
-	return wrap(err, "hold redeliveries")
-}
-
-// RunningRedeliveries is how many of the scope's redeliveries run.
-func (q *Queries) RunningRedeliveries(ctx context.Context, scope domain.Scope) (n int, err error) {
-	err = q.get(ctx, &n, `SELECT count(*) FROM redelivery WHERE account_id = $1 AND livemode = $2 AND state = 'running'`,
+	if err != nil {
+		return 0, wrap(err, "hold redeliveries")
+	}
+	err = tx.get(ctx, &running, `SELECT count(*) FROM redelivery WHERE account_id = $1 AND livemode = $2 AND state = 'running'`,
 		scope.AccountID, scope.Livemode)
-	return n, wrap(err, "count running redeliveries")
+	return running, wrap(err, "count running redeliveries")
 }
 
 // StalledRedeliveries returns the running redeliveries that no worker has

@@ -103,13 +103,12 @@ func (v *money) Parse(get func(string) string) {
 			continue
 		}
 		next, message := v.parseAmount(line, garbled != "", Period(period))
-		if v.message == "" {
+		if v.message == "" && message != "" {
 			v.message, v.wrong = message, len(v.typed)
 		}
 		v.typed = append(v.typed, next)
 	}
 	if v.message == "" {
-		v.wrong = 0
 		*v.p, v.message = v.sum()
 	}
 }

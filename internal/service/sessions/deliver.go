@@ -2,7 +2,6 @@ package sessions
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -59,10 +58,7 @@ func (s *Service) emailLink(ctx context.Context, scope domain.Scope, id domain.S
 			return errLinkRenewed
 		}
 		session.Delivery, err = tx.LinkDelivery(ctx, id)
-		if errors.Is(err, db.ErrNotFound) {
-			session.Delivery, err = nil, nil
-		}
-		if err != nil || !current(session.Delivery) || !session.Delivery.MaySendLink(session, now) {
+		if err = db.MissingAs(err, nil); err != nil || !current(session.Delivery) || !session.Delivery.MaySendLink(session, now) {
 			return err
 		}
 		if session.Delivery == nil {
@@ -113,8 +109,5 @@ func (s *Service) Delivery(ctx context.Context, of *domain.Session) (*domain.Lin
 		return of.Delivery, nil
 	}
 	delivery, err := s.DB.LinkDelivery(ctx, of.ID)
-	if errors.Is(err, db.ErrNotFound) { // erased
-		return nil, nil
-	}
-	return delivery, err
+	return delivery, db.MissingAs(err, nil) // erased
 }

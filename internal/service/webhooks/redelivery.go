@@ -76,10 +76,7 @@ func (s *Service) startRedelivery(ctx context.Context, scope domain.Scope, filte
 	by domain.Actor) (*domain.Redelivery, error) {
 	r := domain.NewRedelivery(scope, filter, rate, by.Name, s.Clock.Now())
 	err := s.DB.InTx(ctx, func(tx *db.Tx) error {
-		if err := tx.HoldRedeliveries(ctx, scope); err != nil {
-			return err
-		}
-		running, err := tx.RunningRedeliveries(ctx, scope)
+		running, err := tx.HoldRedeliveries(ctx, scope)
 		if err == nil && running >= maxRunning {
 			err = errTooManyRun
 		}

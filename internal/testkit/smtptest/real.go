@@ -4,7 +4,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"io"
-	"net"
 	"strings"
 	"testing"
 
@@ -20,11 +19,7 @@ type Account struct{ User, Password string }
 // STARTTLS. told learns of each command, and of "." at the end of a text, before the answer.
 func NewReal(t testing.TB, certificate tls.Certificate, account Account, told func(command string)) *Server {
 	t.Helper()
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &Server{Address: listener.Addr().String()}
+	s, listener := listen(t)
 	real := smtp.NewServer(smtp.BackendFunc(func(*smtp.Conn) (smtp.Session, error) {
 		return &conversation{server: s, account: account, told: told}, nil
 	}))
@@ -78,9 +73,7 @@ func (c *conversation) Data(r io.Reader) error {
 		return err
 	}
 	c.told(".")
-	c.server.mu.Lock()
-	defer c.server.mu.Unlock()
-	c.server.emails = append(c.server.emails, Email{To: c.to, Text: text.String()})
+	c.server.keep(Email{To: c.to, Text: text.String()})
 	return nil
 }
 

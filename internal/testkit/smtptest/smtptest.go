@@ -32,12 +32,7 @@ type Email struct {
 // that takes everything, and "-" ends the connection without an answer. nil is "" for all.
 func New(t testing.TB, reply func(command string) string) *Server {
 	t.Helper()
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { listener.Close() })
-	s := &Server{Address: listener.Addr().String()}
+	s, listener := listen(t)
 	s.Answer(reply)
 	go func() {
 		for {
@@ -49,6 +44,24 @@ func New(t testing.TB, reply func(command string) string) *Server {
 		}
 	}()
 	return s
+}
+
+// listen gives a new server a port until the test ends.
+func listen(t testing.TB) (*Server, net.Listener) {
+	t.Helper()
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	return &Server{Address: listener.Addr().String()}, listener
+}
+
+// keep keeps an email that was taken.
+func (s *Server) keep(email Email) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.emails = append(s.emails, email)
 }
 
 // Answer changes how the server answers.
@@ -116,9 +129,7 @@ func (s *Server) take(conn net.Conn, in *bufio.Scanner, to string) bool {
 	}
 	answer := s.answer(".")
 	if answer == "-" || answer[0] == '2' {
-		s.mu.Lock()
-		s.emails = append(s.emails, Email{To: to, Text: text.String()})
-		s.mu.Unlock()
+		s.keep(Email{To: to, Text: text.String()})
 	}
 	if answer == "-" {
 		return false
