@@ -78,7 +78,7 @@ func (tx *Tx) TakeLinkDeliveries(ctx context.Context, now, next time.Time, limit
 // ClaimLinkEmail notes that the mail server gets the email's text. Returns ErrState if the
 // email isn't wanted any more, or was claimed before (D104, D105). What is changing the
 // session, such as its completion, it waits for.
-func (q *Queries) ClaimLinkEmail(ctx context.Context, id domain.SessionID, kind domain.LinkEmailKind, now time.Time) error {
+func (q *Queries) ClaimLinkEmail(ctx context.Context, id domain.SessionID, e *domain.LinkEmail, now time.Time) error {
 	result, err := q.exec(ctx, `
 		INSERT INTO link_email AS e (session_id, kind, state, tries, first_tried_at)
 		SELECT s.id, $2::text, 'sending', 1, $3::timestamptz FROM session s JOIN link_delivery d ON d.session_id = s.id
@@ -87,8 +87,9 @@ func (q *Queries) ClaimLinkEmail(ctx context.Context, id domain.SessionID, kind 
 			AND NOT EXISTS (SELECT FROM link_email o WHERE o.session_id = s.id AND o.state = 'sending')
 		FOR SHARE OF s, d
 		ON CONFLICT (session_id, kind) DO UPDATE
-		SET state = 'sending', tries = e.tries + 1, first_tried_at = coalesce(e.first_tried_at, excluded.first_tried_at)
-		WHERE e.state = 'queued'`, id, kind, now)
+		SET state = 'sending', again = $4, ended_at = NULL, tries = $5::smallint + 1,
+			first_tried_at = coalesce($6, excluded.first_tried_at)
+		WHERE e.again < $4 OR e.state = 'queued' AND e.again = $4`, id, e.Kind, now, e.Again, e.Tries, e.FirstTriedAt)
 	return changedState(result, err, "claim link email")
 }
 
@@ -100,8 +101,8 @@ func (tx *Tx) SaveLinkEmail(ctx context.Context, session *domain.Session, d *dom
 		INSERT INTO link_email AS e (session_id, kind, state, tries, first_tried_at, ended_at, problem) VALUES ($1, $2, $3, $4, $5, $6,
 			$7)
 		ON CONFLICT (session_id, kind) DO UPDATE
-		SET state = $3, tries = $4, first_tried_at = $5, ended_at = $6, problem = $7
-		WHERE e.state IN ('queued', 'sending', 'unknown') AND e.again = $8`,
+		SET state = $3, tries = $4, first_tried_at = $5, ended_at = $6, problem = $7, again = $8
+		WHERE e.again < $8 OR e.state IN ('queued', 'sending', 'unknown') AND e.again = $8`,
 		session.ID, e.Kind, e.State, e.Tries, e.FirstTriedAt, e.EndedAt, e.Problem, e.Again)
 	if err != nil {
 		return wrap(err, "save link email")

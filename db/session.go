@@ -210,11 +210,13 @@ func (tx *Tx) CancelSession(ctx context.Context, scope domain.Scope, id domain.S
 }
 
 // ExtendSession moves the expiry of an open session of the scope to a later time
-// and returns it. Returns ErrState if the session isn't open or expires later.
+// and returns it, and has a worker look which reminder is due now. Returns ErrState if the
+// session isn't open or expires later.
 func (tx *Tx) ExtendSession(ctx context.Context, scope domain.Scope, id domain.SessionID, to,
 	now time.Time) (*domain.Session, error) {
 	var s domain.Session
 	err := tx.get(ctx, &s, `
+		WITH looked AS (UPDATE link_delivery SET look_at = $5 WHERE session_id = $1 AND look_at IS NULL)
 		UPDATE session SET expires_at = $4
 		WHERE id = $1 AND account_id = $2 AND livemode = $3 AND status IN ('pending', 'in_progress') AND expires_at > $5
 			AND expires_at < $4

@@ -33,6 +33,7 @@ import (
 	"candor/internal/platform/tracing"
 	"candor/internal/service"
 	"candor/internal/service/idempotency"
+	"candor/internal/webhook"
 	view "candor/views/dashboard"
 	"candor/views/pdf"
 )
@@ -56,6 +57,7 @@ type Config struct {
 	TrustedProxies   []netip.Prefix
 	Limiter          ratelimit.Limiter           // of API requests, by account and mode, or by network
 	Rate             ratelimit.Config            // that Limiter has, as the docs say it
+	Schedule         webhook.Schedule            // of webhooks, as the docs say it
 	RefusalDelay     time.Duration               // before a response that says to come back later; zero for none
 	SignedOutLimiter ratelimit.Limiter           // of posts by anyone to the dashboard, by network
 	StaffLimits      auth.Limits                 // of staff who are signed in
@@ -182,7 +184,8 @@ func (s *server) wire() (err error) {
 	}
 	s.docs = docs.New(docs.Config{
 		Keys: s.Keys, Sessions: s.Sessions, Staff: s.auth.Session,
-		BaseURL: s.BaseURL, Rate: s.Rate, MaxBody: api.MaxBody, CallsAtOnce: calls, IdempotencyWindow: idempotency.Window,
+		BaseURL: s.BaseURL, Rate: s.Rate, Schedule: s.Schedule, MaxBody: api.MaxBody, CallsAtOnce: calls,
+		IdempotencyWindow: idempotency.Window,
 	})
 	s.mcp = mcp.New(mcp.Config{
 		Texts: s.docs.Texts, Read: s.docs.Read, BaseURL: s.BaseURL, Version: s.Version, MaxBody: api.MaxBody,

@@ -108,11 +108,11 @@ func (w *linkEmailWorker) Work(ctx context.Context, job *river.Job[linkEmailArgs
 		cut.End(domain.LinkUnknown, "", now)
 		return w.save(ctx, session, delivery, cut, nil)
 	}
-	if link := delivery.Email(domain.LinkItself); link != nil && link.State == domain.LinkQueued && !delivery.Wanted(session, now) {
-		link.End(domain.LinkNotSent, domain.LinkProblemNotWanted, now)
-		return w.save(ctx, session, delivery, link, nil)
-	}
 	kind, at := delivery.Next(session, now)
+	if e := delivery.Overtaken(kind); e != nil {
+		e.End(domain.LinkNotSent, domain.LinkProblemNotWanted, now)
+		return w.save(ctx, session, delivery, e, nil)
+	}
 	if kind == "" || at.After(now) {
 		return w.db.LookAtLinkDelivery(ctx, delivery, delivery.LookAt(session, now))
 	}
@@ -128,6 +128,9 @@ func (w *linkEmailWorker) Work(ctx context.Context, job *river.Job[linkEmailArgs
 	if e == nil {
 		delivery.Emails = append(delivery.Emails, domain.LinkEmail{Kind: kind, State: domain.LinkQueued})
 		e = delivery.Email(kind)
+	}
+	if e.EndedAt != nil { // the last reminder, for a former end
+		e.SendAgain()
 	}
 	return w.send(ctx, session, delivery, e, customer)
 }
@@ -198,7 +201,7 @@ func (w *linkEmailWorker) send(ctx context.Context, session *domain.Session, del
 	}
 	var unclaimed error
 	message.Claim = func(ctx context.Context) error {
-		unclaimed = w.db.ClaimLinkEmail(ctx, session.ID, e.Kind, w.clock.Now())
+		unclaimed = w.db.ClaimLinkEmail(ctx, session.ID, e, w.clock.Now())
 		return unclaimed
 	}
 	err = w.sender.Send(ctx, *message)

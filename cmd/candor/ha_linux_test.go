@@ -32,6 +32,8 @@ const (
 	haServes = leaseTime + 5*time.Second
 	// haAnswers is how long a request may take.
 	haAnswers = 12 * time.Second
+	// haPause is between two requests of a client: all of them make 24 sessions a second.
+	haPause = 250 * time.Millisecond
 )
 
 // haFaults is what happens to a cluster. A strike returns what ends the fault, if it
@@ -289,7 +291,7 @@ func (l *haLoad) note(kind string, began time.Time, status int, good bool) {
 
 // create creates sessions until ctx ends, and repeats what wasn't acknowledged.
 func (l *haLoad) create(ctx context.Context, who int) {
-	tick := time.NewTicker(100 * time.Millisecond)
+	tick := time.NewTicker(haPause)
 	defer tick.Stop()
 	for n := 0; ctx.Err() == nil; {
 		began := time.Now()
@@ -310,7 +312,7 @@ func (l *haLoad) create(ctx context.Context, who int) {
 
 // fill lets one customer after the other open a form and save its first section.
 func (l *haLoad) fill(ctx context.Context) {
-	tick := time.NewTicker(100 * time.Millisecond)
+	tick := time.NewTicker(haPause)
 	defer tick.Stop()
 	partner := client.NewPartner(l.base, l.key)
 	section := statement.SectionNames[0]

@@ -44,8 +44,9 @@ func startWeb(c config.Config, a *app, listener net.Listener, logger *slog.Logge
 	config := handlers.Config{
 		Services: a.services,
 		Logger:   logger, Clock: domain.SystemClock, BaseURL: c.PublicURL(), Development: c.Development, Remote: c.Remote,
-		TrustedProxies: c.TrustedProxies, Limiter: limits.api, Rate: apiRate(c), SignedOutLimiter: limits.signedOut,
-		StaffLimits: limits.staff, RefusalDelay: refusalDelay, AttemptWait: attemptWait,
+		TrustedProxies: c.TrustedProxies, Limiter: limits.api, Rate: apiRate(c), Schedule: c.Schedule,
+		SignedOutLimiter: limits.signedOut,
+		StaffLimits:      limits.staff, RefusalDelay: refusalDelay, AttemptWait: attemptWait,
 		LinkLimiter: limits.links, OpenedLimiter: limits.opened, NetworkLimiter: limits.networks, CookieKeys: a.ring.CookieKeys(),
 		Ready:   a.ready.check,
 		Version: readVersion().Version, SecurityContact: c.SecurityContact, Answered: a.metrics.Answered, Called: requests.Add,

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"image/color"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -15,6 +16,7 @@ import (
 	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/platform/mail"
+	"candor/internal/service/accounts"
 	"candor/internal/statement"
 	"candor/internal/testkit"
 	"candor/internal/testkit/harness"
@@ -111,6 +113,16 @@ func TestLinkIsEmailed(t *testing.T) {
 		`SELECT (SELECT count(*) FROM river_job j WHERE j::text LIKE '%' || $1 || '%') + (SELECT count(*) FROM link_email e WHERE e::text LIKE '%' || $1 || '%')`, token); n != 0 || strings.Contains(h.Logs.String(), token) {
 		t.Errorf("%d rows, or the log, have the link's token", n)
 	}
+	h.OK(h.Service.Accounts.ChangeSettings(t.Context(), h.Account.AccountID, harness.Operator,
+		func(s *accounts.Settings) { s.Languages = []string{string(domain.Vietnamese)} }))
+	owner := h.Owner()
+	owner.WantRedirect(owner.SendLogo("logo.png", harness.Drawing(t, 96, 96, color.Black)), "/dashboard/test/settings")
+	h.Do(harness.Call{Method: http.MethodPost, Path: "/sessions", Key: h.Account.LiveKey,
+		Body: strings.Replace(body, "{", `{"language": "vi", `, 1)}).WantStatus(http.StatusCreated)
+	if email := <-m.Sent; email.Subject == invited || !strings.Contains(email.HTML, `<html lang="vi"`) || email.Picture == nil ||
+		len(email.Picture.Content) == 0 || !strings.Contains(email.HTML, `src="cid:`+email.Picture.Name+`"`) {
+		t.Errorf("in Vietnamese with a logo: %q, %v in %.300s", email.Subject, email.Picture != nil, email.HTML)
+	}
 	if bare := h.Post("/sessions", harness.ValidBody).WantStatus(http.StatusCreated).Object(); bare["deliver"] != nil ||
 		deliverOf(h, "", bare["id"]) != nil {
 		t.Error("a session that didn’t ask for it has deliver")
@@ -205,15 +217,81 @@ func TestReminders(t *testing.T) {
 	at(27 * day)
 	none(m)
 	at(28 * day)
-	m.Email("jo@customer.example", "Your link from Lender & Sons ends on 20 December 2026")
+	ending := m.Email("jo@customer.example", "Your link from Lender & Sons ends on 20 December 2026")
 	at(29 * day)
 	none(m)
 	if got := deliverOf(h, h.Account.LiveKey, session.ID); got["reminders_sent"] != 5.0 {
 		t.Errorf("%v", got)
 	}
 	owner := h.Staff(domain.RoleOwner)
-	owner.WantPage(owner.Get("/dashboard/live/sessions/"+session.ID.String()), http.StatusOK, "Emails to the customer",
-		"Second reminder: not finished", "Reminder: the link ends soon")
+	path := "/dashboard/live/sessions/" + session.ID.String()
+	const follow = "The customer is reminded until the form is sent."
+	owner.WantPage(owner.Get(path), http.StatusOK, "Emails to the customer", "Second reminder: not finished",
+		"Reminder: the link ends soon").Hides(follow)
+
+	owner.WantRedirect(owner.Post(path+"/extend", url.Values{"more": {"7"}}), path)
+	owner.WantPage(owner.Get(path), http.StatusOK, follow)
+	h.AwaitLinkEmails()
+	if n := harness.QueryOne[int](h, `SELECT count(*) FROM link_delivery WHERE look_at IS NOT NULL`); n != 1 {
+		t.Error("no worker looks at an extended session")
+	}
+	at(34 * day)
+	none(m)
+	at(35 * day)
+	again := m.Email("jo@customer.example", "Your link from Lender & Sons ends on 27 December 2026")
+	if again.ID == ending.ID {
+		t.Error("mail programs would show the second as the first")
+	}
+	at(36 * day)
+	none(m)
+	if got := deliverOf(h, h.Account.LiveKey, session.ID); got["reminders_sent"] != 6.0 || got["status"] != "sent" {
+		t.Errorf("%v", got)
+	}
+}
+
+// TestReminderIsOvertaken: a reminder that the mail server put off isn't sent, and doesn't wait
+// for ever, when the customer has begun or completed in between (D104).
+func TestReminderIsOvertaken(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	server, say := mailServer(h)
+	session := delivered(h, true, "jo@customer.example")
+	h.AwaitLinkEmails()
+	path := "/dashboard/live/sessions/" + session.ID.String()
+	want := func(waits bool, sent float64) {
+		t.Helper()
+		got := deliverOf(h, h.Account.LiveKey, session.ID)
+		if (got["problem"] == "The mail server asks to try again later (451 4.7.1).") != waits || got["problem"] == nil == waits ||
+			got["reminders_sent"] != sent {
+			t.Errorf("%v, want one that waits: %t, and %v reminders", got, waits, sent)
+		}
+		if owner := h.Staff(domain.RoleOwner); !waits { // signed in now
+			owner.WantPage(owner.Get(path), http.StatusOK, "It wasn’t needed any more")
+		}
+	}
+	start := h.Clock.Now()
+	at := func(days int) { h.LookAtEmails(session.ID, start.AddDate(0, 0, days)) }
+	say("RCPT", "451 4.7.1 wait")
+	at(2)
+	want(true, 0)
+	c := h.Customer(session)
+	c.Answer(statement.IncomeSection)
+	say("", "")
+	at(2)
+	want(false, 0)
+	at(3)
+	want(false, 1)
+	say("RCPT", "451 4.7.1 wait")
+	at(6)
+	want(true, 1)
+	c.AnswerAll()
+	c.WantRedirect(c.Sign())
+	say("", "")
+	at(7)
+	want(false, 1)
+	if got := len(server.Emails()); got != 2 {
+		t.Errorf("%d emails, want the link and a reminder", got)
+	}
 }
 
 // TestRemindersEnd: nothing follows completion, cancellation, a renewed link, an erasure or
@@ -473,7 +551,9 @@ func TestClaimWaitsForAnEnd(t *testing.T) {
 			if err := tt.end(tx, session); err != nil {
 				return err
 			}
-			go func() { claimed <- h.DB.ClaimLinkEmail(t.Context(), session.ID, tt.kind, h.Clock.Now()) }()
+			go func() {
+				claimed <- h.DB.ClaimLinkEmail(t.Context(), session.ID, &domain.LinkEmail{Kind: tt.kind}, h.Clock.Now())
+			}()
 			testkit.Await(h, name+": the claim neither waits nor ends", func() bool {
 				return len(claimed) > 0 || harness.QueryOne[int](h, `
 					SELECT count(*) FROM pg_stat_activity
@@ -506,8 +586,9 @@ func TestCutOffEmailIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	before, after := delivered(h, true, "before@customer.example"), delivered(h, true, "after@customer.example")
-	h.OK(h.DB.ClaimLinkEmail(t.Context(), after.ID, domain.LinkItself, h.Clock.Now()))
-	if err := h.DB.ClaimLinkEmail(t.Context(), after.ID, domain.LinkItself, h.Clock.Now()); !errors.Is(err, db.ErrState) {
+	link := &domain.LinkEmail{Kind: domain.LinkItself}
+	h.OK(h.DB.ClaimLinkEmail(t.Context(), after.ID, link, h.Clock.Now()))
+	if err := h.DB.ClaimLinkEmail(t.Context(), after.ID, link, h.Clock.Now()); !errors.Is(err, db.ErrState) {
 		t.Errorf("a second claim: %v, want ErrState", err)
 	}
 	m := h.Mailbox()

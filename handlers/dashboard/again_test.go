@@ -36,6 +36,13 @@ func TestAskAgain(t *testing.T) {
 	h.OK(cancelled(h, unopened))
 	owner.WantPage(owner.Get(path+"new?like="+unopened.ID.String()), http.StatusOK, "Answers are not copied").
 		Lacks("Offer the former answers")
+	begun := h.NewSession(h.TestScope(), domain.NewSession{})
+	h.Customer(begun).Answer("income")
+	h.OK(cancelled(h, begun))
+	asks := owner.WantPage(owner.Get(path+begun.ID.String()), http.StatusOK).Link("Ask again")
+	if got := newSessionForm(owner.WantPage(owner.Get(asks), http.StatusOK)).Get("prefill_from"); got == "" {
+		t.Error("a cancelled session's answers aren't offered")
+	}
 	again := owner.WantPage(owner.Get(path+former.ID.String()), http.StatusOK).
 		Lacks("New session for this customer").Link("Ask again")
 	form := owner.WantPage(owner.Get(again), http.StatusOK, "Ask again", "Documents are not copied")

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/a-h/templ"
 	"github.com/yuin/goldmark"
@@ -54,7 +55,7 @@ type facts map[string]string
 
 func (s *Server) facts(mine *view.Mine) (facts, error) {
 	f := facts{
-		"BaseURL": s.BaseURL, "Key": mine.Key(), "Delays": delays(webhook.DefaultSchedule()),
+		"BaseURL": s.BaseURL, "Key": mine.Key(), "Delays": delays(s.Schedule),
 		"Verifying": webhook.AboutVerifying, "StandardSignature": webhook.AboutStandardSignature,
 		"BodySignature": webhook.AboutSignature,
 	}
@@ -63,7 +64,7 @@ func (s *Server) facts(mine *view.Mine) (facts, error) {
 		"MaxEndpoints": domain.MaxEndpoints, "EventDays": int(domain.EventRetention.Hours() / 24),
 		"RequestDays":      int(domain.RequestRetention.Hours() / 24),
 		"IdempotencyHours": int(s.IdempotencyWindow.Hours()), "MaxBodyKiB": s.MaxBody >> 10, "MaxDocuments": statement.MaxDocuments,
-		"Attempts": webhook.DefaultSchedule().Attempts(), "AttemptSeconds": int(webhook.AttemptTimeout.Seconds()),
+		"Attempts": s.Schedule.Attempts(), "AttemptSeconds": int(webhook.AttemptTimeout.Seconds()),
 		"Rate": s.Rate.PerMinute, "Burst": s.Rate.Burst, "PrefillKiB": statement.MaxPrefillBytes >> 10, "AskNote": domain.MaxNote,
 		"AskLines":     domain.MaxNoteLines,
 		"MetadataKeys": domain.MaxMetadataKeys, "MetadataKey": domain.MaxMetadataKey, "MetadataValue": domain.MaxMetadataValue,
@@ -270,11 +271,15 @@ func delays(s webhook.Schedule) string {
 	var out []string
 	for i := 1; i < s.Attempts(); i++ {
 		delay, _ := s.Next(i)
-		unit, n := "minute", int(delay.Minutes())
-		if n >= 60 {
-			unit, n = "hour", n/60
+		unit, size := "second", time.Second
+		switch {
+		case delay%time.Hour == 0:
+			unit, size = "hour", time.Hour
+		case delay%time.Minute == 0:
+			unit, size = "minute", time.Minute
 		}
-		if n > 1 {
+		n := int(delay / size)
+		if n != 1 {
 			unit += "s"
 		}
 		out = append(out, fmt.Sprintf("%d %s", n, unit))

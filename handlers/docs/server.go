@@ -22,6 +22,7 @@ import (
 	"candor/internal/platform/ratelimit"
 	"candor/internal/service/keys"
 	"candor/internal/service/sessions"
+	"candor/internal/webhook"
 	view "candor/views/docs"
 )
 
@@ -33,8 +34,9 @@ type Config struct {
 
 	BaseURL           string           // without a slash at its end
 	Rate              ratelimit.Config // of an account's requests
-	MaxBody           int              // of a request, in bytes
-	CallsAtOnce       int              // of an account
+	Schedule          webhook.Schedule
+	MaxBody           int // of a request, in bytes
+	CallsAtOnce       int // of an account
 	IdempotencyWindow time.Duration
 }
 

@@ -13,6 +13,7 @@ import (
 	"candor/internal/domain"
 	"candor/internal/testkit/harness"
 	"candor/internal/testkit/page"
+	"candor/internal/webhook"
 )
 
 // fetch asks for a path with an Accept header.
@@ -155,9 +156,18 @@ func TestStatusesAreListed(t *testing.T) {
 // TestLimitsAreConfigured changes a limit: the guide says it.
 func TestLimitsAreConfigured(t *testing.T) {
 	t.Parallel()
-	h := harness.New(t, func(c *handlers.Config) { c.Rate.PerMinute, c.Rate.Burst = 123, 456 })
-	row := "| requests | 123 a minute for each account and mode, in bursts of up to 456 |"
-	if guide := get(h, "/docs/guides/limits.md"); !strings.Contains(guide, row) {
-		t.Error(guide)
+	h := harness.New(t, func(c *handlers.Config) {
+		c.Rate.PerMinute, c.Rate.Burst = 123, 456
+		c.Schedule, _ = webhook.ParseSchedule("0s,3m,7h")
+	})
+	text := get(h, "/docs/guides/limits.md") + get(h, "/docs/guides/webhooks.md")
+	for _, want := range []string{
+		"| requests | 123 a minute for each account and mode, in bursts of up to 456 |",
+		"| attempts of a webhook | 3 |",
+		"3 attempts in all; the waits between them are 3 minutes and 7 hours",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in:\n%s", want, text)
+		}
 	}
 }

@@ -29,11 +29,11 @@ type LinkEmail struct {
 	FirstTriedAt *time.Time     `db:"first_tried_at"`
 	EndedAt      *time.Time     `db:"ended_at"` // when it was sent, or given up
 	Problem      string         `db:"problem"`  // a code that Reason words; "" for none
-	Again        int            `db:"again"`    // how often staff had it sent again (D124)
+	Again        int            `db:"again"`    // how often it was sent again: by staff (D124), or after an extension
 }
 
 // A LinkEmailKind says which of the emails it is. A session has each reminder once at
-// most.
+// most, the last one for each time at which its link was to end.
 type LinkEmailKind string
 
 // The emails: the link itself, and the reminders (D104).
@@ -121,10 +121,13 @@ func (d *LinkDelivery) Email(kind LinkEmailKind) *LinkEmail {
 }
 
 // Latest returns the email that was tried last, or is to be tried now: after reminders the
-// link's own, if staff sent it again (D124).
+// link's own, if staff sent it again (D124). A reminder that wasn't needed any more is none.
 func (d *LinkDelivery) Latest() LinkEmail {
 	latest := d.Emails[0]
 	for _, e := range d.Emails[1:] {
+		if e.Problem == LinkProblemNotWanted {
+			continue
+		}
 		if latest.EndedAt != nil && (e.EndedAt == nil || e.EndedAt.After(*latest.EndedAt)) {
 			latest = e
 		}
@@ -173,8 +176,12 @@ func (d *LinkDelivery) MaySendLink(s *Session, now time.Time) bool {
 // Reminds reports whether a reminder may follow at some time.
 func (d *LinkDelivery) Reminds(s *Session, now time.Time) bool {
 	link := d.Email(LinkItself)
-	failed := func(e LinkEmail) bool { return e.State == LinkFailed || e.State == LinkNotSent }
-	return d.Remind && d.StoppedAt == nil && d.Wanted(s, now) && link != nil && link.EndedAt != nil && !d.done(LinkEnding) &&
+	failed := func(e LinkEmail) bool {
+		return e.State == LinkFailed || e.State == LinkNotSent && e.Problem != LinkProblemNotWanted
+	}
+	last := d.Email(LinkEnding)
+	ended := last != nil && last.EndedAt != nil && !last.EndedAt.Before(s.ExpiresAt.Add(-endingAhead)) // not of a former end
+	return d.Remind && d.StoppedAt == nil && d.Wanted(s, now) && link != nil && link.EndedAt != nil && !ended &&
 		!slices.ContainsFunc(d.Emails, failed)
 }
 
@@ -205,6 +212,17 @@ func (d *LinkDelivery) Next(s *Session, now time.Time) (kind LinkEmailKind, at t
 		at = pause
 	}
 	return kind, at
+}
+
+// Overtaken returns an email that waits for another try though what is due next is another,
+// or none: the customer has begun, say, or completed the form. Nil for none.
+func (d *LinkDelivery) Overtaken(next LinkEmailKind) *LinkEmail {
+	for i := range d.Emails {
+		if e := &d.Emails[i]; e.State == LinkQueued && e.Kind != next {
+			return e
+		}
+	}
+	return nil
 }
 
 // LookAt is when a worker looks again what is due, nil for never: in a day at the latest,
@@ -238,11 +256,20 @@ func (d *LinkDelivery) lastEnded() (last time.Time) {
 // RemindersSent is how many reminders were sent.
 func (d *LinkDelivery) RemindersSent() (n int) {
 	for _, e := range d.Emails {
-		if e.Kind != LinkItself && e.State == LinkSent {
+		if e.Kind == LinkItself {
+			continue
+		}
+		n += e.Again
+		if e.State == LinkSent {
 			n++
 		}
 	}
 	return n
+}
+
+// SendAgain begins an email anew that was sent before.
+func (e *LinkEmail) SendAgain() {
+	*e = LinkEmail{Kind: e.Kind, State: LinkQueued, Again: e.Again + 1}
 }
 
 // End notes what became of the email.
@@ -293,7 +320,8 @@ func (e *LinkEmail) Reason() string {
 	case e.Problem == LinkProblemTestMode:
 		return "Test mode sends emails only to people of your own team."
 	case e.Problem == LinkProblemNotWanted:
-		return "The session had ended, or its link was renewed, before the email could be sent."
+		return "It wasn’t needed any more: the session had ended, its link was renewed, " +
+			"or the customer had begun or wanted no reminders."
 	case e.Problem == LinkProblemUnreachable:
 		return "The mail server could not be reached."
 	case e.Problem == LinkProblemNoAddress:

@@ -1,14 +1,24 @@
 package email_test
 
 import (
+	"encoding/base64"
+	"image/color"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"candor/internal/domain"
+	"candor/internal/testkit/browsertest"
+	"candor/internal/testkit/harness"
 	"candor/views/email"
 	"candor/views/i18n"
 )
+
+func TestMain(m *testing.M) { os.Exit(browsertest.Main(m)) }
 
 // TestLinkEmails: each email with a link has the same text and links as text and as HTML in
 // each language, loads nothing but its own logo, and a hostile name makes no markup and no
@@ -44,6 +54,9 @@ func TestLinkEmails(t *testing.T) {
 				!strings.Contains(html, `src="cid:logo"`) || strings.Contains(html, "url(") {
 				t.Errorf("%s, %s: markup of a name, or something is loaded:\n%s", language, kind, html)
 			}
+			if strings.ContainsAny(text, "$%") || strings.Contains(text, "AUD") {
+				t.Errorf("%s, %s: money is told:\n%s", language, kind, text)
+			}
 			if !strings.Contains(text, hostile) || !strings.Contains(text, i18n.DayOf(ctx, session.ExpiresAt)) {
 				t.Errorf("%s, %s: no name or no date:\n%s", language, kind, text)
 			}
@@ -58,4 +71,43 @@ func TestLinkEmails(t *testing.T) {
 	if len(subjects) != 12 {
 		t.Errorf("%d subjects, want 12: %v", len(subjects), subjects)
 	}
+}
+
+// TestBrowserLinkEmails looks at the link's email and a reminder on a phone, light and dark, in
+// each language. With -pictures it draws them.
+func TestBrowserLinkEmails(t *testing.T) {
+	t.Parallel()
+	const url = "https://candor.example/f/sess_01kx2v8p9fe0pvr4y8m3n5t6qz/b0.7Nq0aXk2TzWmVb4cYdR8eQ"
+	logo, width, height, colour, help := "a.png", 240, 48, "ffe600", "help@harbour.example"
+	partner := &domain.Account{Name: "Harbour Lending", BrandColour: &colour, LogoName: &logo, LogoWidth: &width, LogoHeight: &height,
+		TimeZone: "Australia/Sydney", HelpEmail: &help}
+	name := "Mai Nguyen"
+	session := &domain.Session{Status: domain.InProgress, CustomerName: &name, ExpiresAt: time.Date(2026, 12, 20, 13, 30, 0, 0, time.UTC)}
+	picture := "data:image/png;base64," + base64.StdEncoding.EncodeToString([]byte(harness.Drawing(t, width, height, color.Black)))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		language, kind, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+		ctx := i18n.At(i18n.In(r.Context(), domain.Language(language)), partner.Zone())
+		html, err := email.Link(ctx, email.LinkParts{Partner: partner, Session: session, Kind: domain.LinkEmailKind(kind), Section: "Assets",
+			URL: url, StopURL: url}).HTML()
+		if err != nil {
+			t.Error(err)
+		}
+		_, _ = w.Write([]byte(strings.ReplaceAll(html, "cid:logo", picture)))
+	}))
+	t.Cleanup(server.Close)
+	tab := browsertest.New(t, browsertest.Options{Device: browsertest.Phone})
+	for _, language := range domain.Languages {
+		for _, kind := range []domain.LinkEmailKind{domain.LinkItself, domain.LinkUnfinished1} {
+			tab.Open(server.URL + "/" + string(language) + "/" + string(kind))
+			for _, dark := range []bool{false, true} {
+				tab.Dark(dark)
+				tab.Screenshot("views/emails/" + string(language) + "-" + string(kind))
+				tab.Axe(slices.Concat(browsertest.TextRules, browsertest.LookRules)...)
+				if wide := browsertest.Eval[bool](tab, "document.documentElement.scrollWidth > innerWidth"); wide {
+					t.Errorf("%s, %s: wider than the phone", language, kind)
+				}
+			}
+		}
+	}
+	tab.NoErrors()
 }

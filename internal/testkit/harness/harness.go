@@ -83,7 +83,8 @@ func New(t testing.TB, change ...func(*handlers.Config)) *Harness {
 	h.OK(err)
 	config := handlers.Config{
 		Services: h.Service.Services,
-		Logger:   logger, Clock: h.Clock.Now, BaseURL: BaseURL, Limiter: limiter, Rate: limit, SignedOutLimiter: limiter,
+		Logger:   logger, Clock: h.Clock.Now, BaseURL: BaseURL, Limiter: limiter, Rate: limit,
+		Schedule: webhook.DefaultSchedule(), SignedOutLimiter: limiter,
 		StaffLimits: auth.Limits{Person: limiter, Account: limiter, Changes: limiter, Exports: limiter}, LinkLimiter: limiter,
 		OpenedLimiter: limiter, NetworkLimiter: limiter,
 		CookieKeys: ring.CookieKeys(), Ready: func(context.Context) error { return nil }, Version: "test",

@@ -445,10 +445,7 @@ func (c *Cluster) Restore(n *Node, restore func(data string), steps []string) {
 		one.patroni.hold(syscall.SIGTERM)
 	}
 	for _, one := range c.Nodes {
-		process.Eventually(t, one.Name+" has stopped", func() bool {
-			pid := one.postmaster()
-			return pid == 0 || errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
-		})
+		process.Eventually(t, one.Name+" has stopped", one.patroni.ended) // PostgreSQL has, too
 		if err := os.Rename(one.data(), one.data()+".away"); err != nil {
 			t.Fatal(err)
 		}

@@ -120,6 +120,13 @@ func (u *unit) hold(s syscall.Signal) {
 	u.signal(s)
 }
 
+// ended reports whether a program that is held has ended.
+func (u *unit) ended() bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.held && u.cmd == nil
+}
+
 func (u *unit) release() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
