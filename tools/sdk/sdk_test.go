@@ -38,12 +38,12 @@ func TestSDKs(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
 	packed := t.TempDir()
-	sdks := install(t, packed)
 	mails := smtptest.New(t, nil)
 	env := process.WebEnvironment(t).With("CANDOR_SMTP_URL", "smtp://"+mails.Address, "CANDOR_MAIL_FROM", "no-reply@candor.example")
 	account := process.CreateAccount(t, env)
 	web, worker := process.Serve(t, env, "web"), process.Serve(t, env, "worker")
 	guide := samples(t, web.URL)
+	sdks := install(t, packed, guide)
 	t.Run("all", func(t *testing.T) {
 		t.Run("the whole way", func(t *testing.T) {
 			t.Parallel()
@@ -71,8 +71,9 @@ type sdk struct {
 	sample  func(name, code string) []string // writes a program, and returns its command
 }
 
-// install packs the SDKs into a folder, and installs the files into empty ones.
-func install(t *testing.T, packed string) []sdk {
+// install packs the SDKs into a folder, and installs the files into empty ones by the guide's
+// own commands.
+func install(t *testing.T, packed string, guide map[string]string) []sdk {
 	t.Helper()
 	node, golang := t.TempDir(), t.TempDir()
 	command(t, ".", "sh", "../../scripts/pack-sdks.sh", "1.2.3", packed)
@@ -83,17 +84,19 @@ func install(t *testing.T, packed string) []sdk {
 			t.Fatal(err)
 		}
 	}
+	byGuide := func(folder, name, sample string) {
+		copyFile(t, filepath.Join(packed, name), filepath.Join(folder, name))
+		command(t, folder, "sh", "-euc", strings.ReplaceAll(sample, "1.0.0", "1.2.3"))
+	}
 	keep(filepath.Join(node, "package.json"), `{"private": true, "type": "module"}`)
-	command(t, node, "npm", "install", "--offline", filepath.Join(packed, "candor-node-1.2.3.tgz"))
+	byGuide(node, "candor-node-1.2.3.tgz", guide["sdks-code-1"])
 	for _, name := range []string{"flow.ts", "tsconfig.json"} {
 		copyFile(t, filepath.Join("testdata/node", name), filepath.Join(node, name))
 	}
 	command(t, node, filepath.Join(tools, ".bin/tsc"), "--typeRoots", filepath.Join(tools, "@types"), "--project", ".")
 
-	command(t, golang, "tar", "-xzf", filepath.Join(packed, "candor-go-1.2.3.tgz"))
 	keep(filepath.Join(golang, "go.mod"), "module partner\n\ngo 1.24\n")
-	command(t, golang, "go", "mod", "edit", "-require=candor.example/candor-go@v1.2.3",
-		"-replace=candor.example/candor-go=./candor-go-1.2.3")
+	byGuide(golang, "candor-go-1.2.3.tgz", guide["sdks-code-2"])
 	build := func(name string) []string {
 		command(t, golang, "go", "build", "-o", "bin/"+name, "./"+name)
 		return []string{filepath.Join(golang, "bin", name)}
@@ -141,7 +144,7 @@ func copyFile(t *testing.T, from, to string) {
 func command(t *testing.T, folder string, words ...string) {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), words[0], words[1:]...)
-	c.Dir, c.Env = folder, append(os.Environ(), "GOPROXY=off", "GOWORK=off")
+	c.Dir, c.Env = folder, append(os.Environ(), "GOPROXY=off", "GOWORK=off", "npm_config_offline=true")
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", strings.Join(words, " "), err, out)
 	}
@@ -238,6 +241,10 @@ var ids = regexp.MustCompile(`(sess|doc)_[0-9a-z]{26}`)
 
 // ServeHTTP passes a request on, or doesn't.
 func (f *faults) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Query().Get("after") == "7777" { // what the service says 90 days later
+		_, _ = io.WriteString(w, `{"data": [], "next_after": 7777, "latest_sequence": 9999, "oldest_sequence": 9000, "has_more": false}`)
+		return
+	}
 	name := r.Method + " " + ids.ReplaceAllString(r.URL.Path, "{id}")
 	f.mu.Lock()
 	before := len(f.calls[name])

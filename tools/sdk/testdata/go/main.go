@@ -130,17 +130,27 @@ func flow(ctx context.Context, address, key, secret string) {
 	}
 	wantWebhooks(received, data.Summary.NetWorth)
 
+	for _, err := range client.Events(ctx, candor.ListEventsParams{After: 7777}) {
+		var gap *candor.GapError
+		want("a gap in the events", errors.As(err, &gap) && *gap == candor.GapError{After: 7777, Oldest: 9000}, true)
+	}
+
 	made := []string{session.ID}
-	for range 4 {
+	create := func() {
 		made = append(made, must(client.CreateSession(ctx, candor.CreateSessionRequest{FormType: "financial_statement",
 			CustomerEmail: "go@customer.example"})).ID)
 	}
+	for range 3 {
+		create()
+	}
 	var listed []string
 	for one, err := range client.AllSessions(ctx, candor.ListSessionsParams{PerPage: 2, CustomerEmail: "go@customer.example"}) {
-		listed = append(listed, must(one, err).ID)
+		if listed = append(listed, must(one, err).ID); len(listed) == 1 {
+			create() // moves what the next page has
+		}
 	}
 	slices.Reverse(listed)
-	want("the list", strings.Join(listed, " "), strings.Join(made, " "))
+	want("the list", strings.Join(listed, " "), strings.Join(made[:4], " "))
 	wantErrors(ctx, client, made[1])
 	want("usage", must(client.GetUsage(ctx, candor.GetUsageParams{Period: "current_month"})).Sessions.TotalCreated >= 5, true)
 	again := func() string {

@@ -8,7 +8,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createInterface } from "node:readline";
 import { buffer, json } from "node:stream/consumers";
-import { Candor, CandorError, Webhooks, cents, type CandorFile, type Webhook } from "@candor/node";
+import { Candor, CandorError, CandorGapError, Webhooks, cents, type CandorFile, type Webhook } from "@candor/node";
 
 function want(what: string, got: unknown, wanted: unknown) {
   if (got !== wanted) throw new Error(`${what} is ${JSON.stringify(got)}, want ${JSON.stringify(wanted)}`);
@@ -81,11 +81,17 @@ async function flow(url: string, key: string, secret: string) {
   if (completed?.event !== "session.completed" || !completed.delivery_id) throw new Error("no webhook of the completion came");
   want("net worth of the webhook", completed.data.summary.net_worth, data.summary.net_worth);
 
+  const gap: unknown = await candor.events({ after: 7777 }).next().catch((error: unknown) => error);
+  want("a gap in the events", gap instanceof CandorGapError && gap.after === 7777 && gap.oldest === 9000, true);
+
   const made = [session.id];
-  for (let i = 0; i < 4; i++) made.push((await candor.createSession({ form_type: "financial_statement", customer_email: "node@customer.example" })).id);
+  const create = async () => made.push((await candor.createSession({ form_type: "financial_statement", customer_email: "node@customer.example" })).id);
+  for (let i = 0; i < 3; i++) await create();
   const listed: string[] = [];
-  for await (const one of candor.allSessions({ per_page: 2, customer_email: "node@customer.example" })) listed.push(one.id);
-  want("the list", listed.join(), [...made].reverse().join());
+  for await (const one of candor.allSessions({ per_page: 2, customer_email: "node@customer.example" })) {
+    if (listed.push(one.id) === 1) await create(); // moves what the next page has
+  }
+  want("the list", listed.join(), made.slice(0, 4).reverse().join());
 
   await refused("an unknown session", candor.getSession("sess_00000000000000000000000000"), "session_not_found");
   const wrong = await refused("an address", candor.createSession({ form_type: "financial_statement", customer_email: "x" }), "invalid_email");
