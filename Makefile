@@ -71,7 +71,7 @@ test: $(GENERATED) $(GENERATORS) ## Run every test but the drills, with Chromium
 .PHONY: race
 race: $(GENERATED) ## Run the tests of what runs at the same time with the race detector
 	$(SETUP) $(NEEDS)
-	go test -race $(QUICK) -timeout 30m -skip '^Test(Browser|Drill)' $(SHARING)
+	go test -race $(QUICK) -timeout 30m -skip '^Test(Browser|Drill|Plan)' $(SHARING)
 
 .PHONY: drills
 drills: $(GENERATED) bin/toxiproxy-server ## Kill, freeze and restore while the service is used
