@@ -86,6 +86,7 @@ func TestBrowserDashboard(t *testing.T) {
 	tab.Press("\r")
 	tab.WaitForText("#announcement", "Session created")
 	tab.Click(".qr-fold > summary")
+	tab.Click(".renew-fold > summary")
 	view(tab, "session-pending")
 	tab.Type("#days", "60")
 	tab.Press("\r")
