@@ -21,7 +21,7 @@ func TestBrowserDashboard(t *testing.T) {
 	t.Parallel()
 	h, base := harness.Listen(t)
 	done := h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Jo Public", ReferenceID: "loan-77",
-		WebhookURL: "https://lender.example/hook"})
+		WebhookURL: "https://lender.example/hook", Ask: []domain.Ask{{Section: "documents", Note: "The June payslip, please."}}})
 	h.Open(done.ID)
 	h.Upload(done.ID, "payslip.pdf")
 	h.OK(h.Service.Forms.AddDocument(t.Context(), done, forms.Upload{Category: "identification", FileName: "licence.png",
@@ -80,6 +80,10 @@ func TestBrowserDashboard(t *testing.T) {
 	tab.Click("[href$='/answers']")
 	tab.WaitForText("h1", "Answers")
 	view(tab, "session-answers")
+	at("sessions/new?like=" + done.ID.String())
+	tab.WaitForText("h1", "Ask again")
+	tab.Click("label:has(#ask-documents)")
+	view(tab, "session-again")
 	at("sessions/new")
 	view(tab, "session-new")
 	tab.Type("#customer_email", "sam@customer.example")
