@@ -28,10 +28,15 @@ func TestBrowserDashboard(t *testing.T) {
 		Content: strings.NewReader(harness.Drawing(t, 300, 190, color.NRGBA{13, 87, 72, 255}))}))
 	h.Complete(done.ID)
 	h.StorePDF(done.ID, []byte("%PDF-1.7"))
+	for _, address := range []string{"192.0.2.1", "203.0.113.9"} { // of which the second is new
+		h.OK(h.DB.InsertAPIRequests(t.Context(), []domain.APIRequest{{ID: domain.NewRequestID(h.Clock.Now()),
+			AccountID: h.Account.AccountID, KeyID: keyOf(h), Method: "GET", Route: "/v1/sessions", Status: 200, Address: address}}))
+		sweptKeys(h)
+	}
 	tab := browsertest.New(t, browsertest.Options{Device: browsertest.Desktop})
 	at := func(path string) { tab.Open(base + strings.TrimSuffix("/dashboard/test/"+path, "/")) }
 	signInTo(h, tab, base, "/dashboard/test/keys")
-	tab.WaitForText("h1", "API keys")
+	tab.WaitForText("main", "Used from a new network")
 	view(tab, "keys")
 	at("")
 	tab.WaitForText("main", "Completed each day")
