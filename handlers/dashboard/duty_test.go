@@ -145,7 +145,8 @@ func TestRequireTwoStep(t *testing.T) {
 	developer.WantPage(developer.Get(home), http.StatusOK)
 
 	secret, _ := owner.TwoStep()
-	owner.WantRedirect(owner.Post(require, everyone), settings)
+	form, values := owner.WantPage(owner.Get(settings), http.StatusOK).Pressed("Require two-step sign-in")
+	owner.WantRedirect(owner.Post(form.Action, values), settings)
 	owner.WantPage(owner.Get(settings), http.StatusOK, "Everyone in the team now needs two-step sign-in", "Stop requiring",
 		"1 of 3 people in the team hasn’t set one up")
 	owner.WantPage(owner.Get("/dashboard/test/audit"), http.StatusOK, "two step required: false → true")

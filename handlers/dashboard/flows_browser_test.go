@@ -405,30 +405,3 @@ func TestBrowserProblems(t *testing.T) {
 	exec(`UPDATE staff_user SET role = 'support'`)
 	see("/dashboard/test/team", "403", "You can’t do this", "Your role, support, can’t open this page")
 }
-
-// TestBrowserOwnerRequiresTwoStep: an owner requires it of the team on a phone in three
-// clicks and with their password.
-func TestBrowserOwnerRequiresTwoStep(t *testing.T) {
-	t.Parallel()
-	h, base := harness.Listen(t)
-	tab, clicks := browsertest.New(t, browsertest.Options{}), 0
-	click := func(selector string) {
-		clicks++
-		tab.Click(selector)
-	}
-	signInTo(h, tab, base, "/dashboard/test")
-	_, err := h.DB.Raw().ExecContext(t.Context(), `UPDATE staff_user SET totp_secret = '\x', totp_since = created_at`)
-	h.OK(err)
-	h.Clock.Advance(domain.StaffConfirmed + time.Minute)
-	click(".dash-open-menu")
-	click(".dash-nav a[href$='/settings']")
-	tab.WaitForText("h1", "Settings")
-	click("#require-two-step button")
-	tab.WaitForText("h1", "Confirm it’s you")
-	tab.Type("#password", h.Account.Password)
-	tab.Press("\r")
-	tab.WaitForText("#announcement", "Everyone in the team now needs two-step sign-in")
-	if clicks > 3 {
-		t.Errorf("%d clicks", clicks)
-	}
-}
