@@ -76,68 +76,52 @@ func TestBrowserDeveloper(t *testing.T) {
 	changesSecret(h, tab)
 }
 
-// TestBrowserLateRequests rotates a key and exports the sessions 16 minutes
-// after signing in, with and without script: the new key is shown, once, and the
-// download starts.
+// TestBrowserLateRequests rotates a key, exports the sessions and changes the webhooks' URL 16
+// minutes after signing in: the new key is shown, once, the download starts, and a double
+// click on the prompt's button sends once.
 func TestBrowserLateRequests(t *testing.T) {
 	t.Parallel()
-	for _, noScript := range []bool{false, true} {
-		t.Run(fmt.Sprint(noScript), func(t *testing.T) {
-			t.Parallel()
-			options := browsertest.Options{NoScript: noScript, AllowStatus: []int{http.StatusConflict}}
-			h, base := harness.Listen(t)
-			h.NewSession(h.TestScope(), domain.NewSession{})
-			tab, look := browsertest.New(t, options), view
-			if options.NoScript {
-				look = func(tab *browsertest.Tab, name string) {
-					tab.Screenshot("dashboard/" + name + "-no-script")
-					tab.NoErrors()
-				}
-			}
-			signInTo(h, tab, base, "/dashboard/test/keys")
-			h.Clock.Advance(domain.StaffConfirmed + time.Minute)
-			tab.Click("tbody .row-link")
-			tab.WaitForText("h2", "Details")
-			tab.Click("form[action$=rotate] button")
-			confirmThat(h, tab, "rotate this API key in test mode", look)
-			tab.WaitForText("h1", "Copy your API key")
-			tab.WaitForText("#key-text", "candor_test_")
-			look(tab, "key-rotated-late")
-			audited(h, domain.AuditKeyRotated, 1)
-			tab.Click("section a.button-primary") // leaves the page without its question
-			tab.WaitForText("h1", "API keys")
+	h, base := harness.Listen(t)
+	h.NewSession(h.TestScope(), domain.NewSession{})
+	tab := browsertest.New(t, browsertest.Options{AllowStatus: []int{http.StatusConflict}})
+	signInTo(h, tab, base, "/dashboard/test/keys")
+	h.Clock.Advance(domain.StaffConfirmed + time.Minute)
+	tab.Click("tbody .row-link")
+	tab.WaitForText("h2", "Details")
+	tab.Click("form[action$=rotate] button")
+	confirmThat(h, tab, "rotate this API key in test mode", view)
+	tab.WaitForText("h1", "Copy your API key")
+	tab.WaitForText("#key-text", "candor_test_")
+	view(tab, "key-rotated-late")
+	audited(h, domain.AuditKeyRotated, 1)
+	tab.Click("section a.button-primary") // leaves the page without its question
+	tab.WaitForText("h1", "API keys")
 
-			h.Clock.Advance(domain.StaffConfirmed + time.Minute)
-			tab.Open(base + "/dashboard/test/sessions?status=pending")
-			tab.Click("a[data-export]")
-			confirmThat(h, tab, "export sessions in test mode", look)
-			tab.WaitForText("h1", "Your download starts now")
-			look(tab, "download")
-			becomes(h, 1, `SELECT count(*) FROM audit_log WHERE action = 'sessions.exported'`)
-			tab.Click("main .button-primary")
-			tab.WaitForURL("/dashboard/test/sessions?status=pending")
+	h.Clock.Advance(domain.StaffConfirmed + time.Minute)
+	tab.Open(base + "/dashboard/test/sessions?status=pending")
+	tab.Click("a[data-export]")
+	confirmThat(h, tab, "export sessions in test mode", view)
+	tab.WaitForText("h1", "Your download starts now")
+	view(tab, "download")
+	becomes(h, 1, `SELECT count(*) FROM audit_log WHERE action = 'sessions.exported'`)
+	tab.Click("main .button-primary")
+	tab.WaitForURL("/dashboard/test/sessions?status=pending")
 
-			h.Clock.Advance(domain.StaffConfirmed + time.Minute)
-			tab.Open(base + "/dashboard/test/webhooks/settings")
-			tab.Type("#url", "https://lender.example/hook")
-			tab.Press("\r")
-			tab.WaitForText("main", "Enter your password to change the webhook URL in test mode")
-			prompt := tab.URL()
-			tab.Type("#password", h.Account.Password)
-			if options.NoScript {
-				tab.Press("\r")
-			} else {
-				tab.ClickTimes("main .button-primary", 2)
-			}
-			tab.WaitForText("#announcement", "Saved. Events are sent to this URL")
-			audited(h, domain.AuditWebhookURL, 1)
-			tab.Open(prompt)
-			tab.WaitForText("h1", "This request was sent already")
-			look(tab, "confirm-sent")
-			tab.Click("main .button-primary")
-			tab.WaitForText("h1", "Webhooks")
-		})
-	}
+	h.Clock.Advance(domain.StaffConfirmed + time.Minute)
+	tab.Open(base + "/dashboard/test/webhooks/settings")
+	tab.Type("#url", "https://lender.example/hook")
+	tab.Press("\r")
+	tab.WaitForText("main", "Enter your password to change the webhook URL in test mode")
+	prompt := tab.URL()
+	tab.Type("#password", h.Account.Password)
+	tab.ClickTimes("main .button-primary", 2)
+	tab.WaitForText("#announcement", "Saved. Events are sent to this URL")
+	audited(h, domain.AuditWebhookURL, 1)
+	tab.Open(prompt)
+	tab.WaitForText("h1", "This request was sent already")
+	view(tab, "confirm-sent")
+	tab.Click("main .button-primary")
+	tab.WaitForText("h1", "Webhooks")
 }
 
 // becomes returns once the query's number is the wanted one.
