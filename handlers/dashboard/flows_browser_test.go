@@ -59,8 +59,8 @@ func withTestEvents(t *testing.T) func(*handlers.Config) {
 
 // TestBrowserDeveloper does what developers do: renames a key, rotates it
 // when the password is asked for first, and deletes the old one; sets the
-// webhooks' URL, sends a test event and a failed delivery again; and changes the
-// signing secret, a little too early.
+// webhooks' URL, sends a test event and a failed delivery again; changes the
+// signing secret, a little too early; and adds an endpoint.
 func TestBrowserDeveloper(t *testing.T) {
 	t.Parallel()
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -74,6 +74,8 @@ func TestBrowserDeveloper(t *testing.T) {
 	tab.Open(base + "/dashboard/test/webhooks/settings")
 	triesWebhooks(h, tab, base, receiver.URL)
 	changesSecret(h, tab)
+	tab.Open(base + "/dashboard/test/webhooks")
+	addsEndpoint(tab)
 }
 
 // TestBrowserLateRequests rotates a key, exports the sessions and changes the webhooks' URL 16
@@ -240,6 +242,25 @@ func changesSecret(h *harness.Harness, tab *browsertest.Tab) {
 	tab.Click("form[action$=show] button")
 	tab.WaitForText("#secret-text", h.Account.TestWebhookSecret)
 	view(tab, "secret")
+}
+
+// addsEndpoint adds an endpoint for one type of events, pauses it and makes its next secret.
+func addsEndpoint(tab *browsertest.Tab) {
+	tab.Click("main [href$='endpoints/new']")
+	tab.WaitForText("h1", "New webhook endpoint")
+	tab.Type("#url", "https://crm.lender.example/hook")
+	tab.Click("label[for='type-session.completed']")
+	view(tab, "endpoint-new")
+	tab.Click("main form .button-primary")
+	tab.WaitForText("h1", "Webhook endpoint added")
+	tab.Click("main a.button-primary")
+	tab.Click("form[action$=pause] button")
+	tab.WaitForText("main", "Webhooks are recorded and wait")
+	tab.Click("form[action$='secret/next'] button")
+	tab.WaitForText("h1", "Copy your new webhook secret")
+	tab.Click("main a.button-primary")
+	tab.WaitForText("#secret", "New secret created")
+	view(tab, "endpoint-rotating")
 }
 
 // reach presses Tab until the focus is on what the selector matches.
