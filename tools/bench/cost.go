@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -65,28 +63,6 @@ func parseStat(text string) (s stat, err error) {
 	s.pid, err = strconv.Atoi(text[:name])
 	s.parent, s.own, s.children = int(numbers[0]), numbers[1]+numbers[2], numbers[3]+numbers[4]
 	return s, err
-}
-
-// followLog opens PostgreSQL's log at its end.
-func (e *environment) followLog() (*os.File, error) {
-	log, err := os.Open(filepath.Join(e.Postgres.Dir(), "postgres.log"))
-	if err != nil {
-		return nil, err
-	}
-	if _, err := log.Seek(0, io.SeekEnd); err != nil {
-		return nil, errors.Join(err, log.Close())
-	}
-	return log, nil
-}
-
-// set changes a setting of PostgreSQL for all connections.
-func (e *environment) set(ctx context.Context, name, value string) error {
-	for _, statement := range []string{"ALTER SYSTEM SET " + name + " = '" + value + "'", "SELECT pg_reload_conf()"} {
-		if _, err := e.DB.Raw().ExecContext(ctx, statement); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // fillDeliveries adds n events of the account, spread over 90 days, each delivered
