@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"candor/internal/domain"
 	"candor/internal/testkit/browsertest"
 	"candor/internal/testkit/harness"
 )
@@ -77,25 +76,6 @@ func TestBrowserDocs(t *testing.T) {
 	tab.Open(base + "/docs/reference#FormData-assets-real_property-net_value")
 	tab.WaitForTrue(`document.getElementById("FormData-assets-real_property-net_value").getBoundingClientRect().height > 0`)
 	look("object", false)
-}
-
-// TestBrowserDocsOfStaff looks at the pages as staff who are signed in.
-func TestBrowserDocsOfStaff(t *testing.T) {
-	t.Parallel()
-	h, base := listen(t)
-	h.NewSession(h.TestScope(), domain.NewSession{})
-	tab := browsertest.New(t, browsertest.Options{Device: browsertest.Desktop})
-	tab.Open(base + "/dashboard/sign-in?then=%2Fdashboard%2Ftest%2Fkeys")
-	tab.Type("#email", h.Account.Email)
-	tab.Type("#password", h.Account.Password)
-	tab.Click("main .button-primary")
-	tab.WaitForText("h1", "API keys")
-	tab.View("docs/from-keys")
-	tab.Click(`a[href="/docs"]`)
-	tab.WaitForText(".foot", "You are signed in to")
-	tab.Open(base + "/docs/reference#getSession")
-	tab.WaitForText("#api-key", "candor_test_…"+h.Account.TestKey[len(h.Account.TestKey)-4:])
-	tab.View("docs/signed-in")
 }
 
 // TestBrowserDocsWithoutScript chooses a language by a plain click.
