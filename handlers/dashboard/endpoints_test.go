@@ -19,8 +19,8 @@ func TestEndpointPages(t *testing.T) {
 	h := harness.New(t)
 	owner := h.Owner()
 	path := "/dashboard/test/webhooks/endpoints"
-	owner.WantPage(owner.Get(owner.WantPage(owner.Get("/dashboard/test/webhooks"), http.StatusOK).Link("New endpoint")), http.StatusOK,
-		"New webhook endpoint")
+	owner.WantPage(owner.Get("/dashboard/test/webhooks"), http.StatusOK).LeadsTo(path + "/new")
+	owner.WantPage(owner.Get(path+"/new"), http.StatusOK, "New webhook endpoint")
 	bad := url.Values{"url": {"http://10.0.0.1/"}, "event_types": {"session.expired"}}
 	owner.WantPage(owner.Post(path, bad), http.StatusUnprocessableEntity, "must")
 	added := owner.WantPage(owner.Post(path, url.Values{"url": {"https://crm.lender.example/hook?key=1"}, "description": {"CRM"},
