@@ -60,7 +60,7 @@ NEEDS = go node cc postgres chromium pdftools prometheus python redis pgbouncer 
 
 # Packages that start goroutines or share what they change, and the API's, whose tests run
 # the code of most others with the race detector. It makes demo data ten times as slow.
-SHARING = $$(grep -rlE '^\s*go [a-z(]|sync\.(RW|M|W)|atomic\.' --include='*.go' --exclude='*_test.go' cmd db handlers internal jobs static \
+SHARING = $$(grep -rlE '^\s*go [a-z(]|sync\.(RW|Mutex|W)|atomic\.' --include='*.go' --exclude='*_test.go' cmd db handlers internal jobs static \
 	| xargs -n1 dirname | sort -u | grep -vE 'internal/(testkit|demo)' | sed 's|^|./|') ./handlers/api
 
 .PHONY: test
@@ -71,7 +71,7 @@ test: $(GENERATED) $(GENERATORS) ## Run every test but the drills, with Chromium
 .PHONY: race
 race: $(GENERATED) ## Run the tests of what runs at the same time with the race detector
 	$(SETUP) $(NEEDS)
-	go test -race $(QUICK) -timeout 30m -skip '^Test(Browser|Drill)' $(SHARING)
+	go test -race $(QUICK) -timeout 30m -skip '^Test(Browser|Drill|Plan)' $(SHARING)
 
 .PHONY: drills
 drills: $(GENERATED) bin/toxiproxy-server ## Kill, freeze and restore while the service is used

@@ -15,7 +15,7 @@ import (
 // What the dashboard reads of very many deliveries that failed, of errors of
 // the API and of one customer's sessions doesn't grow with them, with plans
 // made for the values and with those made for any.
-func TestDashboardReadsFewOfWhatWentWrong(t *testing.T) {
+func TestPlansOfWhatWentWrong(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
 	dsn := dbtest.DSN(t)

@@ -200,10 +200,10 @@ func TestDeliveryIsItsScopesAlone(t *testing.T) {
 	}
 }
 
-// TestListsOfDeliveriesReadFew: no filter of the delivery log and of the feed
+// TestPlansOfDeliveryLists: no filter of the delivery log and of the feed
 // reads in proportion to the history, with plans made for the values and with
 // those made for any.
-func TestListsOfDeliveriesReadFew(t *testing.T) {
+func TestPlansOfDeliveryLists(t *testing.T) {
 	t.Parallel()
 	dsn := dbtest.DSN(t)
 	s := &store{DB: openWith(t, dsn, "-c plan_cache_mode=auto"), TB: t, ctx: context.Background()}

@@ -150,8 +150,8 @@ func (s *store) expectRows(name string, work func()) {
 	}
 }
 
-// TestListOfEndpointsDoesNotGrow: an account can have an endpoint for each session.
-func TestListOfEndpointsDoesNotGrow(t *testing.T) {
+// TestPlanOfEndpointList: an account can have an endpoint for each session.
+func TestPlanOfEndpointList(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
 	s.Raw().SetMaxOpenConns(1) // see touched

@@ -120,9 +120,9 @@ func TestAttemptsAreCountedOnce(t *testing.T) {
 	}
 }
 
-// TestOutagesReadLittle: what a batch costs under its endpoints' locks depends neither on how
+// TestPlansOfOutages: what a batch costs under its endpoints' locks depends neither on how
 // many endpoints fail at once nor on how many outages they have had.
-func TestOutagesReadLittle(t *testing.T) {
+func TestPlansOfOutages(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"force_generic_plan", "force_custom_plan"} {
 		t.Run(mode, func(t *testing.T) {

@@ -28,7 +28,7 @@ const (
 
 // Nothing on a request's path touches rows in proportion to the account's
 // history, with plans made for the values and with those made for any.
-func TestRowsTouchedDontGrow(t *testing.T) {
+func TestPlansTouchFewRows(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
 	dsn := dbtest.DSN(t)
@@ -288,9 +288,9 @@ func (s *store) touched() (n int) {
 	return n
 }
 
-// TestOverdueAreFoundByTheirEnd: however many links are open, what is counted and listed as
+// TestPlansOfOverdueSessions: however many links are open, what is counted and listed as
 // expired before the sweep doesn't walk them.
-func TestOverdueAreFoundByTheirEnd(t *testing.T) {
+func TestPlansOfOverdueSessions(t *testing.T) {
 	t.Parallel()
 	// Without the others, PostgreSQL takes the widest index, as it does for a large account.
 	s := &store{DB: openWith(t, dbtest.DSN(t), "-c enable_seqscan=off"), TB: t, ctx: context.Background()}

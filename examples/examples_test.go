@@ -6,15 +6,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
 	"candor/internal/testkit"
+	"candor/internal/testkit/ports"
 	"candor/internal/testkit/process"
 )
 
@@ -79,12 +80,11 @@ type server struct {
 // start starts a server in an empty folder, and waits until it listens.
 func start(t *testing.T, command []string, env ...string) *server {
 	t.Helper()
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	free, err := ports.Free(1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, port, _ := net.SplitHostPort(listener.Addr().String())
-	_ = listener.Close() // the server takes the port
+	port := strconv.Itoa(free[0])
 	s := &server{T: t, url: "http://localhost:" + port, folder: t.TempDir()}
 	program := exec.CommandContext(t.Context(), command[0], command[1:]...)
 	program.Dir, program.Env = s.folder, append(os.Environ(), append(env, "PORT="+port)...)

@@ -12,6 +12,7 @@ import (
 	"candor/internal/billing"
 	"candor/internal/domain"
 	"candor/internal/platform/mail"
+	"candor/internal/testkit"
 	"candor/internal/testkit/hooktest"
 )
 
@@ -123,7 +124,7 @@ func TestPastDueIsOnlyOfASubscription(t *testing.T) {
 			select {
 			case text := <-texts:
 				got += text
-			case <-time.After(hooktest.Patience):
+			case <-time.After(testkit.Patience):
 				t.Fatal("an email was not sent")
 			}
 		}
@@ -158,7 +159,7 @@ func TestBillingEmailsKnowTheCard(t *testing.T) {
 			if !strings.Contains(text, want) {
 				t.Errorf("the email lacks %q:\n%s", want, text)
 			}
-		case <-time.After(hooktest.Patience):
+		case <-time.After(testkit.Patience):
 			t.Error("no email was sent")
 		}
 	}

@@ -27,27 +27,34 @@ func (h *harness) redeliver(rate int) *domain.Redelivery {
 	return r
 }
 
+// failed has n deliveries of a session fail. Their receiver accepts them once up is true.
+func (h *harness) failed(n int, change ...func(*config)) (hook *hooktest.Receiver, old *domain.Session, up *atomic.Bool) {
+	h.Helper()
+	up = new(atomic.Bool)
+	hook = hooktest.NewReceiver(h, func(_ int, w http.ResponseWriter, _ *http.Request) {
+		if !up.Load() {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	})
+	h.start(append(change, schedule(h, "0s"))...)
+	old = h.Session(hook.URL, hooktest.Now())
+	for i := range n {
+		h.Emit(old, i)
+	}
+	h.Eventually("all failed", func() bool {
+		return h.Count("SELECT count(*) FROM delivery WHERE state = 'failed'") == n
+	})
+	return hook, old, up
+}
+
 // TestRedelivery: an endpoint that was down gets all failed deliveries again, at the
 // requested rate and with the same ids. New events don't wait for them.
 func TestRedelivery(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
 	h := newHarness(t)
-	var up atomic.Bool
-	hook := hooktest.NewReceiver(t, func(_ int, w http.ResponseWriter, _ *http.Request) {
-		if !up.Load() {
-			w.WriteHeader(http.StatusServiceUnavailable)
-		}
-	})
-	h.start(schedule(t, "0s"))
 	const failed, rate = 30, 20
-	old := h.Session(hook.URL, hooktest.Now())
-	for i := range failed {
-		h.Emit(old, i)
-	}
-	h.Eventually("all failed", func() bool {
-		return h.Count("SELECT count(*) FROM delivery WHERE state = 'failed'") == failed
-	})
+	hook, old, up := h.failed(failed)
 	ids := map[string]bool{}
 	for _, r := range hook.Requests() {
 		ids[r.Header.Get("X-Webhook-Id")] = true
@@ -99,21 +106,8 @@ func TestRedeliveryIsStopped(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
 	h := newHarness(t)
-	var up atomic.Bool
-	hook := hooktest.NewReceiver(t, func(_ int, w http.ResponseWriter, _ *http.Request) {
-		if !up.Load() {
-			w.WriteHeader(http.StatusServiceUnavailable)
-		}
-	})
-	h.start(schedule(t, "0s"))
 	const failed = 100 // ten seconds' worth
-	old := h.Session(hook.URL, hooktest.Now())
-	for i := range failed {
-		h.Emit(old, i)
-	}
-	h.Eventually("all failed", func() bool {
-		return h.Count("SELECT count(*) FROM delivery WHERE state = 'failed'") == failed
-	})
+	hook, _, up := h.failed(failed)
 	up.Store(true)
 	r := h.redeliver(10)
 	h.Received(hook, failed+2)
@@ -142,16 +136,7 @@ func TestRedeliveryIsStopped(t *testing.T) {
 func TestRedeliveryWithoutItsJob(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
-	var up atomic.Bool
-	hook := hooktest.NewReceiver(t, func(_ int, w http.ResponseWriter, _ *http.Request) {
-		if !up.Load() {
-			w.WriteHeader(http.StatusServiceUnavailable)
-		}
-	})
-	s := h.Session(hook.URL, hooktest.Now())
-	h.Emit(s, 1)
-	h.start(schedule(t, "0s"), sweeping, func(c *config) { c.SweepEvery = 100 * time.Millisecond })
-	h.Delivery(s, domain.DeliveryFailed)
+	_, s, up := h.failed(1, sweeping, func(c *config) { c.SweepEvery = 100 * time.Millisecond })
 	up.Store(true)
 	since := hooktest.Now().Add(-time.Hour)
 	f := domain.DeliveryFilter{Since: &since}

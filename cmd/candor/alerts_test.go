@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -19,6 +18,7 @@ import (
 	"candor/internal/platform/devpg"
 	"candor/internal/testkit"
 	"candor/internal/testkit/client"
+	"candor/internal/testkit/ports"
 	"candor/internal/testkit/process"
 	"candor/internal/testkit/redistest"
 )
@@ -243,13 +243,12 @@ func (d *alertDrill) quiet() (seen map[string]bool) {
 // freeAddresses are addresses on which nothing listens.
 func freeAddresses(t *testing.T, n int) (addresses []string) {
 	t.Helper()
-	for range n {
-		l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		addresses = append(addresses, l.Addr().String())
+	free, err := ports.Free(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, port := range free {
+		addresses = append(addresses, ports.Local(port))
 	}
 	return addresses
 }

@@ -1,7 +1,6 @@
 package main_test
 
 import (
-	"context"
 	"database/sql/driver"
 	"errors"
 	"io/fs"
@@ -9,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -36,16 +34,7 @@ func TestDrillFailoverLosesNothing(t *testing.T) {
 	primary, standby, web, worker, api, hooks := r.primary, r.standby, r.web, r.worker, r.api, r.hooks
 	l := &load{base: web.URL, key: r.key, opened: map[string]bool{}}
 
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	var wg sync.WaitGroup
-	for range 4 {
-		wg.Go(func() {
-			for ctx.Err() == nil {
-				l.work(ctx)
-			}
-		})
-	}
+	stop := l.start(t)
 	l.await(t, 20)
 	started := time.Now()
 	t.Logf("%6s  primary killed, %d sessions acknowledged", "0", len(l.acknowledged()))
@@ -95,8 +84,7 @@ func TestDrillFailoverLosesNothing(t *testing.T) {
 	hooks.Wait("session.pdf_ready", 1)
 	passed("first PDF drawn by a job")
 	l.await(t, l.count()+20)
-	cancel()
-	wg.Wait()
+	stop()
 	l.wantAll(t, api, hooks)
 	t.Logf("%6s  all %d acknowledged sessions and the webhooks of the opened ones are there",
 		time.Since(started).Round(time.Millisecond), len(l.acknowledged()))

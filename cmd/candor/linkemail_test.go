@@ -56,7 +56,7 @@ func (c *cut) wait(t *testing.T) chan struct{} {
 	select {
 	case release := <-c.held:
 		return release
-	case <-time.After(process.Patience):
+	case <-time.After(testkit.Patience):
 		t.Fatal("the moment of an email never comes")
 		return nil
 	}

@@ -34,16 +34,7 @@ func TestDrillPostgresRestartLosesNothing(t *testing.T) {
 	p := process.Serve(t, env, "serve")
 	l := &load{base: p.URL, key: a.TestKey, opened: map[string]bool{}}
 
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	var wg sync.WaitGroup
-	for range 4 {
-		wg.Go(func() {
-			for ctx.Err() == nil {
-				l.work(ctx)
-			}
-		})
-	}
+	stop := l.start(t)
 	l.await(t, 20)
 	if err := postgres.Stop(); err != nil {
 		t.Fatal(err)
@@ -52,8 +43,7 @@ func TestDrillPostgresRestartLosesNothing(t *testing.T) {
 	process.Eventually(t, "requests fail without PostgreSQL", func() bool { return l.failures.Load() > failures })
 	startPostgres(t, dir)
 	l.await(t, l.count()+20)
-	cancel()
-	wg.Wait()
+	stop()
 
 	api := process.NewPartner(t, p.URL, a.TestKey)
 	l.wantAll(t, api, hooks)
@@ -147,6 +137,23 @@ func (l *load) count() int {
 		}
 	}
 	return n
+}
+
+// start has four work at once until stop is called.
+func (l *load) start(t *testing.T) (stop func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				l.work(ctx)
+			}
+		})
+	}
+	return func() {
+		cancel()
+		wg.Wait()
+	}
 }
 
 // await waits until n forms were opened.

@@ -189,7 +189,7 @@ func (p *proxy) run(t *testing.T, name string, args ...string) {
 
 func (p *proxy) waitUntilServing(t *testing.T) {
 	t.Helper()
-	deadline := time.Now().Add(process.Patience)
+	deadline := time.Now().Add(testkit.Patience)
 	browser := p.browser("127.0.0.1").HTTP
 	for {
 		response, err := browser.Get("https://" + formsHost + "/healthz")

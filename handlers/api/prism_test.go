@@ -6,12 +6,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,6 +21,7 @@ import (
 
 	"candor/internal/testkit"
 	"candor/internal/testkit/harness"
+	"candor/internal/testkit/ports"
 )
 
 // TestMain has Prism compare the answers of all tests with the API's document, too,
@@ -75,17 +76,13 @@ func (p *proxy) run(document []byte) error {
 	if err := os.WriteFile(file, document, 0o600); err != nil {
 		return err
 	}
-	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	free, err := ports.Free(1)
 	if err != nil {
 		return err
 	}
-	p.url = "http://" + listener.Addr().String()
-	_, port, _ := net.SplitHostPort(listener.Addr().String())
-	if err := listener.Close(); err != nil { // Prism takes the port
-		return err
-	}
-	p.command = exec.Command(filepath.Join(root, "tools/openapi/node_modules/.bin/prism"), "proxy", "--port", port, file,
-		p.upstream.URL)
+	p.url = "http://" + ports.Local(free[0])
+	p.command = exec.Command(filepath.Join(root, "tools/openapi/node_modules/.bin/prism"), "proxy", "--port", strconv.Itoa(free[0]),
+		file, p.upstream.URL)
 	return p.command.Start()
 }
 

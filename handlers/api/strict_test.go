@@ -10,7 +10,6 @@ import (
 
 	"candor/handlers"
 	"candor/internal/domain"
-	"candor/internal/platform/ratelimit"
 	"candor/internal/service/requestlog"
 	"candor/internal/testkit/harness"
 )
@@ -189,11 +188,7 @@ func TestMisdirectedRequestIsJSON(t *testing.T) {
 // TestOneSecond: what is left to wait is said in plain English.
 func TestOneSecond(t *testing.T) {
 	t.Parallel()
-	limiter, err := ratelimit.New(ratelimit.Config{PerMinute: 60, Burst: 1, Keys: 10})
-	if err != nil {
-		t.Fatal(err)
-	}
-	h := harness.New(t, func(c *handlers.Config) { c.Limiter = limiter })
+	h := harness.New(t, func(c *handlers.Config) { c.Limiter = harness.Burst(t, 1) })
 	h.Get("/sessions").WantStatus(http.StatusOK)
 	if a := h.Get("/sessions").WantStatus(http.StatusTooManyRequests); !strings.Contains(a.Body.String(),
 		"Try again in a second.") || a.Header().Get("Retry-After") != "1" {

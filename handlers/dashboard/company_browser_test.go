@@ -29,8 +29,8 @@ func startZitadel(t *testing.T, redirect string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	binary, users := filepath.Join(dir, "op"), filepath.Join(dir, "users.json")
+	// go build leaves one alone that is of the same code.
+	binary, users := filepath.Join(root, "bin", "oidc"), filepath.Join(t.TempDir(), "users.json")
 	build := exec.CommandContext(t.Context(), "go", "build", "-modfile=tools/oidc.mod", "-o", binary,
 		"github.com/zitadel/oidc/v3/example/server")
 	build.Dir = root

@@ -19,6 +19,7 @@ func TestEndpointPages(t *testing.T) {
 	h := harness.New(t)
 	owner := h.Owner()
 	path := "/dashboard/test/webhooks/endpoints"
+	owner.WantPage(owner.Get("/dashboard/test/webhooks"), http.StatusOK).LeadsTo(path + "/new")
 	owner.WantPage(owner.Get(path+"/new"), http.StatusOK, "New webhook endpoint")
 	bad := url.Values{"url": {"http://10.0.0.1/"}, "event_types": {"session.expired"}}
 	owner.WantPage(owner.Post(path, bad), http.StatusUnprocessableEntity, "must")
@@ -34,8 +35,9 @@ func TestEndpointPages(t *testing.T) {
 		t.Errorf("the page has the URL %q", shown.Field("url").Value)
 	}
 	owner.WantRedirect(owner.Post(mine+"/pause", nil), mine)
-	owner.WantPage(owner.Get(mine), http.StatusOK, "Paused").Offers("Resume")
+	owner.WantPage(owner.Get(mine), http.StatusOK, "Paused. Webhooks are recorded and wait").Offers("Resume")
 	owner.WantRedirect(owner.Post(mine+"/resume", nil), mine)
+	owner.WantPage(owner.Get(mine), http.StatusOK, "Resumed").Offers("Pause")
 	endpoint, err := domain.ParseEndpointID(id)
 	h.OK(err)
 	signs := func(of *domain.EndpointID) string {
@@ -47,14 +49,18 @@ func TestEndpointPages(t *testing.T) {
 	form := url.Values{"endpoint": {id}}
 	owner.WantPage(owner.Post("/dashboard/test/webhooks/secret/next", form), http.StatusOK, "Copy your new webhook secret").
 		LeadsTo(mine)
+	owner.WantPage(owner.Get(mine), http.StatusOK, "New secret created")
 	owner.WantRedirect(owner.Post("/dashboard/test/webhooks/secret/switch", form), mine)
+	owner.WantPage(owner.Get(mine), http.StatusOK).Offers("Restore previous secret")
 	if signs(nil) != first || signs(&endpoint) == own {
 		t.Error("the rotation changed another endpoint’s secret, or not this one’s")
 	}
 	owner.WantPage(owner.Post("/dashboard/test/webhooks/secret/show", form), http.StatusOK, signs(&endpoint))
-	owner.WantRedirect(owner.Post(mine, url.Values{"url": {"https://crm.lender.example/new"}}), mine)
-	owner.WantPage(owner.Get(mine), http.StatusOK, "crm.lender.example/new")
+	owner.WantRedirect(owner.Post(mine, url.Values{"url": {"https://crm.lender.example/new"}, "description": {"Customer relations"},
+		"event_types": {"session.expired", "session.completed"}}), mine)
+	owner.WantPage(owner.Get(mine), http.StatusOK, "Saved", "Customer relations", "crm.lender.example/new")
 	owner.WantRedirect(owner.Post(mine+"/delete", nil), "/dashboard/test/webhooks")
+	owner.WantPage(owner.Get("/dashboard/test/webhooks"), http.StatusOK, "Endpoint deleted")
 	if got := owner.Get(mine); got.Code != http.StatusNotFound {
 		t.Errorf("a deleted endpoint’s page is %d", got.Code)
 	}

@@ -31,15 +31,13 @@ func signInTo(h *harness.Harness, tab *browsertest.Tab, base, path string) {
 
 // confirmThat types the password that is asked for again, first a wrong one. The
 // prompt says what it is for.
-func confirmThat(h *harness.Harness, tab *browsertest.Tab, action string, look func(*browsertest.Tab, string)) {
+func confirmThat(h *harness.Harness, tab *browsertest.Tab, action string) {
 	h.Helper()
 	tab.WaitForText("h1", "Confirm it’s you")
 	tab.WaitForText("main", "Enter your password to "+action)
-	look(tab, "confirm-"+strings.Fields(action)[0])
 	tab.Type("#password", "not my password")
 	tab.Press("\r")
 	tab.WaitForFocus("error-summary")
-	look(tab, "confirm-refused")
 	tab.Type("#password", h.Account.Password)
 	tab.Press("\r")
 }
@@ -59,8 +57,8 @@ func withTestEvents(t *testing.T) func(*handlers.Config) {
 
 // TestBrowserDeveloper does what developers do: renames a key, rotates it
 // when the password is asked for first, and deletes the old one; sets the
-// webhooks' URL, sends a test event and a failed delivery again; and changes the
-// signing secret, a little too early.
+// webhooks' URL, sends a test event and a failed delivery again; changes the
+// signing secret, a little too early; and adds an endpoint.
 func TestBrowserDeveloper(t *testing.T) {
 	t.Parallel()
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -74,70 +72,56 @@ func TestBrowserDeveloper(t *testing.T) {
 	tab.Open(base + "/dashboard/test/webhooks/settings")
 	triesWebhooks(h, tab, base, receiver.URL)
 	changesSecret(h, tab)
+	tab.Open(base + "/dashboard/test/webhooks")
+	addsEndpoint(tab)
 }
 
-// TestBrowserLateRequests rotates a key and exports the sessions 16 minutes
-// after signing in, with and without script: the new key is shown, once, and the
-// download starts.
+// TestBrowserLateRequests rotates a key, exports the sessions and changes the webhooks' URL 16
+// minutes after signing in: the new key is shown, once, the download starts, and a double
+// click on the prompt's button sends once.
 func TestBrowserLateRequests(t *testing.T) {
 	t.Parallel()
-	for _, noScript := range []bool{false, true} {
-		t.Run(fmt.Sprint(noScript), func(t *testing.T) {
-			t.Parallel()
-			options := browsertest.Options{NoScript: noScript, AllowStatus: []int{http.StatusConflict}}
-			h, base := harness.Listen(t)
-			h.NewSession(h.TestScope(), domain.NewSession{})
-			tab, look := browsertest.New(t, options), view
-			if options.NoScript {
-				look = func(tab *browsertest.Tab, name string) {
-					tab.Screenshot("dashboard/" + name + "-no-script")
-					tab.NoErrors()
-				}
-			}
-			signInTo(h, tab, base, "/dashboard/test/keys")
-			h.Clock.Advance(domain.StaffConfirmed + time.Minute)
-			tab.Click("tbody .row-link")
-			tab.WaitForText("h2", "Details")
-			tab.Click("form[action$=rotate] button")
-			confirmThat(h, tab, "rotate this API key in test mode", look)
-			tab.WaitForText("h1", "Copy your API key")
-			tab.WaitForText("#key-text", "candor_test_")
-			look(tab, "key-rotated-late")
-			audited(h, domain.AuditKeyRotated, 1)
-			tab.Click("section a.button-primary") // leaves the page without its question
-			tab.WaitForText("h1", "API keys")
+	h, base := harness.Listen(t)
+	h.NewSession(h.TestScope(), domain.NewSession{})
+	tab := browsertest.New(t, browsertest.Options{AllowStatus: []int{http.StatusConflict}})
+	signInTo(h, tab, base, "/dashboard/test/keys")
+	h.Clock.Advance(domain.StaffConfirmed + time.Minute)
+	tab.Click("tbody .row-link")
+	tab.WaitForText("h2", "Details")
+	tab.Click("form[action$=rotate] button")
+	confirmThat(h, tab, "rotate this API key in test mode")
+	tab.WaitForText("h1", "Copy your API key")
+	tab.WaitForText("#key-text", "candor_test_")
+	view(tab, "key-rotated-late")
+	audited(h, domain.AuditKeyRotated, 1)
+	tab.Click("section a.button-primary") // leaves the page without its question
+	tab.WaitForText("h1", "API keys")
 
-			h.Clock.Advance(domain.StaffConfirmed + time.Minute)
-			tab.Open(base + "/dashboard/test/sessions?status=pending")
-			tab.Click("a[data-export]")
-			confirmThat(h, tab, "export sessions in test mode", look)
-			tab.WaitForText("h1", "Your download starts now")
-			look(tab, "download")
-			becomes(h, 1, `SELECT count(*) FROM audit_log WHERE action = 'sessions.exported'`)
-			tab.Click("main .button-primary")
-			tab.WaitForURL("/dashboard/test/sessions?status=pending")
+	h.Clock.Advance(domain.StaffConfirmed + time.Minute)
+	tab.Open(base + "/dashboard/test/sessions?status=pending")
+	tab.Click("a[data-export]")
+	confirmThat(h, tab, "export sessions in test mode")
+	tab.WaitForText("h1", "Your download starts now")
+	view(tab, "download")
+	becomes(h, 1, `SELECT count(*) FROM audit_log WHERE action = 'sessions.exported'`)
+	tab.Click("main .button-primary")
+	tab.WaitForURL("/dashboard/test/sessions?status=pending")
 
-			h.Clock.Advance(domain.StaffConfirmed + time.Minute)
-			tab.Open(base + "/dashboard/test/webhooks/settings")
-			tab.Type("#url", "https://lender.example/hook")
-			tab.Press("\r")
-			tab.WaitForText("main", "Enter your password to change the webhook URL in test mode")
-			prompt := tab.URL()
-			tab.Type("#password", h.Account.Password)
-			if options.NoScript {
-				tab.Press("\r")
-			} else {
-				tab.ClickTimes("main .button-primary", 2)
-			}
-			tab.WaitForText("#announcement", "Saved. Events are sent to this URL")
-			audited(h, domain.AuditWebhookURL, 1)
-			tab.Open(prompt)
-			tab.WaitForText("h1", "This request was sent already")
-			look(tab, "confirm-sent")
-			tab.Click("main .button-primary")
-			tab.WaitForText("h1", "Webhooks")
-		})
-	}
+	h.Clock.Advance(domain.StaffConfirmed + time.Minute)
+	tab.Open(base + "/dashboard/test/webhooks/settings")
+	tab.Type("#url", "https://lender.example/hook")
+	tab.Press("\r")
+	tab.WaitForText("main", "Enter your password to change the webhook URL in test mode")
+	prompt := tab.URL()
+	tab.Type("#password", h.Account.Password)
+	tab.ClickTimes("main .button-primary", 2)
+	tab.WaitForText("#announcement", "Saved. Events are sent to this URL")
+	audited(h, domain.AuditWebhookURL, 1)
+	tab.Open(prompt)
+	tab.WaitForText("h1", "This request was sent already")
+	view(tab, "confirm-sent")
+	tab.Click("main .button-primary")
+	tab.WaitForText("h1", "Webhooks")
 }
 
 // becomes returns once the query's number is the wanted one.
@@ -158,11 +142,16 @@ func changesKeys(h *harness.Harness, tab *browsertest.Tab) {
 	h.Clock.Advance(domain.StaffConfirmed + time.Minute)
 	tab.Click("form[action$=rotate] button")
 	tab.WaitForText("h1", "Confirm it’s you")
+	view(tab, "confirm")
+	tab.Type("#password", "not my password")
+	tab.Press("\r")
+	tab.WaitForFocus("error-summary")
+	view(tab, "confirm-refused")
 	tab.Click("form[action$=cancel] button")
 	tab.WaitForText("#announcement", "Cancelled. Nothing was done.")
 	tab.WaitForText("h1", "Loan system")
 	tab.Click("form[action$=rotate] button")
-	confirmThat(h, tab, "rotate this API key in test mode", view)
+	confirmThat(h, tab, "rotate this API key in test mode")
 	tab.WaitForText("h1", "Copy your API key")
 	tab.WaitForText("main", "The old key works until")
 	view(tab, "key-rotated")
@@ -256,6 +245,25 @@ func changesSecret(h *harness.Harness, tab *browsertest.Tab) {
 	tab.Click("form[action$=show] button")
 	tab.WaitForText("#secret-text", h.Account.TestWebhookSecret)
 	view(tab, "secret")
+}
+
+// addsEndpoint adds an endpoint for one type of events, pauses it and makes its next secret.
+func addsEndpoint(tab *browsertest.Tab) {
+	tab.Click("main [href$='endpoints/new']")
+	tab.WaitForText("h1", "New webhook endpoint")
+	tab.Type("#url", "https://crm.lender.example/hook")
+	tab.Click("label[for='type-session.completed']")
+	view(tab, "endpoint-new")
+	tab.Click("main form .button-primary")
+	tab.WaitForText("h1", "Webhook endpoint added")
+	tab.Click("main a.button-primary")
+	tab.Click("form[action$=pause] button")
+	tab.WaitForText("main", "Webhooks are recorded and wait")
+	tab.Click("form[action$='secret/next'] button")
+	tab.WaitForText("h1", "Copy your new webhook secret")
+	tab.Click("main a.button-primary")
+	tab.WaitForText("#secret", "New secret created")
+	view(tab, "endpoint-rotating")
 }
 
 // reach presses Tab until the focus is on what the selector matches.
@@ -404,31 +412,4 @@ func TestBrowserProblems(t *testing.T) {
 	see("/dashboard/test/webhooks", "500", "something went wrong", "Error reference: req_")
 	exec(`UPDATE staff_user SET role = 'support'`)
 	see("/dashboard/test/team", "403", "You can’t do this", "Your role, support, can’t open this page")
-}
-
-// TestBrowserOwnerRequiresTwoStep: an owner requires it of the team on a phone in three
-// clicks and with their password.
-func TestBrowserOwnerRequiresTwoStep(t *testing.T) {
-	t.Parallel()
-	h, base := harness.Listen(t)
-	tab, clicks := browsertest.New(t, browsertest.Options{}), 0
-	click := func(selector string) {
-		clicks++
-		tab.Click(selector)
-	}
-	signInTo(h, tab, base, "/dashboard/test")
-	_, err := h.DB.Raw().ExecContext(t.Context(), `UPDATE staff_user SET totp_secret = '\x', totp_since = created_at`)
-	h.OK(err)
-	h.Clock.Advance(domain.StaffConfirmed + time.Minute)
-	click(".dash-open-menu")
-	click(".dash-nav a[href$='/settings']")
-	tab.WaitForText("h1", "Settings")
-	click("#require-two-step button")
-	tab.WaitForText("h1", "Confirm it’s you")
-	tab.Type("#password", h.Account.Password)
-	tab.Press("\r")
-	tab.WaitForText("#announcement", "Everyone in the team now needs two-step sign-in")
-	if clicks > 3 {
-		t.Errorf("%d clicks", clicks)
-	}
 }

@@ -194,6 +194,12 @@ func customerJourneys() []journey {
 			w.press("Send again")
 			w.page.Shows("is being emailed")
 		}},
+		{"Renew a link", 3, func(w *walker) {
+			w.find("craig")
+			w.unfold("Renew link…")
+			w.press("Renew link")
+			w.page.Shows("Link renewed")
+		}},
 		{"Cancel a session, and undo that", 3, func(w *walker) {
 			w.find("craig")
 			w.unfold("Cancel this session…")

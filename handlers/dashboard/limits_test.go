@@ -14,21 +14,14 @@ import (
 	"candor/handlers"
 	"candor/handlers/dashboard/auth"
 	"candor/internal/domain"
-	"candor/internal/platform/ratelimit"
 	"candor/internal/testkit/harness"
 )
 
 // bursts are limiters that let so many requests through at once, and 60 a minute.
 func bursts(t *testing.T, person, account, changes, exports int) auth.Limits {
 	t.Helper()
-	of := func(burst int) ratelimit.Limiter {
-		l, err := ratelimit.New(ratelimit.Config{PerMinute: 60, Burst: burst, Keys: 100})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return l
-	}
-	return auth.Limits{Person: of(person), Account: of(account), Changes: of(changes), Exports: of(exports)}
+	return auth.Limits{Person: harness.Burst(t, person), Account: harness.Burst(t, account), Changes: harness.Burst(t, changes),
+		Exports: harness.Burst(t, exports)}
 }
 
 // wantLimited checks that the answer says what to do, and returns the page's text.
@@ -136,11 +129,7 @@ func TestChangesAndExportsAreLimited(t *testing.T) {
 // the account's API, and what was typed stays on the page.
 func TestStaffSessionsCountForTheAPI(t *testing.T) {
 	t.Parallel()
-	limiter, err := ratelimit.New(ratelimit.Config{PerMinute: 60, Burst: 3, Keys: 10})
-	if err != nil {
-		t.Fatal(err)
-	}
-	h := harness.New(t, func(c *handlers.Config) { c.Limiter = limiter })
+	h := harness.New(t, func(c *handlers.Config) { c.Limiter = harness.Burst(t, 3) })
 	jo := h.Staff(domain.RoleOwner)
 	create := func() *httptest.ResponseRecorder {
 		return jo.Post("/dashboard/test/sessions", url.Values{"customer_email": {"sam@example.com"}, "customer_name": {"Sam Typed"},

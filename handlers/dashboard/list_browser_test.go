@@ -61,7 +61,6 @@ func TestBrowserLists(t *testing.T) {
 	if got := browsertest.Eval[string](tab, "document.activeElement.id"); got != "status" {
 		t.Errorf("the focus is on %q, want it to stay", got)
 	}
-	view(tab, "list-filtered")
 	tab.Click(".list .row-link")
 	tab.WaitForText("h1", "Wolfeschlegel")
 	tab.Type("#days", "60")
@@ -81,6 +80,10 @@ func TestBrowserLists(t *testing.T) {
 	tab.Click(".chips li:nth-child(2) a") // not opened for three days
 	tab.WaitForText(".chips .is-set", "Not opened for 3 days")
 	tab.WaitForText("#list", "No session matches")
+	saveView(h.Owner(), "To call before the end of this year", "?status=in_progress")
+	tab.Open(base + "/dashboard/test/sessions?status=in_progress")
+	tab.WaitForText("nav[aria-label='Your views'] [aria-current]", "To call before")
+	view(tab, "list-views")
 }
 
 // TestBrowserKeysInEveryList: j and k lead along the rows of each list, Enter opens one that

@@ -88,7 +88,7 @@ func TestBrowserPasskeys(t *testing.T) {
 	tab.Type("#name", "My <phone>")
 	h.Clock.Advance(2 * time.Minute)
 	tab.Click("main .button-primary")
-	confirmThat(h, tab, "add this passkey", view)
+	confirmThat(h, tab, "add this passkey")
 	tab.WaitForText("#announcement", "Passkey added")
 	tab.WaitForText("#passkeys", "My <phone>")
 	tab.WaitForText("#passkeys", "Your password alone can still sign in")

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"candor/internal/domain"
-	"candor/internal/testkit/browsertest"
 	"candor/internal/testkit/harness"
 )
 
@@ -167,34 +166,4 @@ func TestNewSessionForTheSameCustomer(t *testing.T) {
 	h.Open(unsent.ID)
 	support.WantPage(support.Get("/dashboard/test/sessions/"+unsent.ID.String()), http.StatusOK,
 		"1 event was not sent: no webhook URL is set.")
-}
-
-// TestBrowserSupportRenewsALink: support finds Craig and renews his link in four clicks.
-func TestBrowserSupportRenewsALink(t *testing.T) {
-	t.Parallel()
-	h, base := harness.Listen(t)
-	session := h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Craig Nguyen", CustomerEmail: "craig@customer.example"})
-	h.NewSession(h.TestScope(), domain.NewSession{})
-	tab, clicks := browsertest.New(t, browsertest.Options{}), 0
-	click := func(selector string) {
-		clicks++
-		tab.Click(selector)
-	}
-	signInTo(h, tab, base, "/dashboard/test/sessions")
-	click("#q")
-	tab.Press("craig@customer.example\r")
-	tab.WaitForText("#list", "1 session")
-	click("#list .row-link[href*='" + session.ID.String() + "']")
-	before := tab.Text("#session-link")
-	click(".renew-fold > summary")
-	view(tab, "session-renew")
-	click(".renew-fold button")
-	tab.WaitForText("#announcement", "Link renewed")
-	if clicks > 4 {
-		t.Errorf("%d clicks", clicks)
-	}
-	if after := tab.Text("#session-link"); after == before {
-		t.Error("the link is the same")
-	}
-	view(tab, "session-renewed")
 }

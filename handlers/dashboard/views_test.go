@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"candor/internal/domain"
-	"candor/internal/testkit/browsertest"
 	"candor/internal/testkit/harness"
 	"candor/internal/testkit/page"
 )
@@ -136,26 +135,4 @@ func TestViewsKeepWords(t *testing.T) {
 		}
 		h.Clock.Advance(time.Hour)
 	}
-}
-
-// TestBrowserViews looks at a list with views.
-func TestBrowserViews(t *testing.T) {
-	t.Parallel()
-	h, base := harness.Listen(t)
-	h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Ann"})
-	tab := browsertest.New(t, browsertest.Options{Device: browsertest.Desktop})
-	signInTo(h, tab, base, "/dashboard/test/sessions?from=this+year&status=pending")
-	tab.Click(".list-tools details:nth-of-type(2) summary")
-	tab.Type("#name", "To call before the end of this year")
-	view(tab, "view-save")
-	tab.Click("form[action$='/views'] button")
-	tab.WaitForText("#announcement", "View saved")
-	tab.WaitForText("nav[aria-label='Your views'] [aria-current]", "To call before")
-	view(tab, "view-saved")
-	tab.Click(".list-tools details:nth-of-type(3) summary")
-	view(tab, "view-delete")
-	tab.Click(".list-tools details:nth-of-type(3) button")
-	tab.WaitForText("#announcement", "View deleted")
-	tab.WaitGone("nav[aria-label='Your views']")
-	tab.NoErrors()
 }

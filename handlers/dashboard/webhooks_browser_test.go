@@ -11,7 +11,6 @@ import (
 	"candor/internal/domain"
 	"candor/internal/testkit/browsertest"
 	"candor/internal/testkit/harness"
-	"candor/internal/testkit/hooktest"
 	"candor/internal/webhook"
 )
 
@@ -63,53 +62,4 @@ func TestBrowserWhyAWebhookFailed(t *testing.T) {
 	view(tab, "event")
 	tab.Open(base + "/dashboard/test/me")
 	view(tab, "me-emails")
-}
-
-// TestBrowserEndpoint adds an endpoint, changes and tries it, pauses and resumes it, rotates
-// its secret in two steps and deletes it.
-func TestBrowserEndpoint(t *testing.T) {
-	t.Parallel()
-	h, base := harness.Listen(t, withTestEvents(t))
-	hook := hooktest.NewReceiver(t, nil)
-	tab := browsertest.New(t, browsertest.Options{})
-	signInTo(h, tab, base, "/dashboard/test/webhooks")
-	tab.Click("main [href$='endpoints/new']")
-	tab.WaitForText("h1", "New webhook endpoint")
-	tab.Type("#url", hook.URL+"/crm")
-	tab.Click("label[for='type-session.completed']")
-	view(tab, "endpoint-new")
-	tab.Click("main form .button-primary")
-	tab.WaitForText("h1", "Webhook endpoint added")
-	view(tab, "endpoint-added")
-	tab.Click("main a.button-primary")
-	tab.WaitForText("h1", "127.0.0.1")
-	tab.Type("#description", "Customer relations")
-	tab.Click("label[for='type-session.expired']")
-	tab.Press("\r")
-	tab.WaitForText("#announcement", "Saved")
-	tab.WaitForText("h1", "Customer relations")
-	view(tab, "endpoint-changed")
-	tab.Click("form[action$='webhooks/test'] button")
-	tab.WaitForText("main", "200 OK")
-	view(tab, "endpoint-tested")
-	tab.Click(".back-link")
-	tab.Click("form[action$=pause] button")
-	tab.WaitForText("main", "Webhooks are recorded and wait")
-	view(tab, "endpoint-paused")
-	tab.Click("form[action$=resume] button")
-	tab.WaitForText("#announcement", "Resumed")
-	tab.Click("form[action$='secret/next'] button")
-	tab.WaitForText("h1", "Copy your new webhook secret")
-	tab.Click("main a.button-primary")
-	tab.WaitForText("#secret", "New secret created")
-	view(tab, "endpoint-rotating")
-	tab.Click("form[action$='secret/switch'] button")
-	tab.WaitForText("#secret", "Restore previous secret")
-	view(tab, "endpoint-rotated")
-	tab.Click("#delete button")
-	tab.WaitForText("#announcement", "deleted")
-	view(tab, "endpoint-deleted")
-	if n := len(hook.Requests()); n != 1 {
-		t.Errorf("the endpoint got %d requests, want the test event", n)
-	}
 }

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"candor/internal/domain"
 	"candor/internal/testkit/browsertest"
 	"candor/internal/testkit/harness"
 )
@@ -21,7 +20,8 @@ func TestBrowserDocs(t *testing.T) {
 	t.Parallel()
 	_, base := listen(t)
 	tab := browsertest.New(t, browsertest.Options{})
-	look := func(name string, check func()) {
+	look := func(name string, axe bool) {
+		var rules []string // all at first
 		for _, look := range harness.Looks() {
 			tab.Resize(look.Device)
 			tab.Dark(look.Dark)
@@ -29,30 +29,32 @@ func TestBrowserDocs(t *testing.T) {
 				t.Errorf("%s scrolls sideways", name)
 			}
 			tab.View("docs/" + name)
-			check()
+			if axe {
+				tab.Axe(rules...)
+				rules = browsertest.LookRules
+			}
 		}
 		tab.Resize(browsertest.Phone)
 		tab.Dark(false)
 	}
-	nothing := func() {}
 	// The index is the last: an address within the page before would not load it again.
 	for _, name := range []string{"reference", "guides", "changelog", "index"} {
 		tab.Open(base + strings.TrimSuffix("/docs/"+name, "/index"))
 		tab.WaitFor(".search:not([hidden])")
-		look(name, nothing)
+		look(name, false)
 		tab.UniqueIDs()
 		if name == "guides" {
 			tab.Screenshot("docs/guides-all")
 		}
 		browsertest.Eval[bool](tab, fewOfEach)
-		look(name+"-few", func() { tab.Axe() })
+		look(name+"-few", true)
 	}
 	tab.Open(base + "/docs/reference#createSession")
-	look("endpoint", nothing)
+	look("endpoint", false)
 	tab.Click(`#createSession .samples label:has([value="python"])`)
 	tab.WaitForTrue(
 		`document.querySelector("#getSession-python").offsetHeight > 0 && document.querySelector("#getSession-curl").offsetHeight === 0`)
-	look("endpoint-python", nothing)
+	look("endpoint-python", false)
 	for page, anchor := range map[string]string{"error": "reference#error-validation_error",
 		"event": "reference#event-session.completed", "webhooks": "guides#webhooks"} {
 		tab.Resize(browsertest.Desktop)
@@ -60,7 +62,7 @@ func TestBrowserDocs(t *testing.T) {
 		if page == "event" {
 			tab.WaitForTrue(`document.querySelector('.contents [href="#event-session.completed"][aria-current]').offsetHeight > 0`)
 		}
-		look(page, nothing)
+		look(page, false)
 	}
 
 	tab.Open(base + "/docs")
@@ -68,31 +70,12 @@ func TestBrowserDocs(t *testing.T) {
 	tab.WaitForFocus("search")
 	tab.Type("#search", "invalid_email")
 	tab.WaitForText(`#found [aria-selected="true"]`, "invalid_email")
-	look("search", func() { tab.Axe() })
+	look("search", true)
 	tab.Press("\r")
 	tab.WaitForURL("/docs/reference#error-invalid_email")
 	tab.Open(base + "/docs/reference#FormData-assets-real_property-net_value")
 	tab.WaitForTrue(`document.getElementById("FormData-assets-real_property-net_value").getBoundingClientRect().height > 0`)
-	look("object", nothing)
-}
-
-// TestBrowserDocsOfStaff looks at the pages as staff who are signed in.
-func TestBrowserDocsOfStaff(t *testing.T) {
-	t.Parallel()
-	h, base := listen(t)
-	h.NewSession(h.TestScope(), domain.NewSession{})
-	tab := browsertest.New(t, browsertest.Options{Device: browsertest.Desktop})
-	tab.Open(base + "/dashboard/sign-in?then=%2Fdashboard%2Ftest%2Fkeys")
-	tab.Type("#email", h.Account.Email)
-	tab.Type("#password", h.Account.Password)
-	tab.Click("main .button-primary")
-	tab.WaitForText("h1", "API keys")
-	tab.View("docs/from-keys")
-	tab.Click(`a[href="/docs"]`)
-	tab.WaitForText(".foot", "You are signed in to")
-	tab.Open(base + "/docs/reference#getSession")
-	tab.WaitForText("#api-key", "candor_test_…"+h.Account.TestKey[len(h.Account.TestKey)-4:])
-	tab.View("docs/signed-in")
+	look("object", false)
 }
 
 // TestBrowserDocsWithoutScript chooses a language by a plain click.

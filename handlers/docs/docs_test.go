@@ -231,8 +231,12 @@ func TestStaffSeeTheirOwn(t *testing.T) {
 	live := h.NewSession(domain.Scope{AccountID: h.Account.AccountID, Livemode: true}, domain.NewSession{})
 	session := h.NewSession(h.TestScope(), domain.NewSession{})
 	key := h.Account.TestKey
+	owner := h.Owner()
+	owner.WantPage(owner.Get("/dashboard/test/keys"), http.StatusOK).LeadsTo("/docs")
 	for role, sees := range map[domain.Role]bool{domain.RoleOwner: true, domain.RoleDeveloper: true, domain.RoleSupport: false} {
-		answer := h.Staff(role).Get("/docs/reference")
+		staff := h.Staff(role)
+		staff.WantPage(staff.Get("/docs"), http.StatusOK, "You are signed in to Lender & Sons")
+		answer := staff.Get("/docs/reference")
 		page := answer.Body.String()
 		if got := answer.Header().Get("Cache-Control"); answer.Code != http.StatusOK || got != "private, no-store" ||
 			answer.Header().Get("ETag") != "" {

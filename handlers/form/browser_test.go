@@ -34,9 +34,13 @@ type person struct {
 var ways = map[string]browsertest.Options{"phone": {}, "desktop without script": {Device: browsertest.Desktop, NoScript: true}}
 
 // look checks the page of a light phone in every scheme and size, and draws it where
-// asked to.
+// asked to. By all rules of axe it is checked once.
 func look(tab *browsertest.Tab, name string) {
-	inEachLook(tab, func() { inspect(tab, name) })
+	var rules []string
+	inEachLook(tab, func() {
+		inspect(tab, name, rules...)
+		rules = browsertest.LookRules
+	})
 }
 
 // look is that of a page that views/form has axe look at in every scheme and size: here
@@ -61,9 +65,9 @@ func inEachLook(tab *browsertest.Tab, see func()) {
 	tab.Dark(false)
 }
 
-func inspect(tab *browsertest.Tab, name string) {
+func inspect(tab *browsertest.Tab, name string, rules ...string) {
 	tab.Screenshot("form/" + name)
-	tab.Axe()
+	tab.Axe(rules...)
 	tab.FitsWidth()
 	tab.NoErrors()
 }

@@ -33,7 +33,9 @@ func TestBrowserFormerAnswers(t *testing.T) {
 	p.tab.Click(".stack .button-primary")
 	for _, name := range statement.BeforeDeclaration {
 		p.tab.WaitForURL("/" + name)
-		p.look("former/2-" + name)
+		if name == statement.IncomeSection { // of which something is asked
+			p.look("former/2-" + name)
+		}
 		taps++
 		p.tab.Click(".actions .button-primary")
 	}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"candor/handlers"
-	"candor/internal/platform/ratelimit"
 	"candor/internal/testkit/browsertest"
 	"candor/internal/testkit/harness"
 )
@@ -18,15 +17,9 @@ import (
 // others of the network post that often at once.
 func fewPosts(t *testing.T, link, opened, network int) func(*handlers.Config) {
 	t.Helper()
-	limiter := func(burst int) *ratelimit.Memory {
-		l, err := ratelimit.New(ratelimit.Config{PerMinute: 60, Burst: burst, Keys: 100})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return l
-	}
 	return func(c *handlers.Config) {
-		c.LinkLimiter, c.OpenedLimiter, c.NetworkLimiter = limiter(link), limiter(opened), limiter(network)
+		c.LinkLimiter, c.OpenedLimiter = harness.Burst(t, link), harness.Burst(t, opened)
+		c.NetworkLimiter = harness.Burst(t, network)
 	}
 }
 

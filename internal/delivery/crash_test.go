@@ -401,7 +401,7 @@ func TestStopWithoutDatabase(t *testing.T) {
 	}()
 	select {
 	case <-stopped:
-	case <-time.After(hooktest.Patience):
+	case <-time.After(testkit.Patience):
 		t.Fatal("Stop doesn't end")
 	}
 	_, err = h.DB.Raw().ExecContext(h.Ctx, "ALTER TABLE away RENAME TO delivery_attempt")

@@ -275,7 +275,7 @@ func TestAccountsAtOneHost(t *testing.T) {
 		h.AddEndpoint(host.URL + "/late")
 	}
 	h.emitAll(h.newSessions("", delivery.PerNew), 1)
-	client := webhook.NewClient(webhook.Policy{Development: true}, webhook.WithTimeouts(hooktest.Patience, hooktest.Patience))
+	client := webhook.NewClient(webhook.Policy{Development: true}, webhook.WithTimeouts(testkit.Patience, testkit.Patience))
 	t.Cleanup(client.Close)
 	w := h.dispatcher(func(c *delivery.Config) { c.Client = client })
 	w.SetCaps(late+1, late, late)

@@ -5,11 +5,14 @@ import (
 	"time"
 )
 
-// Await waits until something is ready, and fails the test if that takes longer than a
-// busy machine can take. What it waits for has the processor between two questions.
+// Patience is how long a test waits for what must happen on a busy machine.
+const Patience = 90 * time.Second
+
+// Await waits until something is ready, and fails the test if that takes longer than
+// Patience. What it waits for has the processor between two questions.
 func Await(t testing.TB, failure string, ready func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !ready(); <-time.After(10 * time.Millisecond) {
+	for deadline := time.Now().Add(Patience); !ready(); <-time.After(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal(failure)
 		}

@@ -2,12 +2,9 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -66,89 +63,6 @@ func parseStat(text string) (s stat, err error) {
 	s.pid, err = strconv.Atoi(text[:name])
 	s.parent, s.own, s.children = int(numbers[0]), numbers[1]+numbers[2], numbers[3]+numbers[4]
 	return s, err
-}
-
-var logged = regexp.MustCompile(`(?m)LOG:  (?:execute [^:]*|statement): `)
-
-// statements counts what PostgreSQL logs during a backlog and during single
-// deliveries. What an idle service does is included.
-func (b *bench) statements(ctx context.Context, e *environment) error {
-	idle, err := e.countStatements(ctx, func() error {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(4 * time.Second):
-			return nil
-		}
-	})
-	if err != nil {
-		return err
-	}
-	const many, single = 2000, 100
-	backlog, err := e.countStatements(ctx, func() error {
-		_, err := e.deliverBacklog(ctx, many, targets{1, 1})
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	one, err := e.countStatements(ctx, func() error {
-		_, err := e.commitToWebhook(ctx, single, 40*time.Millisecond)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	b.add(row{
-		what:   "Statements for a delivery: in a backlog / one by one, with its event",
-		figure: fmt.Sprintf("%.2f / %.1f", float64(backlog)/many, float64(one-idle)/single), yardstick: fmt.Sprintf("idle: %.0f/s",
-			float64(idle)/4),
-		ratio: "–", target: "stated", met: true,
-	})
-	return nil
-}
-
-// countStatements makes PostgreSQL log its statements during work and counts
-// them, including transaction control.
-func (e *environment) countStatements(ctx context.Context, work func() error) (int, error) {
-	log, err := e.followLog()
-	if err != nil {
-		return 0, err
-	}
-	defer func() { _ = log.Close() }()
-	if err := e.set(ctx, "log_statement", "all"); err != nil {
-		return 0, err
-	}
-	if err := work(); err != nil {
-		return 0, err
-	}
-	if err := e.set(ctx, "log_statement", "none"); err != nil {
-		return 0, err
-	}
-	text, err := io.ReadAll(log)
-	return len(logged.FindAll(text, -1)), err
-}
-
-// followLog opens PostgreSQL's log at its end.
-func (e *environment) followLog() (*os.File, error) {
-	log, err := os.Open(filepath.Join(e.Postgres.Dir(), "postgres.log"))
-	if err != nil {
-		return nil, err
-	}
-	if _, err := log.Seek(0, io.SeekEnd); err != nil {
-		return nil, errors.Join(err, log.Close())
-	}
-	return log, nil
-}
-
-// set changes a setting of PostgreSQL for all connections.
-func (e *environment) set(ctx context.Context, name, value string) error {
-	for _, statement := range []string{"ALTER SYSTEM SET " + name + " = '" + value + "'", "SELECT pg_reload_conf()"} {
-		if _, err := e.DB.Raw().ExecContext(ctx, statement); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // fillDeliveries adds n events of the account, spread over 90 days, each delivered

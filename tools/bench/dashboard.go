@@ -3,11 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
-	"os"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -76,11 +73,6 @@ func (b *bench) dashboardPages(ctx context.Context, e *environment) error {
 			yardstick: fmt.Sprintf("CPU %.1f ms", ms(after-used)/float64(n)), ratio: "–", target: fmt.Sprintf("p99 < %.0f ms", ms(target)),
 			met: p99 < target,
 		})
-		if p99 >= target {
-			if err := e.showSlowest(ctx, p.name, get); err != nil {
-				return err
-			}
-		}
 	}
 	return nil
 }
@@ -254,39 +246,4 @@ func requestPages(of *partnerObjects, day func(ago int) string) []page {
 		{"requests by status 200 and POST, none", "/requests?status=200&method=POST"},
 		{"requests by status 200, POST and key, none", "/requests?status=200&method=POST" + key},
 	}
-}
-
-var timed = regexp.MustCompile(`duration: ([0-9.]+) ms  (?:execute [^:]*|statement): (.*(?:\n\t.*)*)`)
-
-// showSlowest makes PostgreSQL log times and prints the slowest statement.
-func (e *environment) showSlowest(ctx context.Context, name string, get []byte) error {
-	log, err := e.followLog()
-	if err != nil {
-		return err
-	}
-	defer func() { _ = log.Close() }()
-	if err := e.set(ctx, "log_min_duration_statement", "0"); err != nil {
-		return err
-	}
-	var text []byte
-	for range 20 { // a connection learns of the setting when it is used
-		if _, err := latencies(ctx, e.Addr, 2, get, http.StatusOK); err != nil {
-			return err
-		}
-		more, err := io.ReadAll(log)
-		if err != nil {
-			return err
-		}
-		if text = append(text, more...); timed.Match(text) {
-			break
-		}
-	}
-	slowest, longest := "", 0.0
-	for _, found := range timed.FindAllStringSubmatch(string(text), -1) {
-		if took, _ := strconv.ParseFloat(found[1], 64); took > longest { // it matched a number
-			longest, slowest = took, strings.Join(strings.Fields(found[2]), " ")
-		}
-	}
-	fmt.Fprintf(os.Stderr, "  slowest statement of %s, %.1f ms: %.400s\n", name, longest, slowest)
-	return e.set(ctx, "log_min_duration_statement", "-1")
 }

@@ -67,11 +67,7 @@ func (b *bench) growthRequests(ctx context.Context, g *grown) error {
 				}
 			}
 		}
-		if !b.addGrowth(g, r.name, spent) && b.onlyPages != "" {
-			if err := g.large.showSlowest(ctx, r.name, r.make(g.large, samples[g.large][0])); err != nil {
-				return err
-			}
-		}
+		b.addGrowth(g, r.name, spent)
 	}
 	return nil
 }
@@ -103,8 +99,8 @@ func (s spending) note(e *environment, warmUp bool, work func() ([]time.Duration
 	return err
 }
 
-// addGrowth adds a row and reports whether the target is met.
-func (b *bench) addGrowth(g *grown, name string, spent spending) bool {
+// addGrowth adds a row.
+func (b *bench) addGrowth(g *grown, name string, spent spending) {
 	figure := func(e *environment) (text string, middle, cpu float64) {
 		times := spent[e].times
 		slices.Sort(times)
@@ -118,7 +114,6 @@ func (b *bench) addGrowth(g *grown, name string, spent spending) bool {
 		what: name, figure: large, yardstick: small, ratio: fmt.Sprintf("%.2f ×, CPU %.2f ×", ratio, largeCPU/smallCPU),
 		target: fmt.Sprintf("≤ %.1f ×", growthTarget), met: ratio <= growthTarget,
 	})
-	return ratio <= growthTarget
 }
 
 func growingRequests(cookies map[*environment]string) []growingRequest {

@@ -23,9 +23,9 @@ func main() {
 	history := flag.Int("sessions", 1_000_000, "number of sessions in the long history")
 	deliveries := flag.Int("deliveries", 1_000_000, "number of old deliveries")
 	only := flag.String("only", "",
-		"run only these parts, separated by commas: throughput, memory, pages, autosave, latency, webhooks, fairness, history, streams, dashboard; or backlog, a part of webhooks; or endpoints, a backlog at many; or rivals, PocketBase in the same run; or growth or month, alone")
+		"run only these parts, separated by commas: throughput, memory, pages, autosave, latency, webhooks, fairness, history, streams, dashboard; or backlog, a part of webhooks; or endpoints, a backlog at many; or rivals, PocketBase in the same run; or growth, alone")
 	endpoints := flag.Int("endpoints", 20, "of the part endpoints, how many get each event")
-	keep := flag.String("keep", "", "of growth and month, a folder that keeps the databases for the next run")
+	keep := flag.String("keep", "", "of growth, a folder that keeps the databases for the next run")
 	burnt := flag.Duration("burn", 0, "only use that much processor time a second, for another bench to measure beside it")
 	pages := flag.String("pages", "", "of the dashboard, only the pages whose names have this")
 	binary := flag.String("candor", "bin/candor", "the built service")
@@ -99,12 +99,10 @@ func (b *bench) parts(only string) ([]part, error) {
 }
 
 func (b *bench) run(ctx context.Context, only string) error {
-	for name, measure := range map[string]func(context.Context) error{"growth": b.growth, "month": b.month} {
-		if only == name { // they have databases of their own
-			err := measure(ctx)
-			b.print()
-			return err
-		}
+	if only == "growth" { // it has databases of its own
+		err := b.growth(ctx)
+		b.print()
+		return err
 	}
 	parts, err := b.parts(only)
 	if err != nil {

@@ -36,9 +36,6 @@ func (b *bench) webhooks(ctx context.Context, e *environment) error {
 		return err
 	}
 	b.addWebhooks(short)
-	if err := b.statements(ctx, e); err != nil {
-		return err
-	}
 	if err := e.fillDeliveries(ctx, b.deliveries); err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -21,6 +22,7 @@ import (
 	"candor/internal/statement/statementtest"
 	"candor/internal/testkit"
 	"candor/internal/testkit/client"
+	"candor/internal/testkit/ports"
 	"candor/internal/testkit/process"
 )
 
@@ -125,14 +127,13 @@ func goTool(t *testing.T, args ...string) {
 // problem document, if a request or an answer isn't as described.
 func proxy(t *testing.T, description, service string) (address string) {
 	t.Helper()
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	free, err := ports.Free(1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, port, _ := net.SplitHostPort(listener.Addr().String())
-	_ = listener.Close() // Prism takes the port
+	address = ports.Local(free[0])
 	command := exec.CommandContext(t.Context(), filepath.Join("node_modules", ".bin", "prism"), "proxy", "--errors", "--port",
-		port, description, service)
+		strconv.Itoa(free[0]), description, service)
 	var out strings.Builder
 	command.Stdout, command.Stderr = &out, &out
 	if err := command.Start(); err != nil {
@@ -146,13 +147,13 @@ func proxy(t *testing.T, description, service string) (address string) {
 		}
 	})
 	process.Eventually(t, "Prism listens", func() bool {
-		connection, err := new(net.Dialer).DialContext(t.Context(), "tcp", "127.0.0.1:"+port)
+		connection, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
 		if err != nil {
 			return false
 		}
 		return connection.Close() == nil
 	})
-	return "http://127.0.0.1:" + port
+	return "http://" + address
 }
 
 // converse runs a partner's program. It prints a session's link, and continues when

@@ -154,7 +154,7 @@ func command(t *testing.T, folder string, words ...string) {
 func start(t *testing.T, words []string, env ...string) (c *exec.Cmd, in io.WriteCloser, out *bufio.Reader,
 	failure *bytes.Buffer) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), process.Patience)
+	ctx, cancel := context.WithTimeout(t.Context(), testkit.Patience)
 	t.Cleanup(cancel)
 	c = exec.CommandContext(ctx, words[0], words[1:]...)
 	c.Dir, c.Env, failure = t.TempDir(), append(os.Environ(), env...), new(bytes.Buffer)

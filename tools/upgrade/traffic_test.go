@@ -17,8 +17,8 @@ import (
 
 	"candor/internal/statement"
 	"candor/internal/statement/statementtest"
+	"candor/internal/testkit"
 	"candor/internal/testkit/client"
-	"candor/internal/testkit/process"
 )
 
 // traffic is everyone who uses the service, until stop. It remembers what was
@@ -164,7 +164,7 @@ func (f *traffic) read(ctx context.Context, c *person, id string) {
 	}
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.Now().Add(process.Patience); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(testkit.Patience); time.Now().Before(deadline); {
 		got, ok := c.get(ctx, "GET PDF", "/v1/sessions/"+id+"/pdf", http.StatusOK, http.StatusAccepted)
 		if !ok {
 			return
@@ -177,7 +177,7 @@ func (f *traffic) read(ctx context.Context, c *person, id string) {
 		}
 		<-tick.C
 	}
-	f.fail("GET PDF: that of %s wasn't drawn within %s", id, process.Patience)
+	f.fail("GET PDF: that of %s wasn't drawn within %s", id, testkit.Patience)
 }
 
 // fillIn is a customer, from the link to the signature, and then the partner who reads

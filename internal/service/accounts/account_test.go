@@ -16,7 +16,7 @@ import (
 
 func TestCreateAccount(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t, func(c *servicetest.Config) { c.PasswordCost = passwords.Cost{} })
+	b := servicetest.NewFixture(t, func(c *servicetest.Config) { c.PasswordCost = passwords.Cost{} })
 	for key, live := range map[string]bool{b.Account.TestKey: false, b.Account.LiveKey: true} {
 		got, err := b.Keys.Authenticate(b.Ctx, key, "192.0.2.1")
 		if err != nil || got.AccountID != b.Account.AccountID || got.Livemode != live || got.Permissions != nil {
@@ -60,7 +60,7 @@ func TestCreateAccount(t *testing.T) {
 
 func TestCreateAccountRefuses(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
+	b := servicetest.NewFixture(t)
 	tests := []struct {
 		params accounts.Params
 		code   domain.Code
@@ -86,7 +86,7 @@ func TestCreateAccountRefuses(t *testing.T) {
 
 func TestAuthenticate(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
+	b := servicetest.NewFixture(t)
 	key, text, err := b.Keys.Create(b.Ctx, b.Live(), servicetest.Someone, keys.Params{Name: " Reports ",
 		Permissions: domain.Permissions{domain.BillingRead}})
 	b.OK(err)
@@ -110,7 +110,7 @@ func TestAuthenticate(t *testing.T) {
 
 func TestSubscriptionAndLiveSessions(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
+	b := servicetest.NewFixture(t)
 	for i := range 12 {
 		if i < 3 {
 			b.Session() // test sessions cost nothing
@@ -157,7 +157,7 @@ func TestSubscriptionAndLiveSessions(t *testing.T) {
 
 func TestUsageRanges(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t) // 20 November 2026
+	b := servicetest.NewFixture(t) // 20 November 2026
 	tests := []struct {
 		ask         billing.UsageRange
 		first, last string // last "" for an error of the code in first
@@ -196,7 +196,7 @@ func TestUsageRanges(t *testing.T) {
 // What an operator makes for a new partner is in the partner's audit log.
 func TestCreateAccountIsAudited(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
+	b := servicetest.NewFixture(t)
 	page, _, err := b.Audit.Page(b.Ctx, b.Account.AccountID, domain.AuditFilter{}, nil, 100)
 	b.OK(err)
 	got := map[string]int{}

@@ -66,7 +66,7 @@ func fill[M interface {
 
 func TestLogoIsRedrawn(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
+	b := servicetest.NewFixture(t)
 	random := rand.New(rand.NewPCG(1, 2))
 	noise := func(int, int) color.Color {
 		return color.NRGBA{uint8(random.Uint32()), uint8(random.Uint32()), uint8(random.Uint32()), uint8(random.Uint32())}
@@ -134,7 +134,7 @@ func TestLogoIsRedrawn(t *testing.T) {
 // TestLogoLosesItsBorder: what is drawn inside a border stays, whole, and nothing of the border.
 func TestLogoLosesItsBorder(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
+	b := servicetest.NewFixture(t)
 	random := rand.New(rand.NewPCG(3, 4))
 	for name, border := range map[string]color.Color{
 		"transparent": color.Transparent, "white": color.White, "red": color.NRGBA{200, 0, 0, 255},
@@ -163,7 +163,7 @@ func TestLogoLosesItsBorder(t *testing.T) {
 
 func TestHostileLogos(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
+	b := servicetest.NewFixture(t)
 	whole := encoded(t, asPNG, image.NewGray(image.Rect(0, 0, 64, 64)))
 	photo := encoded(t, asJPEG, image.NewGray(image.Rect(0, 0, 64, 64)))
 	tests := map[string]struct{ content, want string }{

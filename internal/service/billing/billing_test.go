@@ -47,16 +47,16 @@ var terms = billing.Terms{GSTBasisPoints: 1000, Seller: domain.Seller{Cards: tru
 
 // A biller is a fixture with the billing runner and a ledger.
 type biller struct {
-	*fixture
+	*servicetest.Fixture
 	runner *billing.Runner
 	bank   *bank
 	id     domain.AccountID
 }
 
 func newBiller(t testing.TB) *biller {
-	b := newFixture(t, func(c *servicetest.Config) { c.Terms = terms })
+	b := servicetest.NewFixture(t, func(c *servicetest.Config) { c.Terms = terms })
 	k := &bank{}
-	return &biller{fixture: b, bank: k, id: b.Account.AccountID, runner: &billing.Runner{
+	return &biller{Fixture: b, bank: k, id: b.Account.AccountID, runner: &billing.Runner{
 		DB: b.DB, Ledger: &billing.Ledger{Events: b.Outbox, Terms: terms}, Provider: k, Logger: b.Logger,
 	}}
 }

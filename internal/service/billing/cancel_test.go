@@ -129,7 +129,7 @@ var jo = domain.Actor{Kind: domain.ActorStaff, ID: "staff_1", Name: "jo@lender.e
 func (b *biller) slow(by time.Duration) *biller {
 	c := b.Config
 	c.Clock = func() time.Time { return b.Clock.Now().Add(-by) }
-	return &biller{fixture: &fixture{b.Using(servicetest.New(c))}, runner: b.runner, bank: b.bank, id: b.id}
+	return &biller{Fixture: b.Using(servicetest.New(c)), runner: b.runner, bank: b.bank, id: b.id}
 }
 
 // An ended subscription isn't revived, whichever request is first and whatever the time

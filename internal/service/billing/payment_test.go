@@ -20,7 +20,7 @@ import (
 // payFixture is a fixture whose account owes an invoice, with a customer at the
 // provider.
 type payFixture struct {
-	*fixture
+	*servicetest.Fixture
 	id   domain.InvoiceID
 	logs *bytes.Buffer
 }
@@ -28,7 +28,7 @@ type payFixture struct {
 func newPayFixture(t *testing.T) *payFixture {
 	t.Helper()
 	logs := new(bytes.Buffer)
-	b := &payFixture{logs: logs, fixture: newFixture(t, func(c *servicetest.Config) {
+	b := &payFixture{logs: logs, Fixture: servicetest.NewFixture(t, func(c *servicetest.Config) {
 		c.Logger = slog.New(slog.NewTextHandler(logs, nil))
 	})}
 	b.id = b.owe(0)
@@ -398,7 +398,7 @@ func (cards) CardPage(_ context.Context, account *domain.Account, success, cance
 
 func TestPaymentCardPage(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
+	b := servicetest.NewFixture(t)
 	_, err := b.Billing.CardPage(b.Ctx, b.Account.AccountID, servicetest.Someone, "ok", "no")
 	b.Code("without a provider", err, domain.CodeNotFound)
 

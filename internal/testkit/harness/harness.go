@@ -267,6 +267,16 @@ func (h *Harness) SessionOf(id domain.SessionID) *domain.Session {
 	return session
 }
 
+// Burst is a limiter that lets n requests through at once, and 60 a minute.
+func Burst(t testing.TB, n int) *ratelimit.Memory {
+	t.Helper()
+	l, err := ratelimit.New(ratelimit.Config{PerMinute: 60, Burst: n, Keys: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
 // Looks are the ways in which pages are looked at. Colours depend on the scheme
 // and the layout on the width: two looks show each of them. With -pictures
 // there are all four.

@@ -14,15 +14,13 @@ import (
 	"candor/internal/domain"
 	"candor/internal/outbox"
 	"candor/internal/platform/keyring"
+	"candor/internal/testkit"
 	"candor/internal/testkit/dbtest"
 	"candor/internal/webhook"
 )
 
 // Secret is the account's current webhook secret.
 var Secret = webhook.NewSecret()
-
-// Patience is how long a test waits for what must happen on a busy machine.
-const Patience = time.Minute
 
 // A Harness is a test's own database with one account. The caller sets Outbox.
 type Harness struct {
@@ -117,16 +115,7 @@ func (h *Harness) Count(query string, args ...any) (n int) {
 // Eventually waits until check returns true.
 func (h *Harness) Eventually(what string, check func() bool) {
 	h.Helper()
-	deadline, tick := time.NewTimer(Patience), time.NewTicker(10*time.Millisecond)
-	defer deadline.Stop()
-	defer tick.Stop()
-	for !check() {
-		select {
-		case <-deadline.C:
-			h.Fatalf("waited in vain: %s", what)
-		case <-tick.C:
-		}
-	}
+	testkit.Await(h, "waited in vain: "+what, check)
 }
 
 // Session makes a session that sends its events to url, or to the account's

@@ -24,9 +24,6 @@ import (
 	"candor/internal/testkit"
 )
 
-// Patience bounds every wait.
-const Patience = 90 * time.Second
-
 // The program under test, without the race detector and with it.
 var (
 	plain = sync.OnceValues(func() (string, error) { return build("test") })
@@ -203,7 +200,7 @@ func (p *Candor) ready() *Candor {
 // WaitFor waits until the output matches the pattern.
 func (p *Candor) WaitFor(pattern *regexp.Regexp) []string {
 	p.t.Helper()
-	deadline := time.After(Patience)
+	deadline := time.After(testkit.Patience)
 	for {
 		out, moreOut := p.Stdout.read()
 		errs, moreErrs := p.Stderr.read()
@@ -240,7 +237,7 @@ func (p *Candor) Wait() *os.ProcessState {
 	p.t.Helper()
 	select {
 	case <-p.done:
-	case <-time.After(Patience):
+	case <-time.After(testkit.Patience):
 		p.t.Fatal("candor does not end")
 	}
 	return p.cmd.ProcessState
@@ -277,7 +274,7 @@ func Run(t *testing.T, env Environment, args ...string) Result {
 // RunBinary is Run of another release.
 func RunBinary(t *testing.T, binary string, env Environment, args ...string) Result {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), Patience)
+	ctx, cancel := context.WithTimeout(t.Context(), testkit.Patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, binary, args...)
 	var stdout, stderr bytes.Buffer
@@ -323,16 +320,7 @@ func wantAPIFormats(t *testing.T, args []string, printed string) {
 // Eventually polls until ok returns true.
 func Eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.After(Patience)
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for !ok() {
-		select {
-		case <-deadline:
-			t.Fatalf("never happened: %s", what)
-		case <-tick.C:
-		}
-	}
+	testkit.Await(t, "never happened: "+what, ok)
 }
 
 // Children are the processes that a process has started, on Linux.

@@ -9,15 +9,11 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/gomodule/redigo/redis"
 
 	"candor/internal/testkit"
 )
-
-// patience bounds the start of a server.
-const patience = 30 * time.Second
 
 // Server is a redis-server that keeps nothing on disk. It ends with its test.
 type Server struct {
@@ -52,20 +48,12 @@ func (s *Server) Restart() {
 	if err := s.cmd.Start(); err != nil {
 		s.t.Fatalf("%v: sh scripts/setup.sh redis installs it", err)
 	}
-	deadline := time.After(patience)
-	for {
-		// A server that wants a password answers, too.
+	testkit.Await(s.t, "redis-server doesn't answer", func() bool {
+		// One that wants a password answers, too.
 		_, err := s.do("PING")
 		var answer redis.Error
-		if err == nil || errors.As(err, &answer) {
-			return
-		}
-		select {
-		case <-deadline:
-			s.t.Fatalf("redis-server doesn't answer: %v", err)
-		case <-time.After(5 * time.Millisecond):
-		}
-	}
+		return err == nil || errors.As(err, &answer)
+	})
 }
 
 // Kill is kill -9.
@@ -100,7 +88,7 @@ func (s *Server) Keys() []string {
 }
 
 func (s *Server) do(command string, args ...any) (any, error) {
-	conn, err := redis.Dial("unix", s.Socket, redis.DialReadTimeout(patience))
+	conn, err := redis.Dial("unix", s.Socket, redis.DialReadTimeout(testkit.Patience))
 	if err != nil {
 		return nil, err
 	}

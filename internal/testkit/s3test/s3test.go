@@ -8,13 +8,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"candor/internal/platform/blob"
+	"candor/internal/testkit"
+	"candor/internal/testkit/ports"
 )
-
-// patience bounds the start of a service.
-const patience = 30 * time.Second
 
 // bucket is the bucket of each service.
 const bucket = "candor-blobs"
@@ -41,14 +39,11 @@ func Start(t testing.TB) *Server {
 	if err := os.Mkdir(filepath.Join(s.dir, bucket), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	free, err := ports.Free(1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Addr = listener.Addr().String()
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
+	s.Addr = ports.Local(free[0])
 	s.Config = blob.S3Config{Endpoint: "http://" + s.Addr, Bucket: bucket, Region: "us-east-1", AccessKey: "test",
 		SecretKey: "secret-of-s3"}
 	t.Cleanup(s.Kill)
@@ -64,19 +59,10 @@ func (s *Server) Restart() {
 	if err := s.cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}
-	deadline := time.After(patience)
-	for {
+	testkit.Await(s.t, "versitygw doesn't answer", func() bool {
 		conn, err := new(net.Dialer).DialContext(context.Background(), "tcp", s.Addr)
-		if err == nil {
-			_ = conn.Close()
-			return
-		}
-		select {
-		case <-deadline:
-			s.t.Fatalf("versitygw doesn't answer: %v", err)
-		case <-time.After(5 * time.Millisecond):
-		}
-	}
+		return err == nil && conn.Close() == nil
+	})
 }
 
 // Kill is kill -9.
