@@ -82,6 +82,7 @@ func (tx *Tx) takeAlertedEndpoints(ctx context.Context, scope domain.Scope, a en
 		Origin string            `db:"origin"`
 		Since  time.Time         `db:"since"`
 		Detail string            `db:"detail"`
+		Outage *domain.OutageID  `db:"outage"`
 	}
 	// Locked in the order in which recorders lock them.
 	err := tx.all(ctx, &rows, `
@@ -93,11 +94,15 @@ func (tx *Tx) takeAlertedEndpoints(ctx context.Context, scope domain.Scope, a en
 			RETURNING e.*
 		)
 		SELECT id, concat_ws(', ', site, nullif(description, '')) AS origin, coalesce(failing_since, last_success_at, $1) AS since,
-			coalesce(last_status_code::text, last_error_class, '') AS detail
+			coalesce(last_status_code::text, last_error_class, '') AS detail,
+			(SELECT o.id FROM outage o WHERE o.endpoint_id = taken.id ORDER BY o.started_at DESC LIMIT 1) AS outage
 		FROM taken ORDER BY since, site`, now, scope.AccountID, scope.Livemode, a.stage)
 	out := make([]domain.AlertSubject, len(rows))
 	for i, r := range rows {
 		out[i] = domain.AlertSubject{ID: r.ID.String(), Name: r.Origin, Since: r.Since.UTC(), Detail: r.Detail}
+		if r.Outage != nil {
+			out[i].Outage = r.Outage.String()
+		}
 	}
 	return out, wrap(err, "take endpoints to report")
 }

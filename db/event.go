@@ -90,6 +90,18 @@ func (q *Queries) InsertTestEvent(ctx context.Context, id domain.DeliveryID, acc
 	return wrap(err, "insert test event")
 }
 
+// AnsweredTest stores that the endpoint, nil for the default one, answered a test event to
+// that URL with 2xx, if it never answered before. From then on only deliveries tell how it does.
+func (d *DB) AnsweredTest(ctx context.Context, scope domain.Scope, id *domain.EndpointID, url string, now time.Time) error {
+	return d.InTx(ctx, func(tx *Tx) error {
+		tx.Announce(scope, domain.DeliveryChanged, nil)
+		_, err := tx.exec(ctx, `
+			UPDATE webhook_endpoint SET last_success_at = $5 WHERE last_success_at IS NULL AND url = $4 AND `+withSecrets,
+			scope.AccountID, scope.Livemode, id, url, now)
+		return wrap(err, "store answer to test event")
+	})
+}
+
 // TestEvent returns the result of an account's test event that was sent after
 // since, or ErrNotFound.
 func (q *Queries) TestEvent(ctx context.Context, id domain.DeliveryID, account domain.AccountID, since time.Time) (content []byte,

@@ -152,7 +152,7 @@ func newServer(c Config) (*server, *echo.Echo, error) {
 func (s *server) wire() (err error) {
 	calls, pages := cmp.Or(s.PlacesEach, callsAtOnce), cmp.Or(s.PlacesEach, pagesAtOnce())
 	cookies := web.Cookies{Secure: !s.Development}
-	notices := web.Notices{Cookies: cookies, Path: view.Root, Texts: dashboard.NoticeTexts}
+	notices := web.Notices{Cookies: cookies, Path: view.Root, Texts: dashboard.NoticeTexts, Undone: dashboard.NoticesUndone}
 	if s.origins, err = web.NewOrigins(s.BaseURL); err != nil {
 		return fmt.Errorf("handlers: %w", err)
 	}

@@ -49,9 +49,28 @@ func (h *harness) colleague(role domain.Role, emails domain.AlertEmails) {
 	})
 }
 
+// outage has the first attempt at the URL fail, and returns the outage that this began. The
+// next attempt is longer ahead than a test looks.
+func (h *harness) outage(url string, at time.Time) domain.Outage {
+	h.Helper()
+	session := h.Session(url, at)
+	h.Emit(session, 1)
+	d := h.Delivery(session, domain.DeliveryPending)
+	next, status, class := at.AddDate(0, 0, 60), 502, "status"
+	h.OK(h.DB.RecordAttempts(h.Ctx, []db.AttemptOutcome{{Scope: h.Scope, SessionID: d.SessionID, Cycle: 1,
+		State: domain.DeliveryPending, Next: &next,
+		DeliveryAttempt: domain.DeliveryAttempt{DeliveryID: d.ID, Number: 1, StartedAt: at, RequestHeaders: []byte(`{}`),
+			StatusCode: &status, ErrorClass: &class}}},
+		[]db.EndpointHealth{{ID: d.EndpointID, At: at, Failures: 1, StatusCode: status, ErrorClass: class}}))
+	all, err := h.DB.Outages(h.Ctx, []domain.EndpointID{d.EndpointID}, 1)
+	h.OK(err)
+	return all[d.EndpointID][0]
+}
+
 // TestEndpointAlerts: an endpoint's developers get one email after an hour, one
 // after three days and one when it has recovered, however often and in however
-// many processes it is looked for, and a flapping endpoint no more than one a day.
+// many processes it is looked for, and a flapping endpoint no more than one a day. Each
+// leads to the outage.
 func TestEndpointAlerts(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
@@ -60,13 +79,9 @@ func TestEndpointAlerts(t *testing.T) {
 	h.colleague(domain.RoleDeveloper, domain.AlertEmails{Keys: true})
 	h.colleague(domain.RoleSupport, domain.AlertEmails{Webhooks: true})
 	const secret = "token-in-the-path"
-	var endpoint domain.EndpointID
-	h.Tx(func(tx *db.Tx) (err error) {
-		endpoint, err = tx.EndpointFor(h.Ctx, h.Scope, domain.Origin("https://api.lender.example/"+secret+"?key="+secret),
-			hooktest.Now())
-		return err
-	})
 	start := hooktest.Now()
+	outage := h.outage("https://api.lender.example/"+secret+"?key="+secret, start)
+	endpoint := outage.EndpointID
 	box := &inbox{}
 	clock := &movable{at: start}
 	sweep := func(at time.Duration) []string {
@@ -98,7 +113,6 @@ func TestEndpointAlerts(t *testing.T) {
 	}
 	h.start(func(c *config) { c.Mail, c.Clock = senderFunc(box.send), clock.now })
 	const day = 24 * time.Hour
-	attempt(0, false)
 	for _, step := range []struct {
 		at   time.Duration
 		ok   *bool // the attempt just before; nil for none
@@ -129,7 +143,7 @@ func TestEndpointAlerts(t *testing.T) {
 		}
 	}
 	for _, text := range box.texts {
-		if strings.Contains(text, secret) || !strings.Contains(text, "/dashboard/live/webhooks") ||
+		if strings.Contains(text, secret) || !strings.Contains(text, "/dashboard/live/webhooks/outages/"+outage.ID.String()) ||
 			!strings.Contains(text, "/dashboard/live/me#emails") {
 			t.Errorf("an email says %s", text)
 		}
@@ -174,7 +188,8 @@ func TestAlertsOfManyEndpointsAreOneEmail(t *testing.T) {
 		"owner-true@lender.example: Webhooks to 60 webhook endpoints fail"}; !slices.Equal(box.all, want) {
 		t.Errorf("emails %q, want %q", box.all, want)
 	}
-	if text := strings.Join(box.texts, "\n"); strings.Count(text, "hook") > 60 || !strings.Contains(text, "and 50 others") {
+	if text := strings.Join(box.texts, "\n"); strings.Count(text, "hook") > 60 || !strings.Contains(text, "and 50 others") ||
+		strings.Count(text, "/dashboard/live/webhooks#endpoints") != 2 {
 		t.Errorf("the emails list %s", text)
 	}
 }

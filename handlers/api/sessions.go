@@ -86,13 +86,13 @@ type sessionFields struct {
 
 // linkDelivery is what became of the emails with a session's link (D103).
 type linkDelivery struct {
-	By                 string          `json:"by" enum:"email" doc:"How."`
-	Remind             bool            `json:"remind" doc:"Whether reminders were asked for."`
-	Status             string          `json:"status" enum:"queued,sent,failed,not_sent,unknown" doc:"Of the email with the link, if your team had it sent again of the latest. queued: to be sent, or tried again. sent: the mail server took it. failed: it was refused for good, or not taken for 4½ days. not_sent: test mode doesn’t email this address, or the session ended first. unknown: the mail server got it and did not answer, so it is not sent again."`
-	SentAt             *form.Timestamp `json:"sent_at" doc:"When that email was sent, UTC; null if it isn’t, or isn’t yet."`
-	Problem            *string         `json:"problem" doc:"Why the latest email wasn’t sent, in words; null for no problem."`
-	RemindersSent      int             `json:"reminders_sent" doc:"How many reminders were sent."`
-	RemindersStoppedAt *form.Timestamp `json:"reminders_stopped_at" doc:"When the customer chose No more reminders, UTC; null if not."`
+	By                 string                `json:"by" enum:"email" doc:"How."`
+	Remind             bool                  `json:"remind" doc:"Whether reminders were asked for."`
+	Status             domain.LinkEmailState `json:"status" doc:"Of the email with the link, if your team had it sent again of the latest. queued: to be sent, or tried again. sent: the mail server took it. failed: it was refused for good, or not taken for 4½ days. not_sent: test mode doesn’t email this address, or the session ended first. unknown: the mail server got it and did not answer, so it is not sent again."`
+	SentAt             *form.Timestamp       `json:"sent_at" doc:"When that email was sent, UTC; null if it isn’t, or isn’t yet."`
+	Problem            *string               `json:"problem" doc:"Why the latest email wasn’t sent, in words; null for no problem."`
+	RemindersSent      int                   `json:"reminders_sent" doc:"How many reminders were sent."`
+	RemindersStoppedAt *form.Timestamp       `json:"reminders_stopped_at" doc:"When the customer chose No more reminders, UTC; null if not."`
 }
 
 func newLinkDelivery(of *domain.LinkDelivery) *linkDelivery {
@@ -100,11 +100,11 @@ func newLinkDelivery(of *domain.LinkDelivery) *linkDelivery {
 		return nil
 	}
 	first := of.Email(domain.LinkItself)
-	out := &linkDelivery{By: "email", Remind: of.Remind, Status: string(first.State), RemindersSent: of.RemindersSent(),
+	out := &linkDelivery{By: "email", Remind: of.Remind, Status: first.State, RemindersSent: of.RemindersSent(),
 		RemindersStoppedAt: form.AtOptional(of.StoppedAt)}
 	switch first.State {
 	case domain.LinkSending:
-		out.Status = string(domain.LinkQueued)
+		out.Status = domain.LinkQueued
 	case domain.LinkSent:
 		out.SentAt = form.AtOptional(first.EndedAt)
 	}

@@ -52,7 +52,7 @@ type webhookEndpoint struct {
 
 // endpointHealth is how an endpoint does.
 type endpointHealth struct {
-	Status              domain.Health   `json:"status" enum:"ok,failing,gone,unused,untried,paused" doc:"ok: the last attempt succeeded; failing: it failed; gone: it failed with 410; unused: it failed more than 7 days ago; untried: nothing was sent yet; paused."`
+	Status              domain.Health   `json:"status" doc:"ok: the last attempt succeeded; failing: it failed; gone: it failed with 410; unused: it failed more than 7 days ago; untried: nothing was sent yet; paused."`
 	ConsecutiveFailures int             `json:"consecutive_failures" doc:"How many attempts failed since the last that succeeded."`
 	FailingSince        *form.Timestamp `json:"failing_since" doc:"When the first of these failed, UTC; null for none."`
 	LastSuccessAt       *form.Timestamp `json:"last_success_at" doc:"When an attempt last succeeded, UTC; null for never."`

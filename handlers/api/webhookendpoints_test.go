@@ -6,8 +6,10 @@ import (
 	"slices"
 	"testing"
 
+	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/testkit/harness"
+	"candor/internal/webhook"
 )
 
 const endpointsPath = "/webhook_endpoints"
@@ -17,6 +19,29 @@ func addEndpoint(h *harness.Harness, body map[string]any) string {
 	h.Helper()
 	got := h.Post(endpointsPath, body).WantStatus(http.StatusCreated).Object()
 	return got["id"].(string)
+}
+
+// wantHealth records that one endpoint answered 200 and the other 500, and that the API
+// shows it.
+func wantHealth(h *harness.Harness, answered, failed string) {
+	h.Helper()
+	now, at := h.Clock.Now(), h.Clock.Now().UTC().Format("2006-01-02T15:04:05.000Z")
+	good, err := domain.ParseEndpointID(answered)
+	h.OK(err)
+	bad, err := domain.ParseEndpointID(failed)
+	h.OK(err)
+	h.OK(h.DB.RecordAttempts(h.Context(), nil, []db.EndpointHealth{{ID: good, At: now, SuccessAt: &now, StatusCode: 200},
+		{ID: bad, At: now, Failures: 2, StatusCode: 500, ErrorClass: webhook.ClassStatus}}))
+	for id, want := range map[string]string{
+		answered: "map[consecutive_failures:0 failing_since:<nil> last_error_class:<nil> last_failure_at:<nil> last_status_code:200 " +
+			"last_success_at:" + at + " status:ok]",
+		failed: "map[consecutive_failures:2 failing_since:" + at + " last_error_class:status last_failure_at:" + at +
+			" last_status_code:500 last_success_at:<nil> status:failing]",
+	} {
+		if got := fmt.Sprint(h.Get(endpointsPath + "/" + id).Object()["health"]); got != want {
+			h.Errorf("the health is %s, want %s", got, want)
+		}
+	}
 }
 
 // A webhook endpoint through its life: added, listed, filtered, paused, resumed, deleted
@@ -51,6 +76,7 @@ func TestWebhookEndpoints(t *testing.T) {
 			t.Errorf("event %d went to%s, want %s", i+1, text, want)
 		}
 	}
+	wantHealth(h, id, all)
 	change := func(body map[string]any) map[string]any {
 		return h.Do(harness.Call{Method: http.MethodPatch, Path: endpointsPath + "/" + id, Body: body}).
 			WantStatus(http.StatusOK).Object()

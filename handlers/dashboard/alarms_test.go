@@ -86,7 +86,8 @@ func TestAlarmsLeadToWhatFails(t *testing.T) {
 	home := developer.WantPage(developer.Get("/dashboard/test"), http.StatusOK,
 		"lender.example has failed since 20 Nov 2026, 1:04 pm, 3 failed attempts.").Hides("tunnel.example has")
 	webhooks := developer.WantPage(developer.Get("/dashboard/test/webhooks"), http.StatusOK, "1 endpoint failing.",
-		"lender.example since 20 Nov 2026, 1:04 pm, 3 failed attempts. Show deliveries")
+		"lender.example since 20 Nov 2026, 1:04 pm, 3 failed attempts. Show deliveries").
+		LeadsTo("/dashboard/test/webhooks?state=failing")
 	if home.Link("Show deliveries") != webhooks.Link("Show deliveries") {
 		t.Errorf("the alarms lead to %s and %s", home.Link("Show deliveries"), webhooks.Link("Show deliveries"))
 	}

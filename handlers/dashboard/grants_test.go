@@ -76,10 +76,16 @@ func TestKeysCanDoNoMoreThanTheirMakers(t *testing.T) {
 		}
 		_, err := h.DB.Raw().ExecContext(h.Context(), `UPDATE api_key SET deleted_at = $1 WHERE name = 'x'`, h.Clock.Now())
 		h.OK(err) // an account has 100 at most
+		reach := "Restricted. This key can do only this: "
+		if may.Grantable() == nil {
+			reach = "Full access. This key can do everything: "
+		}
+		person.WantPage(person.Get("/dashboard/test/quickstart"), http.StatusOK, "Make one that can do less")
 		for what, answer := range map[string]*httptest.ResponseRecorder{
 			"full access": person.Post("/dashboard/test/keys", url.Values{"name": {"Mine"}, "access": {"full"}}),
 			"quickstart":  person.Post("/dashboard/test/quickstart/key", nil),
 		} {
+			person.WantPage(answer, http.StatusOK, reach+"Read sessions")
 			if reached := wantNoMore(h, may, newKeyIn(h, answer)); reached == 0 {
 				t.Errorf("%s: the key by %s reaches nothing", role, what)
 			}

@@ -41,7 +41,7 @@ func (s *Server) ShowHome(c echo.Context, v *Visit) error {
 			return err
 		}
 	}
-	if v.Staff.Sees(domain.ManageAccount) {
+	if page.Keys {
 		if page.GoLive, err = s.Home.GoLive(c.Request().Context(), v.Scope.AccountID); err != nil {
 			return err
 		}

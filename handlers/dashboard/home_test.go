@@ -58,7 +58,7 @@ func TestFirstSteps(t *testing.T) {
 		h.OK(err)
 		home := developer.WantPage(developer.Get("/dashboard/test"), http.StatusOK)
 		n := 0
-		for _, step := range home.All("li") {
+		for _, step := range linesOf(home, "First steps") {
 			if strings.Contains(step.Text()+" ", " Done ") {
 				n++
 			}

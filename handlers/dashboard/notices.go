@@ -87,3 +87,9 @@ var NoticeTexts = map[string]string{ //nolint:gosec // it takes texts about pass
 	"role_changed":        "Role changed. API keys that the new role couldn’t make still work: API keys lists them.",
 	"staff_removed":       "Removed from the team and signed out everywhere. API keys that this person made still work: API keys lists them.",
 }
+
+// NoticesUndone are the codes of the notices that say that nothing was done.
+var NoticesUndone = []string{
+	"signed_out_first", "duty_first", "prompt_cancelled", "cancel_kept", "link_not_emailed", "session_closed", "pdf_not_ready",
+	"card_not_stored", "secret_moved_on", "redelivery_ended", "delivery_ended", "retention_moved_on", "access_asked_before",
+}

@@ -237,8 +237,9 @@ func TestPalette(t *testing.T) {
 		support bool
 	}{
 		"new session": {"sessions/new", true}, "invite": {"team#email", false}, "rotate": {"keys", false},
-		"webhook secret": {"webhooks#endpoints", false},
-		"two-step":       {"me#two-step", true}, "spend": {"billing#spend_cap", false}, "api": {"keys", false},
+		"webhook secret": {"webhooks#endpoints", false}, "outage": {"webhooks?state=failing", false},
+		"failed deliveries": {"webhooks?state=failing", false},
+		"two-step":          {"me#two-step", true}, "spend": {"billing#spend_cap", false}, "api": {"keys", false},
 		"logo":                {"settings#name", false},
 		support.Session.Email: {"team", false},
 	} {

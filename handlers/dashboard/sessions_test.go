@@ -194,7 +194,10 @@ func TestDownloadsAreForThoseWhoMayAndAreNoted(t *testing.T) {
 
 	developer := h.Staff(domain.RoleDeveloper)
 	developer.WantRedirect(developer.Get(paths[1]), path)
-	developer.WantPage(developer.Get(path), http.StatusOK, "not ready yet")
+	if waits := developer.WantPage(developer.Get(path), http.StatusOK, "not ready yet"); !strings.Contains(waits.Source,
+		"banner-warn") || strings.Contains(waits.Source, "banner-good") {
+		t.Error("that the PDF isn't ready looks like a success")
+	}
 	h.StorePDF(session.ID, []byte("%PDF-1.7 test"))
 
 	support := h.Staff(domain.RoleSupport)

@@ -21,6 +21,7 @@ type Visit struct {
 	Actor  domain.Actor
 	Route  *Route
 	notice string // what the last request has done
+	undone bool   // notice says that it was nothing
 	self   string // path and query of the page, "" for a posted form
 	list   string // parameters of the filtered list that the page was opened from
 }
@@ -137,7 +138,7 @@ func (s *Server) serve(c echo.Context, route *Route) error {
 		return s.askForPassword(c, v)
 	}
 	if !web.ByItself(c) {
-		v.notice = s.Notices.Text(c) // else another page's would be lost
+		v.notice, v.undone = s.Notices.Text(c) // else another page's would be lost
 	}
 	return route.Serve(c, v)
 }
@@ -169,7 +170,7 @@ func (s *Server) leadToDuty(c echo.Context, v *Visit) error {
 func (s *Server) page(v *Visit, title string) view.Page {
 	return view.Page{
 		Title: title, Staff: v.Staff, Livemode: v.Scope.Livemode, Current: v.Route.menu(), Shared: v.Route.Has(Shared),
-		Announce: v.notice, Now: s.Clock.Now(), Self: v.self, List: v.list,
+		Announce: v.notice, Undone: v.undone, Now: s.Clock.Now(), Self: v.self, List: v.list,
 	}
 }
 

@@ -138,7 +138,8 @@ func TestStatusesAreListed(t *testing.T) {
 	guide := get(h, "/docs/guides/statuses.md")
 	for title, all := range map[string][]string{
 		"Sessions": domain.Status("").Enum(), "Webhook deliveries": domain.DeliveryState("").Enum(),
-		"Subscriptions": domain.SubscriptionStatus("").Enum(), "Emailed links": {"queued", "sent", "failed", "not_sent", "unknown"},
+		"Subscriptions": domain.SubscriptionStatus("").Enum(), "Emailed links": domain.LinkEmailState("").Enum(),
+		"Webhook endpoints": domain.Health("").Enum(),
 	} {
 		_, part, _ := strings.Cut(guide, "\n## "+title+"\n")
 		part, _, _ = strings.Cut(part, "\n## ")

@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,6 +23,7 @@ type Notices struct {
 	Cookies Cookies
 	Path    string
 	Texts   map[string]string // by code; {date} or {n} is the date or number that a notice was left with
+	Undone  []string          // codes of those that say that nothing was done
 }
 
 // Leave leaves a code for the next page.
@@ -35,17 +37,17 @@ func Dated(code string, date time.Time) string { return code + "." + date.Format
 // Counted is a code with the number of its text.
 func Counted(code string, n int) string { return code + "." + strconv.Itoa(n) }
 
-// Text returns the text of the notice that was left, "" for none, and deletes
-// the notice.
-func (n Notices) Text(c echo.Context) string {
+// Text returns the text of the notice that was left, "" for none, and whether nothing was
+// done, and deletes the notice.
+func (n Notices) Text(c echo.Context) (text string, undone bool) {
 	code, with, _ := strings.Cut(n.Take(c), ".")
-	text := n.Texts[code]
+	text = n.Texts[code]
 	if date, err := time.Parse(time.DateOnly, with); err == nil {
 		text = strings.Replace(text, "{date}", date.Format("2 January 2006"), 1)
 	} else if number, err := strconv.Atoi(with); err == nil {
 		text = strings.Replace(text, "{n}", strconv.Itoa(number), 1)
 	}
-	return text
+	return text, slices.Contains(n.Undone, code)
 }
 
 // Take returns the code that was left, "" for none, and deletes it.

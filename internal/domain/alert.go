@@ -19,6 +19,7 @@ type AlertSubject struct {
 	Name   string    `json:"name"`             // an endpoint's origin; a key's name and last 4 characters
 	Since  time.Time `json:"since"`            // when it began to fail, to succeed or to be used
 	Detail string    `json:"detail,omitempty"` // the last attempt's status or class of error; a key's network
+	Outage string    `json:"outage,omitempty"` // the endpoint's latest (D137); "" if it isn't known
 }
 
 // An AlertKind says what an alert is about.

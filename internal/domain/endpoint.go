@@ -102,6 +102,11 @@ const (
 	HealthDeleted Health = "deleted"
 )
 
+// Enum lists the healths that the API shows. It knows no deleted endpoints.
+func (Health) Enum() []string {
+	return texts([]Health{HealthOK, HealthFailing, HealthGone, HealthUnused, HealthUntried, HealthPaused})
+}
+
 // Health returns the endpoint's.
 func (e *Endpoint) Health(now time.Time) Health {
 	switch {

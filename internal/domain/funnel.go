@@ -91,7 +91,8 @@ func (t Times) ranked(n int) time.Duration {
 // GoLive is what an account has of what it needs before its first live session.
 type GoLive struct {
 	Completed  bool // a session of test mode
-	Received   bool // a webhook arrived
+	Received   bool // a webhook of test mode arrived, or a test event did
+	Endpoint   bool // of live mode, that didn't fail last
 	Brand      bool // customers see its logo or colour
 	Approved   bool // an operator opened live mode (D52)
 	Subscribed bool // to a plan
@@ -100,7 +101,7 @@ type GoLive struct {
 
 // Done reports whether nothing is missing.
 func (g GoLive) Done() bool {
-	return g == GoLive{Completed: true, Received: true, Brand: true, Approved: true, Subscribed: true, Key: true}
+	return g == GoLive{Completed: true, Received: true, Brand: true, Approved: true, Subscribed: true, Key: true, Endpoint: true}
 }
 
 // FirstSteps are what a developer has tried of a scope.

@@ -59,6 +59,11 @@ const (
 	LinkUnknown LinkEmailState = "unknown"  // the mail server got the text, and no answer came back
 )
 
+// Enum lists the states that the API shows. One that the mail server gets is still queued.
+func (LinkEmailState) Enum() []string {
+	return texts([]LinkEmailState{LinkQueued, LinkSent, LinkFailed, LinkNotSent, LinkUnknown})
+}
+
 // What keeps an email from being sent, besides what the mail server answers.
 const (
 	LinkProblemTestMode    = "test_mode"

@@ -27,6 +27,7 @@ type Page struct {
 	Current  string         // path of the page's place in the menu, below the mode
 	Shared   bool           // what it shows is the same in both modes
 	Announce string         // what was just done, shown and read out
+	Undone   bool           // Announce says that nothing was done
 	Errors   []ui.ErrorItem // of the fields of a posted form
 	Refresh  string         // where the browser goes by itself; "" for nowhere
 	Now      time.Time

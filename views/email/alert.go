@@ -21,7 +21,7 @@ func Alert(a *domain.Alert, root string, zone *time.Location) Email {
 	}
 	first, many := subjectHost(a.Subjects[0]), len(a.Subjects) > 1
 	e := Email{
-		Button: "Open webhooks", URL: root + "/" + mode + "/webhooks",
+		Button: "Open outage", URL: root + "/" + mode + "/webhooks",
 		After: []string{"You can turn these emails off under My account: " + root + "/" + mode + "/me#emails"},
 	}
 	if many {
@@ -47,12 +47,13 @@ func Alert(a *domain.Alert, root string, zone *time.Location) Email {
 		e.After = append([]string{"Deliveries that failed in the meantime are not sent by themselves. Retry them in the dashboard."},
 			e.After...)
 	}
-	switch {
-	case a.Kind == domain.AlertEndpointRecovered:
+	switch outage := a.Subjects[0].Outage; {
 	case many:
 		e.Button, e.URL = "Show endpoints", e.URL+"#endpoints"
+	case outage != "":
+		e.URL += "/outages/" + outage
 	default:
-		e.Button, e.URL = "Show deliveries", e.URL+"?endpoint="+a.Subjects[0].ID+"&state=failing"
+		e.Button, e.URL = "Show deliveries", e.URL+"?endpoint="+a.Subjects[0].ID
 	}
 	for i, s := range a.Subjects {
 		if i == maxAlertSubjects {

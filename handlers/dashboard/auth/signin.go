@@ -23,8 +23,9 @@ func (s *Server) ShowSignIn(c echo.Context) error {
 	if session != nil {
 		return c.Redirect(http.StatusSeeOther, then)
 	}
-	return web.Render(c, http.StatusOK, view.SignIn(view.SignInPage{Page: view.Page{Title: "Sign in", Announce: s.Notices.Text(c)},
-		Then: then}))
+	page := view.SignInPage{Page: view.Page{Title: "Sign in"}, Then: then}
+	page.Announce, page.Undone = s.Notices.Text(c)
+	return web.Render(c, http.StatusOK, view.SignIn(page))
 }
 
 // SignIn checks email address and password and gives the browser its cookie.

@@ -22,14 +22,18 @@ func (s *Service) GoLive(ctx context.Context, account domain.AccountID) (*domain
 		return nil, err
 	}
 	out.Completed = n > 0
-	for _, scope := range []domain.Scope{test, live} {
-		endpoints, err := s.DB.Endpoints(ctx, scope, nil)
-		if err != nil {
-			return nil, err
-		}
-		arrived := func(e domain.Endpoint) bool { return e.LastSuccessAt != nil }
-		out.Received = out.Received || slices.ContainsFunc(endpoints, arrived)
+	endpoints, err := s.DB.Endpoints(ctx, test, nil)
+	if err != nil {
+		return nil, err
 	}
+	out.Received = slices.ContainsFunc(endpoints, func(e domain.Endpoint) bool { return e.LastSuccessAt != nil })
+	if endpoints, err = s.DB.Endpoints(ctx, live, nil); err != nil {
+		return nil, err
+	}
+	// Set up is enough: nothing signed with its secret goes there before the first live session.
+	out.Endpoint = slices.ContainsFunc(endpoints, func(e domain.Endpoint) bool {
+		return (e.URL != nil || e.LastSuccessAt != nil) && e.FailingSince == nil && !e.Held()
+	})
 	of, err := s.DB.Account(ctx, account)
 	if err != nil {
 		return nil, err

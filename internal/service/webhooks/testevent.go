@@ -44,8 +44,9 @@ var (
 // endpoint of test mode, nil for the default one, and returns request and response
 // at once. It is signed with that endpoint's secrets, says livemode false and
 // has the sequence 0: it is no event of the account, so it is neither numbered
-// nor tried again, and only its result is stored, for TestEvent. A receiver that
-// fails is no error. The audit entry is written before it is sent.
+// nor tried again, and only its result is stored, for TestEvent. A 2xx is that endpoint's
+// first success, if it is its URL's; its health is otherwise told by deliveries. A receiver
+// that fails is no error. The audit entry is written before it is sent.
 func (s *Service) SendTestEvent(ctx context.Context, account domain.AccountID, by domain.Actor, endpoint *domain.EndpointID,
 	url string, kind domain.EventType) (*TestEvent, error) {
 	scope := domain.Scope{AccountID: account}
@@ -88,6 +89,11 @@ func (s *Service) SendTestEvent(ctx context.Context, account domain.AccountID, b
 	content, err := json.Marshal(sent)
 	if err != nil {
 		return nil, fmt.Errorf("webhooks: test event: %w", err)
+	}
+	if result.Delivered() {
+		if err := s.DB.AnsweredTest(ctx, scope, endpoint, url, now); err != nil {
+			return nil, err
+		}
 	}
 	return sent, s.DB.InsertTestEvent(ctx, delivery, account, content, now)
 }
