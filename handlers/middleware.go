@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -56,11 +57,13 @@ func (s *server) traceRequests(next echo.HandlerFunc) echo.HandlerFunc {
 
 // logRequests writes a line for each request: its route, never its path or
 // query, which can hold a form's token or an address. Probes come every few seconds, so
-// theirs are for debugging.
+// theirs are for debugging. Without the database the line says so: the log has one a second of
+// such lines.
 func (s *server) logRequests(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		start := time.Now()
-		if err := next(c); err != nil {
+		err := next(c)
+		if err != nil {
 			c.Error(err)
 		}
 		r := web.RequestOf(c)
@@ -82,6 +85,9 @@ func (s *server) logRequests(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		if r.Staff != nil {
 			attrs = append(attrs, slog.String("account_id", r.Staff.AccountID.String()), slog.String("staff_id", r.Staff.ID.String()))
+		}
+		if errors.Is(err, domain.ErrUnavailable) {
+			attrs = append(attrs, slog.Any("error", domain.ErrUnavailable))
 		}
 		level := slog.LevelInfo
 		if isProbe(c.Path()) {

@@ -8,9 +8,9 @@
 # FOLDER/wal is where archive_command puts the WAL: root must make it, for PostgreSQL's
 # user, before that begins. It fails if PostgreSQL doesn't archive. --keep removes what
 # no restore to a moment of the last DAYS days needs: older base backups, then their WAL.
-# Beside each base backup are PostgreSQL's settings of that time, and in FOLDER/candor.env
-# those of the service (SETTINGS, by default /etc/candor/candor.env) without their
-# secrets: keep these elsewhere.
+# Beside each base backup are PostgreSQL's settings of that time and its rules of access
+# (.conf and .hba), and in FOLDER the files of the service's settings (SETTINGS, by default
+# /etc/candor/*.env) without their secrets: keep these elsewhere.
 #
 # The database comes first. A document's file is written before its row, so a copy of
 # the files that was made later has every file that the database names. For a restore to
@@ -77,11 +77,20 @@ if [ -z "$only" ]; then
 		rm -f "$base.conf"
 		echo "backup: PostgreSQL's settings aren't kept: let the role into the database postgres (pg_hba.conf)" >&2
 	}
-	settings=${SETTINGS:-/etc/candor/candor.env}
-	if [ -r "$settings" ]; then
-		sed -E 's/^[[:space:]]*([A-Z0-9_]*(URL|KEY|SECRET|PASSWORD|HEADERS|TOKEN)[A-Z0-9_]*)=.*/# \1 is a secret, and not here/' \
-			"$settings" >"$folder/candor.env"
-	fi
+	# On Debian pg_hba.conf isn't among the data. What it has as passwords is left out.
+	PGDATABASE=${PGDATABASE:-postgres} psql -Atqd "$BACKUP_URL" -c "SELECT concat_ws(' ', type, array_to_string(database, ','),
+		array_to_string(user_name, ','), address, netmask, auth_method, array_to_string(ARRAY(SELECT option FROM unnest(options) option
+		WHERE option !~ '^(ldapbindpasswd|radiussecrets)='), ' ')) FROM pg_hba_file_rules WHERE error IS NULL ORDER BY line_number" \
+		>"$base.hba" 2>/dev/null || {
+		rm -f "$base.hba"
+		[ -e "$base/pg_hba.conf" ] ||
+			echo "backup: pg_hba.conf isn't kept: in the database postgres GRANT SELECT ON pg_hba_file_rules and EXECUTE ON FUNCTION pg_hba_file_rules() to the role" >&2
+	}
+	for settings in ${SETTINGS:-/etc/candor/*.env}; do
+		[ ! -r "$settings" ] || sed -E '/^CANDOR_BASE_URL=/b
+			s/^[[:space:]#]*([A-Z0-9_]*(URL|KEY|SECRET|PASSWORD|HEADERS|TOKEN)[A-Z0-9_]*)=.*/# \1 is a secret, and not here/' \
+			"$settings" >"$folder/${settings##*/}"
+	done
 	note base.time "${base##*/}"
 	# A restored server began a timeline while its archive_mode was off. Without this file
 	# a restore from an older base backup would not follow it.

@@ -31,6 +31,7 @@ archive() {
 	cp LICENSE bin/NOTICE CHANGELOG.md README.md "$1"
 	cp doc/*.md "$1/doc"
 	cp doc/adr/*.md "$1/doc/adr"
+	cp -R doc/images "$1/doc"
 	cp packaging/Caddyfile packaging/nginx.conf packaging/*.env packaging/*.service packaging/candor.socket "$1/packaging"
 	cp packaging/monitoring/* "$1/packaging/monitoring"
 	cp packaging/ha/* "$1/packaging/ha"
@@ -60,3 +61,5 @@ done
 unset GOARCH
 sh scripts/pack-sdks.sh "$VERSION" dist
 (cd dist && find . -maxdepth 1 -type f | sed 's|^\./||' | LC_ALL=C sort | xargs sha256sum >"$work/SHA256SUMS" && mv "$work/SHA256SUMS" .)
+times >"$work/times" # a pipe's shell would have none
+sed -n '2s/\(.*\) \(.*\)/packages.sh: \1 of processor time, and \2 of the system/p' "$work/times"

@@ -14,7 +14,7 @@ fail() {
 }
 
 [ $# -ge 2 ] && [ $# -le 4 ] || fail "usage: scripts/restore.sh FOLDER DATA [DOCUMENTS] [TIME]"
-folder=$(cd "$1" && pwd) data=$2 documents=${3:-} to=${4:-}
+folder=$(cd "$1" && pwd) data=${2%/} documents=${3:-} to=${4:-}
 case $folder in *[\'\"\\%]*) fail "$folder has a quote, backslash or % in its name: move it" ;; esac
 case $to in
 '' | [0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]T[0-9][0-9]:[0-9][0-9]:[0-9][0-9]Z) ;;
@@ -35,6 +35,28 @@ for one in "$folder"/base/*Z; do
 	base=$one
 done
 [ -n "$base" ] || fail "$folder/base has no base backup${to:+ from before $to}"
+
+# This server's settings: Debian's are apart from the data, others come with the backup, as
+# those by ALTER SYSTEM do everywhere.
+version=$(cat "$base/PG_VERSION") config=$base
+[ ! -d "/etc/postgresql/$version/${data##*/}" ] || config=/etc/postgresql/$version/${data##*/}
+PATH=$PATH:/usr/lib/postgresql/$version/bin:/usr/pgsql-$version/bin
+set_here() { postgres -C "$1" -D "$config" 2>/dev/null || postgres -C "$1" -D / -c config_file=/dev/null 2>/dev/null || true; }
+# With less of these the server wouldn't recover, so it gets them below.
+needed='max_connections|max_worker_processes|max_wal_senders|max_prepared_transactions|max_locks_per_transaction'
+if [ ! -e "$base.conf" ]; then
+	echo "restore: $base.conf is missing: if the server had more than PostgreSQL's default of $(echo "$needed" | sed 's/|/, /g'), set it before step 1, or it doesn't recover" >&2
+elif ! command -v postgres >/dev/null; then
+	echo "restore: there is no postgres here, so its settings aren't compared with $base.conf" >&2
+else
+	grep -E '^[A-Za-z0-9_.]+ = ' "$base.conf" | while IFS= read -r line; do
+		name=${line%% = *}
+		case $name in unix_socket_permissions | log_file_mode) continue ;; esac # octal, and decimal here
+		! grep -q "^$name = " "$base/postgresql.auto.conf" || continue
+		here="'$(set_here "$name" | sed "s/'/''/g")'"
+		[ "${line#* = }" = "$here" ] || echo "restore: $line in the backup, $here on this server"
+	done
+fi
 
 if [ -n "$documents" ] && [ -n "$short" ]; then
 	copied=$(cat "$folder/documents.time" 2>/dev/null || echo 0)
@@ -72,9 +94,7 @@ chmod 700 "$data"
 	# would in a trial, nor wait for its replica. The last step below sets both again.
 	echo "archive_mode = 'off'"
 	echo "synchronous_standby_names = ''"
-	# With less of these the server wouldn't recover.
-	grep -E '^(max_connections|max_worker_processes|max_wal_senders|max_prepared_transactions|max_locks_per_transaction) = ' \
-		"$base.conf" 2>/dev/null || true
+	grep -E "^($needed) = " "$base.conf" 2>/dev/null || true
 } >>"$data/postgresql.auto.conf"
 : >"$data/recovery.signal"
 rm -f "$data/standby.signal"
@@ -86,6 +106,8 @@ if [ -n "$documents" ]; then
 	give "$candor" "$documents"
 fi
 
+kept=
+for one in "$base.conf" "$base.hba" "$folder"/*.env; do [ ! -e "$one" ] || kept="$kept $one"; done
 cat <<END
 restore: $base is in $data${to:+, to be recovered to $to}
 Next:
@@ -101,5 +123,5 @@ Next:
      With Patroni set neither, because it would overrule Patroni: before that starts,
        ALTER SYSTEM RESET ALL;    (doc/operations.md, Restore)
   5. Start web processes and workers.
-Settings of that time: of PostgreSQL in $base.conf, of the service in $folder/candor.env.
+Settings of that time:$kept
 END

@@ -14,11 +14,15 @@ import (
 
 func TestConfigCheck(t *testing.T) {
 	t.Parallel()
-	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
+	write := func(content string) string {
+		path := filepath.Join(t.TempDir(), "file")
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
 	}
 	complete := process.ProductionEnvironment(t, "postgres://u:hidden@db.example/candor")
+	complete = complete.With("CANDOR_SECRET_KEYS", "", "CANDOR_SECRET_KEYS_FILE", write(complete["CANDOR_SECRET_KEYS"]))
 	for name, tt := range map[string]struct {
 		env  process.Environment
 		code int
@@ -31,11 +35,12 @@ func TestConfigCheck(t *testing.T) {
 			"DATABASE_URL", "postgres:///candor?host=/run/postgresql", "CANDOR_PDF_FONT", "../../views/pdf/testdata/none.ttf"), 1,
 			[]string{"CANDOR_PDF_FONT"}},
 		"everything wrong": {complete.With(
-			"CANDOR_BASE_URL", "http://forms.example.com", "CANDOR_SECRET_KEYS", "k1:hidden", "CANDOR_ADDR", "8080", "CANDOR_METRICS_ADDR",
-			"localhost",
-			"DATABASE_URL", "postgres://u:hidden@h:x/", "CANDOR_MIGRATE_URL", "hidden", "CANDOR_DATA_DIR", file, "CANDOR_RATE_BURST",
-			"none", "CANDOR_BASEURL", "hidden"), 1, []string{
-			"the configuration has 9 errors:", "CANDOR_BASE_URL must begin with https://", "CANDOR_SECRET_KEYS can't be read",
+			"CANDOR_BASE_URL", "http://forms.example.com", "CANDOR_SECRET_KEYS_FILE", write("k1:hidden"), "CANDOR_ADDR", "8080",
+			"CANDOR_METRICS_ADDR", "localhost", "DATABASE_URL", "postgres://u:hidden@h:x/", "CANDOR_MIGRATE_URL", "hidden",
+			"CANDOR_DATA_DIR", write(""), "CANDOR_RATE_BURST", "none", "CANDOR_BASEURL", "hidden",
+			"CANDOR_REDIS_URL_FILE", "/nowhere", "CANDOR_S3_BUCKET_FILE", "hidden"), 1, []string{
+			"the configuration has 11 errors:", "CANDOR_REDIS_URL can't be read from the file of CANDOR_REDIS_URL_FILE",
+			"CANDOR_S3_BUCKET_FILE is not a setting", "CANDOR_BASE_URL must begin with https://", "CANDOR_SECRET_KEYS can't be read",
 			"CANDOR_ADDR must be host:port", "CANDOR_METRICS_ADDR must be host:port",
 			"DATABASE_URL has a port that isn't a number", "CANDOR_MIGRATE_URL ", "CANDOR_DATA_DIR can't be used",
 			"CANDOR_RATE_BURST must be a whole number", "CANDOR_BASEURL is not a setting"}},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -36,10 +37,19 @@ var withoutDatabase = []string{
 	"the database can't be reached", "no connection to PostgreSQL", "failed to connect to `", "driver: bad connection",
 	"(SQLSTATE 57P01)", "(SQLSTATE 57P02)", "(SQLSTATE 57P03)", // it shuts down, crashed, starts
 	"conn closed", "receive message failed", "write failed: write", "notifier.Notifier: Notifier unhealthy",
+	"reelection deadline elapsed", // of River's leader
 }
 
+// unanswered are words of errors of a server that accepts what is sent and is silent. Mail
+// servers and receivers of webhooks have them, too, so they count only in what the package db
+// or one of River's loops says.
+var (
+	unanswered = []string{"deadline exceeded", "i/o timeout"}
+	riverLoop  = regexp.MustCompile(`^[\w.]+(?:\[.*\])?: [A-Z]`)
+)
+
 // quietly drops the errors of what a shutdown cancels, which River logs for its own loops
-// as failures. While PostgreSQL is away it lets one line a second say so: each loop of
+// as failures. While PostgreSQL is away or silent it lets one line a second say so: each loop of
 // River's, each request and each probe would have its own. The next line of any kind, a second
 // later, says how many were left out.
 type quietly struct {
@@ -60,7 +70,8 @@ func (h quietly) Handle(ctx context.Context, r slog.Record) error {
 	r.Attrs(func(a slog.Attr) bool {
 		if a.Key == "error" || a.Key == "err" {
 			text := a.Value.String() // River logs errors as text
-			cancelled, away = cancelled || strings.HasSuffix(text, context.Canceled.Error()), away || saysAway(text)
+			cancelled = cancelled || strings.HasSuffix(text, context.Canceled.Error())
+			away = away || saysAway(text) || saysSilent(r.Message, text)
 		}
 		return !cancelled
 	})
@@ -77,8 +88,14 @@ func (h quietly) Handle(ctx context.Context, r slog.Record) error {
 	return h.Handler.Handle(ctx, r)
 }
 
-func saysAway(text string) bool {
-	return slices.ContainsFunc(withoutDatabase, func(words string) bool { return strings.Contains(text, words) })
+func saysAway(text string) bool { return hasOneOf(text, withoutDatabase) }
+
+func saysSilent(message, text string) bool {
+	return (strings.Contains(text, "db: ") || riverLoop.MatchString(message)) && hasOneOf(text, unanswered)
+}
+
+func hasOneOf(text string, all []string) bool {
+	return slices.ContainsFunc(all, func(words string) bool { return strings.Contains(text, words) })
 }
 
 // say reports whether a line can be written, which is of PostgreSQL being away or not, and how

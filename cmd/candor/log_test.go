@@ -19,6 +19,8 @@ type logLine struct {
 	Msg      string
 	Route    string
 	Duration string
+	Err      string
+	Error    string
 }
 
 func logLines(t *testing.T, p *process.Candor) (lines []logLine) {
@@ -34,13 +36,14 @@ func logLines(t *testing.T, p *process.Candor) (lines []logLine) {
 }
 
 // Probes that find the process well leave no line, durations say their unit, and while
-// PostgreSQL is away there is at most one line a second beside those of requests.
+// PostgreSQL is stopped or silent there is at most one line a second.
 func TestDrillProcessLog(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
 	dir := filepath.Join(openDir(t), "pg")
 	postgres := startPostgres(t, dir)
-	env := process.ProductionEnvironment(t, postgres.DSN("candor")).With("CANDOR_METRICS_ADDR", "127.0.0.1:0")
+	env := process.ProductionEnvironment(t, postgres.DSN("candor")).With("CANDOR_METRICS_ADDR", "127.0.0.1:0",
+		"CANDOR_DB_TIMEOUT", "1s")
 	if r := process.Run(t, env, "migrate"); r.Code != 0 {
 		t.Fatal(r.Stderr)
 	}
@@ -74,18 +77,26 @@ func TestDrillProcessLog(t *testing.T) {
 	if err := postgres.Stop(); err != nil {
 		t.Fatal(err)
 	}
+	wantSeldom(t, p, before, ask)
+	postgres = startPostgres(t, dir)
+	process.Eventually(t, "requests are served again", func() bool { return ask("/v1/sessions") == http.StatusOK })
+	before = len(logLines(t, p))
+	thaw := freeze(t, postgres)
+	wantSeldom(t, p, before, ask)
+	thaw()
+	p.Stop()
+}
+
+// wantSeldom asks for twelve seconds, and wants a second between each two lines.
+func wantSeldom(t *testing.T, p *process.Candor, before int, ask func(path string) int) {
+	t.Helper()
 	var away []logLine
 	process.Eventually(t, "twelve seconds of lines without PostgreSQL", func() bool {
 		ask("/readyz")
 		if got := ask("/v1/sessions"); got != http.StatusServiceUnavailable {
 			t.Fatalf("without PostgreSQL a request gets %d", got)
 		}
-		away = away[:0]
-		for _, l := range logLines(t, p)[before:] {
-			if l.Msg != "request" {
-				away = append(away, l)
-			}
-		}
+		away = logLines(t, p)[before:]
 		return len(away) > 1 && away[len(away)-1].Time.Sub(away[0].Time) > 12*time.Second
 	})
 	for i, l := range away[1:] {
@@ -93,6 +104,4 @@ func TestDrillProcessLog(t *testing.T) {
 			t.Errorf("%s after %s: %v", pause, away[i].Msg, l)
 		}
 	}
-	startPostgres(t, dir)
-	p.Stop()
 }

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -28,7 +30,10 @@ func TestAwayLinesAreCountedToTheLast(t *testing.T) {
 		{2 * time.Millisecond, "job failed", errors.New("the mail server says FATAL: mailbox full"), "mailbox full"},
 		{3 * time.Millisecond, "job failed", errors.New("driver: bad connection"), ""},
 		{4 * time.Millisecond, "request", nil, "msg=request"},
-		{time.Second, "request", nil, "msg=request lines_left_out=2"},
+		{5 * time.Millisecond, "producer: Error fetching jobs", context.DeadlineExceeded, ""},
+		{6 * time.Millisecond, "find due deliveries", fmt.Errorf("db: find due: %w", context.DeadlineExceeded), ""},
+		{7 * time.Millisecond, "job failed", fmt.Errorf("mail: %w", os.ErrDeadlineExceeded), "mail: i/o timeout"},
+		{time.Second, "request", nil, "msg=request lines_left_out=4"},
 		{2 * time.Second, "request", nil, "msg=request"},
 	} {
 		out.Reset()

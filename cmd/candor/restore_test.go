@@ -20,6 +20,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"candor/cmd/candor/config"
 	"candor/db"
 	"candor/internal/platform/devpg"
 	"candor/internal/platform/keyring"
@@ -109,7 +110,10 @@ func restoring(t *testing.T, env process.Environment, documents string) {
 		"no base backup from before 2020") {
 		t.Errorf("to a time before the backup: %s", out)
 	}
-	script(t, primary, "restore.sh", 0, kept, data, documents, moment)
+	raised := raiseSetting(t, bases(t, kept)[0]+".conf")
+	if out := script(t, primary, "restore.sh", 0, kept, data, documents, moment); !raised.MatchString(out) {
+		t.Errorf("it doesn't say which settings differ, %s: %s", raised, out)
+	}
 	wantOwner(t, data, kept)
 	if documents != "" {
 		wantOwner(t, documents, kept)
@@ -137,6 +141,21 @@ func restoring(t *testing.T, env process.Environment, documents string) {
 	}
 	complete() // the restored service works
 	p.Stop()
+}
+
+// raiseSetting gives the server of a backup more connections than it had, and returns what a
+// restore says of that.
+func raiseSetting(t *testing.T, conf string) *regexp.Regexp {
+	t.Helper()
+	kept, err := os.ReadFile(conf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raised := regexp.MustCompile(`(?m)^max_connections = '`).ReplaceAll(kept, []byte("${0}1"))
+	if err := os.WriteFile(conf, raised, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return regexp.MustCompile(`(?m)^restore: max_connections = '1\d{2,}' in the backup, '\d+' on this server$`)
 }
 
 // wantReplicas wants what takes a backup not to be counted as a replica, which would be missed
@@ -220,7 +239,7 @@ func TestDrillRestoreTwice(t *testing.T) {
 	query(t, server, "INSERT INTO note VALUES ('mistake')")
 	archived(t, server, wal)
 	wantDamageFound(t, server, kept)
-	restore := func(name, notes string, to ...string) {
+	restore := func(name, notes string, to ...string) (said string) {
 		t.Helper()
 		quit(t, server)
 		data := filepath.Join(dir, name, "data")
@@ -228,11 +247,12 @@ func TestDrillRestoreTwice(t *testing.T) {
 			t.Fatal(err)
 		}
 		giveTo(t, filepath.Dir(data), server.Dir())
-		script(t, server, "restore.sh", 0, append([]string{kept, data, ""}, to...)...)
+		said = script(t, server, "restore.sh", 0, append([]string{kept, data, ""}, to...)...)
 		server = startRestored(t, filepath.Dir(data))
 		if got := query(t, server, "SELECT string_agg(text, ' ') FROM note"); got != notes {
 			t.Errorf("restored to %v: %s, want %s", to, got, notes)
 		}
+		return said
 	}
 	restore("b", "before", moment)
 
@@ -249,17 +269,25 @@ func TestDrillRestoreTwice(t *testing.T) {
 	query(t, server, "INSERT INTO note VALUES ('after')")
 	archived(t, server, wal)
 	restore("c", "before after")
-	if err := os.RemoveAll(bases(t, kept)[1]); err != nil {
+	made := bases(t, kept)
+	if err := errors.Join(os.RemoveAll(made[1]), os.Remove(made[0]+".conf")); err != nil {
 		t.Fatal(err)
 	}
-	restore("d", "before after")
+	if said := restore("d", "before after"); strings.Count(said, made[0]+".conf") != 1 ||
+		!strings.Contains(said, ".conf is missing") {
+		t.Errorf("of the settings that weren't kept it says: %s", said)
+	}
 }
 
 // wantDamageFound: a segment that can't be read ends the trial of a backup, also if it comes
 // after PostgreSQL has started.
 func wantDamageFound(t *testing.T, server *devpg.Server, kept string) {
 	t.Helper()
-	segment := filepath.Join(kept, "wal", query(t, server, "SELECT last_archived_wal FROM pg_stat_archiver")+".gz")
+	segments, err := filepath.Glob(filepath.Join(kept, "wal", "*.gz")) // pg_stat_archiver may not know the last one yet
+	if err != nil || len(segments) == 0 {
+		t.Fatal(segments, err)
+	}
+	segment := segments[len(segments)-1]
 	whole, err := os.ReadFile(segment)
 	if err != nil {
 		t.Fatal(err)
@@ -405,12 +433,52 @@ func wantHangFound(t *testing.T, server *devpg.Server, wal string) {
 // one without them, if its role may only replicate.
 func keepsSettings(t *testing.T, server *devpg.Server, kept string) {
 	t.Helper()
-	settings := filepath.Join(t.TempDir(), "candor.env")
-	if err := os.WriteFile(settings, []byte("CANDOR_ADDR=localhost:8080\nCANDOR_S3_SECRET_KEY=s3cr3t\n"+
-		" OTEL_EXPORTER_OTLP_HEADERS=token=s3cr3t\nCANDOR_SECRET_KEYS=k1:s3cr3t\nDATABASE_URL=postgres://candor:s3cr3t@db1/candor\n"),
-		0o600); err != nil {
+	dir := openDir(t)
+	lines := "CANDOR_BASE_URL=https://forms.example.com\n #CANDOR_S3_SECRET_KEY=s3cr3t\n"
+	for _, v := range new(config.Config).Variables() {
+		if v.File() != "" {
+			lines += " " + v.Name + "=s3cr3t\n"
+		}
+	}
+	admin, err := pgconn.Connect(t.Context(), server.DSN("postgres"))
+	if err != nil {
 		t.Fatal(err)
 	}
+	defer admin.Close(context.Background())
+	_, err = admin.Exec(t.Context(),
+		"GRANT SELECT ON pg_hba_file_rules TO backup; GRANT EXECUTE ON FUNCTION pg_hba_file_rules() TO backup").ReadAll()
+	if err := errors.Join(err, os.WriteFile(filepath.Join(dir, "candor.env"), []byte(lines), 0o600),
+		os.WriteFile(filepath.Join(dir, "web.env"), []byte("CANDOR_METRICS_ADDR=localhost:9091\n"), 0o600),
+		os.WriteFile(filepath.Join(dir, "pg_basebackup"), []byte("#!/bin/sh\n"+server.BinDir()+
+			"/pg_basebackup \"$@\" && rm \"$4/pg_hba.conf\"\n"), 0o755)); err != nil { // as on Debian
+		t.Fatal(err)
+	}
+	backup := func() (said, made string) {
+		t.Helper()
+		nextSecond(t)
+		before := len(bases(t, kept))
+		cmd := scriptCommand(t, server, "backup.sh", kept)
+		cmd.Env = append(cmd.Env, "SETTINGS="+filepath.Join(dir, "*.env"), "PATH="+dir+":"+server.BinDir()+":"+os.Getenv("PATH"))
+		out, err := cmd.CombinedOutput()
+		all := bases(t, kept)
+		if err != nil || len(all) != before+1 {
+			t.Fatalf("%d base backups, want another than %d: %v, %s", len(all), before, err, out)
+		}
+		return string(out), all[before]
+	}
+	said, made := backup()
+	if strings.Contains(said, "n't kept") {
+		t.Errorf("a backup by a role that may see all: %s", said)
+	}
+	for file, want := range map[string]string{made + ".conf": "\narchive_command = '", made + ".hba": "local all all trust",
+		filepath.Join(kept, "candor.env"): "CANDOR_BASE_URL=https://forms.example.com\n# CANDOR_S3_SECRET_KEY is a secret",
+		filepath.Join(kept, "web.env"):    "CANDOR_METRICS_ADDR=localhost:9091\n"} {
+		text, err := os.ReadFile(file)
+		if err != nil || !strings.Contains(string(text), want) || strings.Contains(string(text), "s3cr3t") {
+			t.Errorf("in %s there is no %q, or a secret: %v, %s", file, want, err, text)
+		}
+	}
+
 	hba := filepath.Join(server.Dir(), "data", "pg_hba.conf")
 	rules, err := os.ReadFile(hba)
 	if err != nil {
@@ -420,30 +488,14 @@ func keepsSettings(t *testing.T, server *devpg.Server, kept string) {
 		t.Fatal(err)
 	}
 	query(t, server, "SELECT pg_reload_conf()")
-	before := len(bases(t, kept))
-	cmd := scriptCommand(t, server, "backup.sh", kept)
-	cmd.Env = append(cmd.Env, "SETTINGS="+settings)
-	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "PostgreSQL's settings aren't kept") {
-		t.Errorf("a backup by a role that may only replicate: %v, %s", err, out)
+	said, made = backup()
+	if !strings.Contains(said, "PostgreSQL's settings aren't kept") || !strings.Contains(said, "pg_hba.conf isn't kept") {
+		t.Errorf("a backup by a role that may only replicate: %s", said)
 	}
-	made := bases(t, kept)
-	if len(made) != before+1 {
-		t.Fatalf("%d base backups, want another than %d", len(made), before)
-	}
-	if _, err := os.Stat(made[before] + ".conf"); err == nil {
-		t.Error("there is a file for settings that couldn't be read")
-	}
-	former, err := filepath.Glob(filepath.Join(kept, "base", "*.conf"))
-	if err != nil || len(former) == 0 {
-		t.Fatalf("PostgreSQL's settings aren't kept: %v, %v", former, err)
-	}
-	if text, err := os.ReadFile(former[0]); err != nil || !strings.Contains(string(text), "\narchive_command = '") {
-		t.Errorf("of PostgreSQL's settings are kept: %v, %s", err, text)
-	}
-	text, err := os.ReadFile(filepath.Join(kept, "candor.env"))
-	if err != nil || strings.Contains(string(text), "s3cr3t") || !strings.Contains(string(text), "CANDOR_ADDR=localhost:8080\n") ||
-		!strings.Contains(string(text), "# CANDOR_S3_SECRET_KEY is a secret") {
-		t.Errorf("of the service's settings are kept: %v, %s", err, text)
+	for _, none := range []string{".conf", ".hba"} {
+		if _, err := os.Stat(made + none); err == nil {
+			t.Errorf("there is a file %s for what couldn't be read", none)
+		}
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -198,10 +200,16 @@ func TestSecretsInFiles(t *testing.T) {
 		c.S3.Region != "us-east-1" {
 		t.Errorf("read as %q, %q and %q", c.DatabaseURL, c.RedisURL, c.S3.Region)
 	}
+	// A new variable with such a name is a secret, unless it is said here to be none.
+	secret := regexp.MustCompile(`URL|KEY|SECRET|PASSWORD|TOKEN|HEADERS`) // of scripts/backup.sh, too
+	open := []string{"CANDOR_BASE_URL", "CANDOR_PDF_KEY", "CANDOR_STRIPE_API_URL"}
 	files := 0
 	for _, v := range new(Config).Variables() {
 		if v.File() != "" {
 			files++
+		}
+		if want := secret.MatchString(v.Name) && !slices.Contains(open, v.Name); want != (v.File() != "") {
+			t.Errorf("%s can be in a file: %t, want %t", v.Name, !want, want)
 		}
 	}
 	if files != len(secrets) {

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -70,21 +71,24 @@ func (r Report) Text() string {
 	return table.String()
 }
 
-// Err is an error if a check failed.
+// Err is an error if a check failed, with a line for each that did: cron throws the table away
+// and mails this.
 func (r Report) Err() error {
-	failed := 0
+	var failed strings.Builder
+	n := 0
 	for _, f := range r.Checks {
 		if f.Status == Failed {
-			failed++
+			n++
+			fmt.Fprintf(&failed, "\n  %s: %s", f.Check, cli.Printable(f.Result))
 		}
 	}
-	switch failed {
+	switch n {
 	case 0:
 		return nil
 	case 1:
-		return errors.New("1 check failed")
+		return errors.New("1 check failed:" + failed.String())
 	}
-	return fmt.Errorf("%d checks failed", failed)
+	return fmt.Errorf("%d checks failed:%s", n, failed.String())
 }
 
 // Config is what is examined.

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"go.yaml.in/yaml/v3"
+
 	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/platform/metrics"
@@ -62,6 +64,58 @@ type board struct {
 			LegendFormat string `json:"legendFormat"`
 		} `json:"targets"`
 	} `json:"panels"`
+}
+
+// alert is what this test reads of a rule of Prometheus.
+type alert struct {
+	Alert, Expr string
+	Labels      struct{ Severity string }
+	Annotations struct{ Runbook string }
+}
+
+func alerts(t *testing.T) (out []alert) {
+	t.Helper()
+	var file struct{ Groups []struct{ Rules []alert } }
+	if err := yaml.Unmarshal([]byte(content(t, "candor.rules.yml")), &file); err != nil {
+		t.Fatal(err)
+	}
+	for _, group := range file.Groups {
+		out = append(out, group.Rules...)
+	}
+	if len(out) < 15 {
+		t.Fatalf("%d alerts", len(out))
+	}
+	return out
+}
+
+// firing counts the rules' tests in which each alert fires.
+func firing(t *testing.T) map[string]int {
+	t.Helper()
+	var file struct {
+		Tests []struct {
+			Asked []struct {
+				Samples []struct{ Labels string } `yaml:"exp_samples"`
+			} `yaml:"promql_expr_test"`
+		}
+	}
+	if err := yaml.Unmarshal([]byte(content(t, "candor.rules.test.yml")), &file); err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]int{}
+	for _, one := range file.Tests {
+		fires := map[string]int{}
+		for _, asked := range one.Asked {
+			for _, sample := range asked.Samples {
+				if match := fired.FindStringSubmatch(sample.Labels); match != nil {
+					fires[match[1]] = 1
+				}
+			}
+		}
+		for name := range fires {
+			out[name]++
+		}
+	}
+	return out
 }
 
 // queries are those of all boards.
@@ -133,8 +187,7 @@ var (
 	matched    = regexp.MustCompile(`([a-z_]+)(?:=|=~|!=|!~)"`)
 	grouped    = regexp.MustCompile(`by \(([a-z_, ]+)\)`)
 	part       = regexp.MustCompile(`_(bucket|sum|count)$`) // of a histogram
-	alertName  = regexp.MustCompile(`(?m)^ +- alert: (\w+)$`)
-	alertExpr  = regexp.MustCompile(`(?m)^ +expr: (.+)$`)
+	fired      = regexp.MustCompile(`alertname="(\w+)", alertstate="firing"`)
 )
 
 // Each metric and label of a board or alert is one that /metrics shows, and each
@@ -143,8 +196,8 @@ func TestMonitoringNamesWhatExists(t *testing.T) {
 	t.Parallel()
 	names, labels := scraped(t)
 	all := queries(t)
-	for _, match := range alertExpr.FindAllStringSubmatch(content(t, "candor.rules.yml"), -1) {
-		all = append(all, match[1])
+	for _, one := range alerts(t) {
+		all = append(all, one.Expr)
 	}
 	used := 0
 	for _, query := range all {
@@ -176,37 +229,33 @@ func TestMonitoringNamesWhatExists(t *testing.T) {
 	}
 }
 
-// Each alert has a heading that begins with what to type, a test that makes it fire, and
-// its metrics on a board.
+// Each alert has a heading that begins with what to type, fires in two tests, of a small and of
+// a large installation, has its metrics on a board, and the page says whom one that can't wait wakes.
 func TestAlertsHaveRunbooksAndTests(t *testing.T) {
 	t.Parallel()
-	rules, tests := content(t, "candor.rules.yml"), content(t, "candor.rules.test.yml")
 	operations, err := os.ReadFile(filepath.Join(monitoring(t), "..", "..", "doc", "operations.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	boards := strings.Join(queries(t), "\n")
-	for _, metric := range metricName.FindAllString(rules, -1) {
-		if !strings.Contains(boards, part.ReplaceAllString(metric, "")) {
-			t.Errorf("%s is in an alert and on no board", metric)
+	boards, fires := strings.Join(queries(t), "\n"), firing(t)
+	_, after, _ := strings.Cut(string(operations), "| Wake | Alerts |\n")
+	wakes, _, _ := strings.Cut(after, "\n\n")
+	for _, one := range alerts(t) {
+		for _, metric := range metricName.FindAllString(one.Expr, -1) {
+			if !strings.Contains(boards, part.ReplaceAllString(metric, "")) {
+				t.Errorf("%s is in an alert and on no board", metric)
+			}
 		}
-	}
-	names := alertName.FindAllStringSubmatch(rules, -1)
-	for _, match := range names {
-		name := match[1]
-		if !strings.Contains(string(operations), "\n### "+name+"\n\n    ") {
-			t.Errorf("the runbook of %s doesn't begin with what to type", name)
+		if !strings.Contains(string(operations), "\n### "+one.Alert+"\n\n    ") ||
+			one.Annotations.Runbook != "doc/operations.md#"+strings.ToLower(one.Alert) {
+			t.Errorf("%s has no runbook in doc/operations.md that begins with what to type", one.Alert)
 		}
-		if !strings.Contains(rules, "runbook: doc/operations.md#"+strings.ToLower(name)+"\n") ||
-			!strings.Contains(string(operations), "\n### "+name+"\n") {
-			t.Errorf("%s has no runbook in doc/operations.md", name)
+		if page := one.Labels.Severity == "page"; page != strings.Contains(wakes, one.Alert) {
+			t.Errorf("%s wakes someone: %t, and doc/operations.md says another thing", one.Alert, page)
 		}
-		if !strings.Contains(tests, fmt.Sprintf("alertname=%q, alertstate=\"firing\"", name)) {
-			t.Errorf("no test makes %s fire", name)
+		if fires[one.Alert] < 2 {
+			t.Errorf("%s fires in %d tests, want a small and a large installation", one.Alert, fires[one.Alert])
 		}
-	}
-	if len(names) < 15 {
-		t.Errorf("%d alerts", len(names))
 	}
 }
 
