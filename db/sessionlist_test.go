@@ -64,7 +64,8 @@ func matching(sessions []*domain.Session, f domain.SessionFilter, now time.Time)
 	for _, x := range sessions {
 		if (f.Status == "" || x.StatusAt(now) == f.Status) &&
 			(f.ReferenceID == "" || x.ReferenceID != nil && *x.ReferenceID == f.ReferenceID) &&
-			(f.Misspelt && hasNearWords(x, f.Search) || !f.Misspelt && (hasWords(x, f.Search) || hasEnd(x, f.Search))) && x.SectionsCompleted >= f.Sections &&
+			(f.Misspelt && hasNearWords(x, f.Search) || !f.Misspelt && (hasWords(x, f.Search) || hasEnd(x, f.Search))) &&
+			x.SectionsCompleted >= f.Sections &&
 			(f.CustomerEmail == "" || strings.EqualFold(x.CustomerEmail, f.CustomerEmail)) &&
 			(f.Figure == nil || x.CompletedAt != nil) && (f.Progress == nil || x.AccessedAt == nil) && // of the examples
 			(f.CreatedAfter == nil || x.CreatedAt.After(*f.CreatedAfter)) &&

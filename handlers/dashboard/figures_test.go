@@ -156,7 +156,11 @@ func TestFiguresSayWhatIsWrong(t *testing.T) {
 			t.Errorf("%s is exported: %d", query, code)
 		}
 	}
-	owner.WantPage(owner.Get("/dashboard/test/sessions?progress=took:income:9&figure=x"), http.StatusOK).
-		Shows("Follow a link of Figures")
+	for _, odd := range []string{"took:income:9", "submitted:2026-11-20", "submitted:2026-11-20:soon"} {
+		owner.WantPage(owner.Get("/dashboard/test/sessions?figure=x&progress="+odd), http.StatusOK).Shows("Follow a link of Figures")
+	}
+	for _, far := range []string{"submitted:9999-12-31:9999-12-31", "submitted:0000-01-01:0000-01-01"} {
+		owner.WantPage(owner.Get("/dashboard/test/sessions?progress="+far), http.StatusOK).Shows("No session matches")
+	}
 	owner.WantPage(owner.Get("/dashboard/test/sessions?progress=opened&q=jo"), http.StatusOK).Shows("Remove the filter of Figures")
 }

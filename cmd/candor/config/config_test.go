@@ -255,7 +255,8 @@ func TestSeller(t *testing.T) {
 		t.Errorf("seller %+v", c.Terms.Seller)
 	}
 	for from, contact := range map[string]string{"Candor <accounts@example.com>": "accounts@example.com", "no-reply@example.com": "",
-		"Candor <NoReply@example.com>": "", "do_not_reply+x@example.com": "", "noreplies@example.com": "noreplies@example.com", "": ""} {
+		"Candor <NoReply@example.com>": "", "do_not_reply+x@example.com": "",
+		"noreplies@example.com": "noreplies@example.com", "": ""} {
 		if c := read(t, map[string]string{"CANDOR_MAIL_FROM": from}); c.Terms.Contact != contact {
 			t.Errorf("with mail from %q, partners are told to write to %q, want %q", from, c.Terms.Contact, contact)
 		}
