@@ -124,6 +124,9 @@ func (c *conditions) progress(p domain.Progress) sqlText {
 		return "accessed_at IS NOT NULL"
 	case domain.ProgressUnopened:
 		return "accessed_at IS NULL"
+	case domain.ProgressSubmitted:
+		return "(completed_at AT TIME ZONE (SELECT a.time_zone FROM account a WHERE a.id = $1))::date BETWEEN " +
+			c.arg(p.First) + "::date AND " + c.arg(p.Last) + "::date"
 	case domain.ProgressCompleted:
 		return section("n.completed_at IS NOT NULL")
 	case domain.ProgressStopped:
@@ -147,6 +150,9 @@ func (c *conditions) walked(f domain.SessionFilter, last *domain.Session) sqlTex
 	}
 	if f.CreatedBefore != nil {
 		span += " AND created_at < " + c.arg(*f.CreatedBefore)
+	}
+	if p := f.Progress; p != nil && p.Did == domain.ProgressSubmitted { // those that were there then, in any zone
+		span += " AND created_at < " + c.arg(p.Last.AddDate(0, 0, 2))
 	}
 	if last != nil {
 		span += " AND (created_at, id) < (" + c.arg(last.CreatedAt) + ", " + c.arg(last.ID) + ")"

@@ -102,9 +102,7 @@ func TestAskAgainNeedsTheRole(t *testing.T) {
 	values.Set("prefill_from", "on")
 	values.Set("ask", "income")
 	values.Set("note-income", "Is the bonus for the year?")
-	if answer := support.Post("/dashboard/test/sessions", values); answer.Code != http.StatusForbidden {
-		t.Errorf("status %d", answer.Code)
-	}
+	support.WantPage(support.Post("/dashboard/test/sessions", values), http.StatusForbidden).Offers("Ask for customers’ data")
 	values.Del("prefill_from")
 	made := support.Post("/dashboard/test/sessions", values).Header().Get("Location")
 	id, err := domain.ParseSessionID(strings.TrimPrefix(made, path))

@@ -8,6 +8,7 @@ import (
 
 	"candor/internal/domain"
 	"candor/internal/testkit/harness"
+	"candor/internal/testkit/page"
 )
 
 // TestAskForAccess: who is refused a page has its owners asked by email, once a day (D136).
@@ -61,6 +62,14 @@ func TestAccessEmailAdvises(t *testing.T) {
 	owner.WantPage(owner.Get("/dashboard/test/team"), http.StatusOK, "change it at the provider", "or they join again")
 }
 
+// breaks fails unless the page shows the address so that it can break on a phone.
+func breaks(p *page.Page, address string) {
+	p.Helper()
+	if !strings.Contains(p.Source, strings.NewReplacer("@", "@<wbr>", ".", ".<wbr>").Replace(address)) {
+		p.Errorf("%s can't break", address)
+	}
+}
+
 // TestInvitationAgain: an invitation is sent again or its link is shown once; the former
 // link stops working.
 func TestInvitationAgain(t *testing.T) {
@@ -81,6 +90,7 @@ func TestInvitationAgain(t *testing.T) {
 	first := m.Link(m.Email("sam@lender.example", "Join Lender & Sons on Candor"))
 	owner.WantRedirect(owner.Post(invite()+"/resend", nil), "/dashboard/test/team")
 	shown := owner.WantPage(owner.Post(invite()+"/link", nil), http.StatusOK, "shown once", "Auditor")
+	breaks(shown, "sam@lender.example")
 	link := shown.Copies("Copy link")
 	for old, works := range map[string]bool{first: false, link: true} {
 		browser := h.SignedOut()

@@ -66,7 +66,7 @@ func TestEmailLinkByHand(t *testing.T) {
 	other := h.NewSession(live, domain.NewSession{})
 	h.Customer(other).Answer("income")
 	support.WantPage(support.Post("/dashboard/live/sessions/"+other.ID.String()+"/email", url.Values{"sends": {"0"}}),
-		http.StatusForbidden, "which your role can’t see")
+		http.StatusForbidden, "which your role can’t see").Offers("Ask for customers’ data")
 	owner.WantRedirect(owner.Post(path+"/renew", nil), path)
 	owner.WantPage(owner.Get(path), http.StatusOK, "so Candor doesn’t email it").Lacks("Send again")
 	owner.WantPage(owner.Post(path+"/email", url.Values{"sends": {"2"}}), http.StatusForbidden, "was renewed")

@@ -42,8 +42,8 @@ func (s *Server) AnswerError(c echo.Context, status int, public *domain.Error) e
 	}
 	switch status {
 	case http.StatusForbidden:
-		p.Title, p.Owners = "You can’t do this", s.owners(c, v)
-		if v != nil && !v.Staff.May(v.Route.May) {
+		p.Title, p.Owners, p.Wanted = "You can’t do this", s.owners(c, v), public.Needs
+		if v != nil && p.Wanted == "" && !v.Staff.May(v.Route.May) {
 			p.Wanted = v.Route.May
 		}
 	case http.StatusNotFound, http.StatusMethodNotAllowed:

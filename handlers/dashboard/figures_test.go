@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"candor/internal/domain"
 	"candor/internal/statement"
 	"candor/internal/testkit/harness"
+	"candor/internal/testkit/page"
 )
 
 // rowsOf are the rows of a CSV file, without its head.
@@ -28,7 +30,7 @@ func rowsOf(s *harness.StaffBrowser, path string) [][]string {
 }
 
 // TestTotalsAgree: Home, Figures, the list, the files and the API count the same sessions, and each
-// number of Figures leads to so many.
+// number of Home and Figures leads to so many.
 func TestTotalsAgree(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -58,27 +60,37 @@ func TestTotalsAgree(t *testing.T) {
 	first := domain.DateIn(start, zone).AddDate(0, 0, random.IntN(5))
 	last := domain.DateIn(h.Clock.Now(), zone)
 	span := "from=" + first.Format(time.DateOnly) + "&to=" + last.Format(time.DateOnly)
-	page := owner.WantPage(owner.Get("/dashboard/test/figures?by=metadata.product&"+span), http.StatusOK)
-	page.Shows("Questions that come back", "product", "home", "=1+1")
-	if got := page.Field("by").Choices; !slices.Equal(got, []string{"", "documents", "metadata.@SUM(A1)", "metadata.product"}) {
+	figures := owner.WantPage(owner.Get("/dashboard/test/figures?by=metadata.product&"+span), http.StatusOK)
+	figures.Shows("Questions that come back", "product", "home", "=1+1")
+	if got := figures.Field("by").Choices; !slices.Equal(got, []string{"", "documents", "metadata.@SUM(A1)", "metadata.product"}) {
 		t.Errorf("sessions can be counted by %q", got)
 	}
 	owner.WantPage(owner.Get("/dashboard/test/figures"), http.StatusOK).Shows("How the link came Export as CSV", "Made by the API").
 		Lacks("being counted")
-	links := 0
-	for _, table := range page.All("table") {
-		for _, a := range table.All("a") {
-			links++
-			query := strings.TrimPrefix(a.Attr("href"), "/dashboard/test/sessions")
-			if rows := rowsOf(owner, "/dashboard/test/sessions/export"+query); fmt.Sprint(len(rows)) != a.Text() {
-				t.Errorf("%s says %s and exports %d", query, a.Text(), len(rows))
-			}
-			list := owner.WantPage(owner.Get(a.Attr("href")), http.StatusOK)
-			list.Shows(a.Text() + " session")
-		}
+	month := rowsOf(owner, "/dashboard/test/figures/export?of=states")
+	home := owner.WantPage(owner.Get("/dashboard/test"), http.StatusOK).Shows("Created " + month[0][1])
+	if stats := len(home.All("dl")[0].All("a")); stats != 4 {
+		t.Errorf("%d of Home's four figures lead to their list", stats)
 	}
-	if links < 20 {
-		t.Errorf("%d numbers lead to their list", links)
+	for _, parts := range [][]*page.Page{figures.All("table"), append(home.All("table"), home.All("dl")[0])} {
+		links := 0
+		for _, part := range parts {
+			for _, a := range part.All("a") {
+				links++
+				n := strings.TrimSuffix(strings.TrimSuffix(a.Text(), "s"), " session")
+				if _, err := strconv.Atoi(n); err != nil { // a share or a time of those that were completed
+					n = month[3][1]
+				}
+				query := strings.TrimPrefix(a.Attr("href"), "/dashboard/test/sessions")
+				if rows := rowsOf(owner, "/dashboard/test/sessions/export"+query); fmt.Sprint(len(rows)) != n {
+					t.Errorf("%s says %s and exports %d", query, n, len(rows))
+				}
+				owner.WantPage(owner.Get(a.Attr("href")), http.StatusOK).Shows(n + " session")
+			}
+		}
+		if links < 20 {
+			t.Errorf("%d numbers lead to their list", links)
+		}
 	}
 	states := rowsOf(owner, "/dashboard/test/figures/export?of=states&"+span)
 	after := domain.StartOfDate(first, zone).Add(-time.Microsecond).UTC().Format(time.RFC3339Nano)
@@ -92,8 +104,6 @@ func TestTotalsAgree(t *testing.T) {
 			t.Errorf("%q: the API counts %v, Figures %s", status, total, states[i][1])
 		}
 	}
-	month := rowsOf(owner, "/dashboard/test/figures/export?of=states")
-	owner.WantPage(owner.Get("/dashboard/test"), http.StatusOK).Shows("Created " + month[0][1])
 	for _, of := range []string{"states", "counted-by", "sections", "times", "questions"} {
 		rowsOf(owner, "/dashboard/test/figures/export?by=metadata.product&of="+of)
 	}
@@ -146,7 +156,11 @@ func TestFiguresSayWhatIsWrong(t *testing.T) {
 			t.Errorf("%s is exported: %d", query, code)
 		}
 	}
-	owner.WantPage(owner.Get("/dashboard/test/sessions?progress=took:income:9&figure=x"), http.StatusOK).
-		Shows("Follow a link of Figures")
+	for _, odd := range []string{"took:income:9", "submitted:2026-11-20", "submitted:2026-11-20:soon"} {
+		owner.WantPage(owner.Get("/dashboard/test/sessions?figure=x&progress="+odd), http.StatusOK).Shows("Follow a link of Figures")
+	}
+	for _, far := range []string{"submitted:9999-12-31:9999-12-31", "submitted:0000-01-01:0000-01-01"} {
+		owner.WantPage(owner.Get("/dashboard/test/sessions?progress="+far), http.StatusOK).Shows("No session matches")
+	}
 	owner.WantPage(owner.Get("/dashboard/test/sessions?progress=opened&q=jo"), http.StatusOK).Shows("Remove the filter of Figures")
 }

@@ -101,7 +101,8 @@ func TestKeysCanDoNoMoreThanTheirMakers(t *testing.T) {
 			wantNoMore(h, may, newKeyIn(h, answer))
 			continue
 		}
-		person.WantPage(answer, http.StatusForbidden, "can do more than your role", "Ask an owner to change or rotate it")
+		person.WantPage(answer, http.StatusForbidden, "can do more than your role", "Ask an owner to change or rotate it").
+			Offers("Ask for billing")
 		person.WantPage(person.Get("/dashboard/test/keys/"+full.String()), http.StatusOK, "Only an owner can change or rotate it")
 		person.WantPage(person.Get("/dashboard/test/keys/"+full.String()+"/leaked"), http.StatusOK,
 			"Only an owner can change or rotate it").
@@ -152,12 +153,13 @@ func TestKeysOfLoweredRoles(t *testing.T) {
 	role(second, domain.RoleDeveloper)
 	owner.WantPage(owner.Get("/dashboard/test/team"), http.StatusOK, "API keys that the new role couldn’t make still work")
 	owner.WantPage(owner.Get("/dashboard/test/keys"), http.StatusOK, banner, "Reports , made by "+second.Session.Email+
-		" , whose role can’t make this key.").Hides("Staging , made by")
+		", whose role can’t make this key.").Hides("Staging , made by")
 	role(developer, domain.RoleSupport)
-	owner.WantPage(owner.Get("/dashboard/test/keys"), http.StatusOK, "Staging , made by "+developer.Session.Email+" , whose role")
+	breaks(owner.WantPage(owner.Get("/dashboard/test/keys"), http.StatusOK,
+		"Staging , made by "+developer.Session.Email+", whose role"), developer.Session.Email)
 	owner.WantRedirect(owner.Post("/dashboard/test/team/"+second.Session.ID.String()+"/remove", nil), "/dashboard/test/team")
 	owner.WantPage(owner.Get("/dashboard/test/keys"), http.StatusOK, "Reports , made by "+second.Session.Email+
-		" , who left the team.")
+		", who left the team.")
 	for _, key := range []string{made, theirs} {
 		if got := calls(h, h.Handler, key, "192.0.2.1"); got != http.StatusOK {
 			t.Errorf("the key is answered %d", got)

@@ -50,4 +50,8 @@ func TestBrowserHome(t *testing.T) {
 	browsertest.Eval[bool](tab, "(document.querySelector('.chart-day[tabindex=\"0\"]').focus(), true)")
 	tab.Press(kb.ArrowLeft)
 	tab.WaitForText(".chart-value", "Thu 19 Nov: ")
+	tab.Press(kb.Home)
+	tab.WaitForText(".chart-value", "Thu 22 Oct: ")
+	tab.Press(kb.Enter)
+	tab.WaitForText(".chips", "completed on 22 Oct 2026")
 }

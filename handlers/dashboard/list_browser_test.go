@@ -1,6 +1,7 @@
 package dashboard_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -70,6 +71,23 @@ func TestBrowserLists(t *testing.T) {
 	tab.WaitForText(".chips", "State: In progress")
 	tab.Click(".chips .is-set")
 	tab.WaitForText("#list", "Jo Public")
+	for device, size := range map[browsertest.Device]float64{browsertest.Desktop: 24, browsertest.Phone: 44} {
+		tab.As(device, false, func() {
+			small := browsertest.Eval[int](tab, fmt.Sprintf(`[...document.querySelectorAll(".list-pick label")].
+				map((l) => l.getBoundingClientRect()).filter((r) => Math.min(r.width, r.height) < %f).length`, size))
+			if small > 0 {
+				t.Errorf("%d boxes are smaller than %.0f px", small, size)
+			}
+		})
+	}
+	tab.Click("[data-choose-all]")
+	tab.WaitForText("[data-chosen]", "3 chosen")
+	tab.Click("tbody tr:first-child .list-pick input")
+	tab.WaitForText("[data-chosen]", "2 chosen")
+	tab.WaitForTrue("document.querySelector('[data-choose-all]').indeterminate")
+	tab.Click("[data-choose-all]")
+	tab.WaitForText("[data-chosen]", "3 chosen")
+	tab.Click("[data-choose-all]")
 	tab.Key('j')
 	tab.Key('x')
 	tab.WaitForText("[data-chosen]", "1 chosen")

@@ -26,6 +26,7 @@ func TestCapThatStopsAsksFirst(t *testing.T) {
 	}
 	asked := finance.WantPage(finance.Post(billingSpend, spendForm("45", "20")), http.StatusUnprocessableEntity,
 		"Stop live sessions now, until 20 Jan 2027")
+	breaks(asked, h.Account.Email)
 	asked.WantError("spend_cap", "This period has cost $40.00 so far, so this cap stops live sessions at once.").
 		WantField("spend_cap", "45").WantField("alert_1", "20").WantField("stop_now", "")
 	if status, _ := createLive(h, "still"); status != http.StatusCreated || limits() != "none" {

@@ -51,7 +51,8 @@ func TestRenewLink(t *testing.T) {
 	// The customer's browser, in the middle of the form.
 	customer := h.CustomerAt(session, first)
 	customer.Answer("income")
-	support.WantPage(support.Post(path+"/renew", nil), http.StatusForbidden, "which your role can’t see")
+	support.WantPage(support.Post(path+"/renew", nil), http.StatusForbidden, "which your role can’t see").
+		Offers("Ask for customers’ data")
 	owner.WantRedirect(owner.Post(path+"/renew", nil), path)
 	if got := customer.Get("income").Code; got != http.StatusNotFound {
 		t.Errorf("the browser that opened the link before still gets %d", got)

@@ -230,7 +230,7 @@ func links(who *harness.StaffBrowser, text string) (out []string) {
 func TestPalette(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
-	owner, support := h.Staff(domain.RoleOwner), h.Staff(domain.RoleSupport)
+	owner, support, auditor := h.Staff(domain.RoleOwner), h.Staff(domain.RoleSupport), h.Staff(domain.RoleAuditor)
 	h.NewEndpoint(h.TestScope(), "https://lender.example/candor")
 	for typedText, want := range map[string]struct {
 		leads   string
@@ -240,8 +240,11 @@ func TestPalette(t *testing.T) {
 		"webhook secret": {"webhooks#endpoints", false}, "outage": {"webhooks?state=failing", false},
 		"failed deliveries": {"webhooks?state=failing", false},
 		"two-step":          {"me#two-step", true}, "spend": {"billing#spend_cap", false}, "api": {"keys", false},
-		"logo":                {"settings#name", false},
-		support.Session.Email: {"team", false},
+		"logo":       {"settings#name", false},
+		"my account": {"me", true}, "sso": {"settings/sign-in", false}, "change plan": {"billing#plan", false},
+		"webhook settings": {"webhooks/settings", false}, "test event": {"webhooks/settings#test", false},
+		"verify": {"webhooks/verify", false}, "retries": {"webhooks/redeliveries", false},
+		support.Session.Email: {"team#" + support.Session.ID.String(), false},
 	} {
 		if found := links(owner, typedText); !slices.Contains(found, "/dashboard/test/"+want.leads) {
 			t.Errorf("an owner types %q and finds %q", typedText, found)
@@ -253,11 +256,15 @@ func TestPalette(t *testing.T) {
 	if dark := typed(support, "test", "dark").Text(); !strings.Contains(dark, "Dark theme") {
 		t.Errorf("dark finds %s", dark)
 	}
-	for _, link := range append(links(owner, "s"), links(owner, "c")...) {
-		path, part, _ := strings.Cut(link, "#")
-		source := owner.Get(path)
-		if source.Code != http.StatusOK || part != "" && !strings.Contains(source.Body.String(), ` id="`+part+`"`) {
-			t.Errorf("%s answers %d, or has no such part", link, source.Code)
+	for _, who := range []*harness.StaffBrowser{owner, auditor} {
+		for _, typed := range []string{"s", "c", "w", "m", "n", "r", support.Session.Email} {
+			for _, link := range links(who, typed) {
+				path, part, _ := strings.Cut(link, "#")
+				source := who.Get(path)
+				if source.Code != http.StatusOK || part != "" && !strings.Contains(source.Body.String(), ` id="`+part+`"`) {
+					t.Errorf("%s answers %s %d, or has no such part", link, who.Session.Role, source.Code)
+				}
+			}
 		}
 	}
 }

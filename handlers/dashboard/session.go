@@ -93,7 +93,7 @@ func (s *Server) RenewLink(c echo.Context, v *Visit) error {
 		return err
 	}
 	if s.Sessions.LinkNow(session, v.Staff.May(domain.DownloadData)) == "" {
-		return domain.Errorf(domain.CodeForbidden,
+		return domain.Lacking(domain.DownloadData,
 			"This link opens the customer’s answers, which your role can’t see. Ask an owner to renew it.")
 	}
 	_, err = s.Sessions.RenewLink(c.Request().Context(), v.Scope, id, v.Actor)

@@ -322,7 +322,7 @@ func asksIn(c echo.Context, v *Visit, like *domain.Session, params *domain.NewSe
 	}
 	if c.FormValue("prefill_from") != "" {
 		if !v.Staff.May(domain.DownloadData) {
-			return nil, domain.Errorf(domain.CodeForbidden,
+			return nil, domain.Lacking(domain.DownloadData,
 				"Your role can’t see the customer’s answers, so it can’t have them offered again. Ask an owner.")
 		}
 		params.PrefillFrom = like.ID.String()

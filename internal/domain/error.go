@@ -158,11 +158,17 @@ type Error struct {
 	Cause   error
 
 	RetryAfter time.Duration // how long to wait before a retry; zero if waiting doesn't help
+	Needs      Capability    // that the staff user lacks and can ask for (D136); "" for none
 }
 
 // Errorf returns an Error without fields.
 func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// Lacking returns forbidden for a staff user who lacks the capability.
+func Lacking(needs Capability, message string) *Error {
+	return &Error{Code: CodeForbidden, Message: message, Needs: needs}
 }
 
 // Breaks returns an Error about a field that breaks a rule. Its front end words it.

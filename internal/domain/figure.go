@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"candor/internal/statement"
@@ -62,12 +63,15 @@ type Progress struct {
 	Section string
 	Span    int         // of ProgressTook: of TimeSpans
 	Rule    *FailedRule // of ProgressRefused
+
+	First, Last time.Time // of ProgressSubmitted: dates
 }
 
 // What a customer did.
 const (
 	ProgressOpened    = "opened"
 	ProgressUnopened  = "unopened"
+	ProgressSubmitted = "submitted" // on one of some days, whenever the session was created
 	ProgressReached   = "reached"
 	ProgressCompleted = "completed"
 	ProgressStopped   = "stopped" // reached, and not completed
@@ -80,6 +84,8 @@ func (p Progress) String() string {
 	switch p.Did {
 	case ProgressOpened, ProgressUnopened:
 		return p.Did
+	case ProgressSubmitted:
+		return p.Did + ":" + p.First.Format(time.DateOnly) + ":" + p.Last.Format(time.DateOnly)
 	case ProgressTook:
 		return p.Did + ":" + p.Section + ":" + strconv.Itoa(p.Span)
 	case ProgressRefused:
@@ -94,6 +100,12 @@ func ParseProgress(text string) (Progress, bool) {
 	p := Progress{Did: parts[0]}
 	if p.Did == ProgressOpened || p.Did == ProgressUnopened {
 		return p, len(parts) == 1
+	}
+	if p.Did == ProgressSubmitted && len(parts) == 3 {
+		var err, errLast error
+		p.First, err = time.Parse(time.DateOnly, parts[1])
+		p.Last, errLast = time.Parse(time.DateOnly, parts[2])
+		return p, err == nil && errLast == nil
 	}
 	if len(parts) == 1 || !slices.Contains(statement.SectionNames[:], parts[1]) || !storable(text) {
 		return p, false

@@ -1,5 +1,5 @@
 // A day's value stands below the chart while the pointer or the focus is on it; the
-// arrow keys go from day to day.
+// arrow keys go from day to day. A click or Enter opens the day's list, if it has one.
 function show(event) {
   const day = event.target.closest?.(".chart-day");
   if (day) document.querySelector(".chart-value").textContent = day.getAttribute("aria-label");
@@ -7,7 +7,14 @@ function show(event) {
 document.addEventListener("pointerover", show);
 document.addEventListener("focusin", show);
 
+function open(event) {
+  const list = event.target.closest?.(".chart-day")?.dataset.opens;
+  if (list) location.assign(list);
+}
+document.addEventListener("click", open);
+
 document.addEventListener("keydown", (event) => {
+  if (event.key === "Enter") open(event);
   const day = event.target.closest?.(".chart-day");
   if (!day || !["ArrowLeft", "ArrowRight", "Home", "End"].includes(event.key)) return;
   event.preventDefault();

@@ -30,13 +30,24 @@ if (chosen?.closest("form.filters")) {
   history.replaceState(history.state, "", location.pathname + location.search);
 }
 
-// How many rows are chosen, also after the page has followed a change.
+// How many rows are chosen, also after the page has followed a change. The box in the head
+// chooses all of them.
+const boxes = () => [...document.querySelectorAll(".list-pick [name=session]")];
 function countChosen() {
-  const label = document.querySelector("[data-chosen]");
-  if (label) label.textContent = `${document.querySelectorAll(".list-pick :checked").length} chosen`;
+  const all = document.querySelector("[data-choose-all]");
+  if (!all) return;
+  const n = boxes().filter((box) => box.checked).length;
+  document.querySelector("[data-chosen]").textContent = `${n} chosen`;
+  all.checked = n > 0 && n === boxes().length;
+  all.indeterminate = n > 0 && !all.checked;
 }
-document.addEventListener("change", (event) => event.target.matches(".list-pick input") && countChosen());
+document.addEventListener("change", (event) => {
+  if (!event.target.matches(".list-pick input")) return;
+  if (event.target.matches("[data-choose-all]")) for (const box of boxes()) box.checked = event.target.checked;
+  countChosen();
+});
 document.addEventListener("htmx:after:swap", countChosen);
+addEventListener("pageshow", countChosen); // with what the browser has kept
 
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("button.ago");

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"net/mail"
 	"net/url"
+	"regexp"
 
 	"candor/internal/billing"
 	"candor/internal/billing/stripe"
@@ -22,6 +23,9 @@ func (Stripe) LogValue() slog.Value { return slog.StringValue("stripe") }
 // String hides the secrets when a Config is printed.
 func (Stripe) String() string { return "stripe" }
 
+// unread are addresses that no one reads, so that partners aren't told to write there.
+var unread = regexp.MustCompile(`(?i)^(no|do[-_.]?not)[-_.]?reply\b`)
+
 // settleBilling sets what depends on how invoices are paid, and returns the errors
 // of these variables.
 func (c *Config) settleBilling() (errs []string) {
@@ -39,7 +43,7 @@ func (c *Config) settleBilling() (errs []string) {
 		}
 	}
 	c.Terms.Seller.Cards = s.SecretKey != ""
-	if from, err := mail.ParseAddress(c.MailFrom); err == nil {
+	if from, err := mail.ParseAddress(c.MailFrom); err == nil && !unread.MatchString(from.Address) {
 		c.Terms.Contact = from.Address
 	}
 	switch {

@@ -262,6 +262,13 @@ func TestSeller(t *testing.T) {
 		len(c.Terms.Seller.Transfer) != 1 {
 		t.Errorf("seller %+v", c.Terms.Seller)
 	}
+	for from, contact := range map[string]string{"Candor <accounts@example.com>": "accounts@example.com", "no-reply@example.com": "",
+		"Candor <NoReply@example.com>": "", "do_not_reply+x@example.com": "",
+		"noreplies@example.com": "noreplies@example.com", "": ""} {
+		if c := read(t, map[string]string{"CANDOR_MAIL_FROM": from}); c.Terms.Contact != contact {
+			t.Errorf("with mail from %q, partners are told to write to %q, want %q", from, c.Terms.Contact, contact)
+		}
+	}
 	for _, bad := range []string{"51 824 753 557", "5182475355", "518247535560", "51824753a56", "１１８２４７５３５５６"} {
 		if _, err := Read(func(name string) (string, bool) {
 			return bad, name == "CANDOR_SELLER_ABN"

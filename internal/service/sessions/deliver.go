@@ -21,7 +21,7 @@ func (s *Service) deliver(ctx context.Context, tx *db.Tx, session *domain.Sessio
 var (
 	errLinkRenewed = domain.Errorf(domain.CodeForbidden,
 		"This link was renewed, so Candor doesn’t email it. Copy it and send it to the customer.")
-	errLinkConfidential = domain.Errorf(domain.CodeForbidden,
+	errLinkConfidential = domain.Lacking(domain.DownloadData,
 		"This link opens the customer’s answers, which your role can’t see. Ask an owner to email it.")
 )
 
