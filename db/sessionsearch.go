@@ -11,17 +11,15 @@ import (
 	"candor/internal/domain"
 )
 
-// A search in short. Each word is looked for in any place of name, address and reference.
+// A search in five lines. Each word is looked for in any place of name, address and reference.
 // First the newest of the list are looked at, searchLook for each row wanted: there a word that
 // half a percent of the sessions have fills the page, and the index would return all of them.
 // If it isn't filled, the index of three-letter parts names all others, newest first. Counted
-// is what was looked at, "or more", or all; after searchPatience, the newest are the answer. The
-// end of a reference that Candor made (D83) is in no index: the newest endLook ids are read for it.
+// is what was looked at, "or more", or all; after searchPatience, the newest are the answer.
 const (
 	searchLook     = 200
 	searchMost     = 3000 // sessions that are looked at in all, or at a time for an export
 	searchPatience = 500 * time.Millisecond
-	endLook        = 20_000
 )
 
 // A misspelt search (D131) does the same by a regular expression for each word: the list's
@@ -74,9 +72,6 @@ func (q *Queries) searchNewest(ctx context.Context, scope domain.Scope, f domain
 	now time.Time) (*FoundSessions, error) {
 	l := newSessionList(scope, &f)
 	hit := joined(l.searched("session_search_text(customer_name, customer_email, reference_id)", f), " AND ")
-	if end := l.ends(f); end != "" {
-		hit = "(" + hit + " OR reference_id IS NULL AND " + end + ")"
-	}
 	l.columns = "id, created_at, " + hit + " AS hit"
 	if last != nil {
 		l.below("created_at, id", last.CreatedAt, last.ID)
@@ -145,13 +140,7 @@ func (q *Queries) searchAll(ctx context.Context, scope domain.Scope, f domain.Se
 	now time.Time) (*FoundSessions, error) {
 	c := &newSessionList(scope, &f).conditions
 	status := "(" + joined(statusClauses(f, c.nowFor(f.Status, now)), " OR ") + ")"
-	found := "found AS MATERIALIZED (SELECT session_id, created_at FROM session_search WHERE account_id = $1 AND livemode = $2 AND " +
-		joined(c.searchedByIndex("text", f), " AND ")
-	if end := c.ends(f); end != "" {
-		found = `ending AS MATERIALIZED (SELECT id FROM (SELECT id FROM session WHERE account_id = $1 AND livemode = $2
-				ORDER BY created_at DESC, id DESC LIMIT ` + c.arg(endLook) + `) newest WHERE ` + end + `),
-			` + found + ` UNION SELECT id, created_at FROM ending JOIN session USING (id) WHERE reference_id IS NULL`
-	}
+	text := joined(c.searchedByIndex("text", f), " AND ")
 	page := sqlText("")
 	if last != nil {
 		page = " WHERE (created_at, id) < (" + c.arg(last.CreatedAt) + ", " + c.arg(last.ID) + ")"
@@ -166,7 +155,8 @@ func (q *Queries) searchAll(ctx context.Context, scope domain.Scope, f domain.Se
 	}
 	// MATERIALIZED, or a plan made for unknown words walks the list instead.
 	err := q.all(ctx, &rows, `
-		WITH `+found+`),
+		WITH found AS MATERIALIZED (SELECT session_id, created_at FROM session_search WHERE account_id = $1 AND livemode = $2
+			AND `+text+`),
 			page AS MATERIALIZED (SELECT id, total FROM (`+matching+`) matching`+page+`
 				ORDER BY created_at DESC, id DESC LIMIT `+c.arg(limit)+`)
 		SELECT `+sessionColumns+`, total FROM page JOIN session USING (id)
@@ -180,16 +170,6 @@ func (q *Queries) searchAll(ctx context.Context, scope domain.Scope, f domain.Se
 		out.Sessions, out.Total = append(out.Sessions, rows[i].Session), rows[i].Total
 	}
 	return out, nil
-}
-
-// ends is the condition that the reference made of the id ends as it is searched for; "" for
-// what is no such end.
-func (c *conditions) ends(f domain.SessionFilter) sqlText {
-	mask, bits, ok := domain.SessionsEnding(f.Search)
-	if !ok || f.Misspelt {
-		return ""
-	}
-	return "('x' || substr(replace(id::text, '-', ''), 3, 14))::bit(56)::bigint & " + c.arg(mask) + " = " + c.arg(bits)
 }
 
 // indexPart is how many letters of a word the index is asked for. Each three of them are

@@ -205,9 +205,17 @@ func SessionReference(id SessionID) string {
 // SessionsReferred returns the first and the last id that have a reference, as a
 // person types it.
 func SessionsReferred(text string) (first, last SessionID, ok bool) {
-	bits, length := referenceBits(text)
-	if length != shortTime/5 {
+	text = strings.NewReplacer("-", "", " ", "", "o", "0", "i", "1", "l", "1").Replace(strings.ToLower(text))
+	if len(text) != shortTime/5 {
 		return first, last, false
+	}
+	var bits uint64
+	for _, c := range text {
+		digit := strings.IndexRune(crockford, c)
+		if digit < 0 {
+			return first, last, false
+		}
+		bits = bits<<5 | uint64(digit)
 	}
 	first.UUID[0] = firstByte
 	for i := range 5 {
@@ -220,32 +228,6 @@ func SessionsReferred(text string) (first, last SessionID, ok bool) {
 		last.UUID[8+i] = 0xff
 	}
 	return first, last, true
-}
-
-// EndLeast is how many characters of a reference's end find a session.
-const EndLeast = 4
-
-// SessionsEnding reads EndLeast characters or more of the end of a reference, as a person
-// types it. The ids whose references end so have, in their bytes 1 to 7 as a number, those bits
-// below the mask.
-func SessionsEnding(text string) (mask, bits int64, ok bool) {
-	spread := func(short uint64) int64 { return int64(short>>5)<<16 | int64(short&31)<<7 } // as SessionReference gathers them
-	short, length := referenceBits(text)
-	return spread(1<<(5*length) - 1), spread(short), length >= EndLeast
-}
-
-// referenceBits reads a reference, or a part of one, and says how many characters it has; 0
-// for what is none.
-func referenceBits(text string) (bits uint64, length int) {
-	text = strings.NewReplacer("-", "", " ", "", "o", "0", "i", "1", "l", "1").Replace(strings.ToLower(text))
-	for _, c := range text {
-		digit := strings.IndexRune(crockford, c)
-		if digit < 0 || len(text) > shortTime/5 {
-			return 0, 0
-		}
-		bits = bits<<5 | uint64(digit)
-	}
-	return bits, len(text)
 }
 
 // crockford is the TypeID alphabet: base32 without i, l, o and u.

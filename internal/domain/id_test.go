@@ -123,16 +123,6 @@ func TestSessionReference(t *testing.T) {
 			t.Fatalf("%s to %s have other references than %s", first, last, id)
 		}
 		seen[domain.SessionReference(id)] = true
-		number := int64(0)
-		for _, b := range id.UUID[1:8] {
-			number = number<<8 | int64(b)
-		}
-		for start := range 7 { // from the whole one to the last four characters
-			mask, bits, ok := domain.SessionsEnding(domain.SessionReference(id)[start:])
-			if !ok || number&mask != bits || (number^1<<7)&mask == bits {
-				t.Fatalf("%s isn't found by %s", id, domain.SessionReference(id)[start:])
-			}
-		}
 	}
 	if len(seen) < 5 {
 		t.Errorf("1000 sessions have %d references", len(seen))
@@ -140,9 +130,6 @@ func TestSessionReference(t *testing.T) {
 	for _, text := range []string{"", "H45", "H45-5VB-4PEE", "H45-5VB-4PU", "jo@custom", "日本語日本語日本語"} {
 		if _, _, ok := domain.SessionsReferred(text); ok {
 			t.Errorf("%q is read as a reference", text)
-		}
-		if _, _, ok := domain.SessionsEnding(text); ok {
-			t.Errorf("%q is read as the end of a reference", text)
 		}
 	}
 }
