@@ -79,16 +79,17 @@ func TestBrowserLinkEmails(t *testing.T) {
 	t.Parallel()
 	const url = "https://candor.example/f/sess_01kx2v8p9fe0pvr4y8m3n5t6qz/b0.7Nq0aXk2TzWmVb4cYdR8eQ"
 	logo, width, height, colour, help := "a.png", 240, 48, "ffe600", "help@harbour.example"
-	partner := &domain.Account{Name: "Harbour Lending", BrandColour: &colour, LogoName: &logo, LogoWidth: &width, LogoHeight: &height,
-		TimeZone: "Australia/Sydney", HelpEmail: &help}
+	partner := &domain.Account{Name: "Harbour Lending", BrandColour: &colour, LogoName: &logo, LogoWidth: &width,
+		LogoHeight: &height, TimeZone: "Australia/Sydney", HelpEmail: &help}
 	name := "Mai Nguyen"
-	session := &domain.Session{Status: domain.InProgress, CustomerName: &name, ExpiresAt: time.Date(2026, 12, 20, 13, 30, 0, 0, time.UTC)}
+	session := &domain.Session{Status: domain.InProgress, CustomerName: &name,
+		ExpiresAt: time.Date(2026, 12, 20, 13, 30, 0, 0, time.UTC)}
 	picture := "data:image/png;base64," + base64.StdEncoding.EncodeToString([]byte(harness.Drawing(t, width, height, color.Black)))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		language, kind, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 		ctx := i18n.At(i18n.In(r.Context(), domain.Language(language)), partner.Zone())
-		html, err := email.Link(ctx, email.LinkParts{Partner: partner, Session: session, Kind: domain.LinkEmailKind(kind), Section: "Assets",
-			URL: url, StopURL: url}).HTML()
+		html, err := email.Link(ctx, email.LinkParts{Partner: partner, Session: session, Kind: domain.LinkEmailKind(kind),
+			Section: "Assets", URL: url, StopURL: url}).HTML()
 		if err != nil {
 			t.Error(err)
 		}
