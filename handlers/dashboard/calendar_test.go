@@ -77,8 +77,12 @@ func TestBrowserDateInWords(t *testing.T) {
 	h, base := harness.Listen(t)
 	for i, options := range harness.Looks() {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			options.Locale = "de_DE"
 			tab := browsertest.New(t, options)
 			signInTo(h.In(t), tab, base, "/dashboard/test/audit")
+			if own := browsertest.Eval[string](tab, `new Date(2026, 8, 7).toLocaleDateString()`); own != "7.9.2026" {
+				t.Errorf("the browser writes %q, want a German date", own)
+			}
 			if options.Device == browsertest.Phone {
 				tab.Click(".filter-fold > summary")
 			}
