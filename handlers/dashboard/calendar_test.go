@@ -101,10 +101,10 @@ func TestBrowserDateInWords(t *testing.T) {
 				t.Errorf("the calendar opens at %q, want the field's day", opened)
 			}
 			browsertest.Eval[bool](tab, `((calendar) => {
-				calendar.value = "2026-09-07";
+				calendar.value = "2026-10-07";
 				return calendar.dispatchEvent(new Event("change", { bubbles: true }));
 			})(document.querySelector(".date-calendar"))`)
-			tab.WaitForText(".chips", "From: 7 Sep 2026")
+			tab.WaitForText(".chips", "From: 7 Oct 2026")
 			tab.WaitForTrue(`document.activeElement.id === "from"`)
 		})
 	}
