@@ -365,7 +365,8 @@ func TestExportIsSafeAndWhole(t *testing.T) {
 	rows, err = csv.NewReader(support.Get("/dashboard/test/sessions/export?status=completed").Body).ReadAll()
 	h.OK(err)
 	last := h.SessionOf(done.ID).LastActivityAt.In(domain.LoadTimeZone("Australia/Sydney")).Format(time.RFC3339)
-	for column, want := range map[string]string{"Last activity": last, "Minutes": "25", "Documents": "1", "Metadata": `{"product":"=home"}`} {
+	for column, want := range map[string]string{"Last activity": last, "Minutes": "25", "Documents": "1",
+		"Metadata": `{"product":"=home"}`} {
 		if at := slices.Index(rows[0], column); at < 0 || len(rows) != 2 || rows[1][at] != want {
 			t.Errorf("the file has %q, want %s in %q", rows, want, column)
 		}
