@@ -185,15 +185,17 @@ func (q *Queries) Figures(ctx context.Context, scope domain.Scope, name string, 
 }
 
 // RefusedMost counts the sessions, created in that time, in which the form refused an
-// answer: the rules that most sessions failed, up to limit.
-func (q *Queries) RefusedMost(ctx context.Context, scope domain.Scope, first, last time.Time, limit int) (
+// answer: the rules that most sessions failed, up to limit, with how many failed them from
+// the date before to the first.
+func (q *Queries) RefusedMost(ctx context.Context, scope domain.Scope, before, first, last time.Time, limit int) (
 	out []domain.RefusedMost, err error) {
 	err = q.all(ctx, &out, `
-		SELECT section, field, problem AS message, sum(sessions)::bigint AS sessions
+		SELECT section, field, problem AS message, coalesce(sum(sessions) FILTER (WHERE day >= $4::date), 0)::bigint AS sessions,
+			coalesce(sum(sessions) FILTER (WHERE day < $4::date), 0)::bigint AS before
 		FROM form_problem_count
-		WHERE account_id = $1 AND livemode = $2 AND day BETWEEN $3::date AND $4::date
+		WHERE account_id = $1 AND livemode = $2 AND day BETWEEN $3::date AND $5::date
 		GROUP BY section, field, problem
-		ORDER BY sessions DESC, section, field, problem LIMIT $5`,
-		scope.AccountID, scope.Livemode, day(first), day(last), limit)
+		ORDER BY sessions DESC, before DESC, section, field, problem LIMIT $6`,
+		scope.AccountID, scope.Livemode, day(before), day(first), day(last), limit)
 	return out, wrap(err, "sum refused rules")
 }

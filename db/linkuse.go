@@ -53,13 +53,14 @@ func (q *Queries) LinkUses(ctx context.Context, id domain.SessionID) ([]domain.L
 	return out, wrap(err, "list link uses")
 }
 
-// RefusedRules returns what the form refused in a session, each rule of a section once.
+// RefusedRules returns what the form refused in a session, each rule of a section once: of
+// the section that was saved last, and what was noted last, first.
 func (q *Queries) RefusedRules(ctx context.Context, id domain.SessionID) ([]domain.RefusedRule, error) {
 	var out []domain.RefusedRule
 	err := q.all(ctx, &out, `
 		SELECT name AS section, split_part(problem, ' ', 1) AS field, substr(problem, strpos(problem, ' ') + 1) AS message
 		FROM section, unnest(problems) WITH ORDINALITY p (problem, place)
-		WHERE session_id = $1 ORDER BY name, place LIMIT 100`, id)
+		WHERE session_id = $1 ORDER BY updated_at DESC, name, place DESC LIMIT 100`, id)
 	return out, wrap(err, "list refused rules")
 }
 

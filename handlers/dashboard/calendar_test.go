@@ -77,8 +77,12 @@ func TestBrowserDateInWords(t *testing.T) {
 	h, base := harness.Listen(t)
 	for i, options := range harness.Looks() {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			options.Locale = "de_DE"
 			tab := browsertest.New(t, options)
 			signInTo(h.In(t), tab, base, "/dashboard/test/audit")
+			if own := browsertest.Eval[string](tab, `new Date(2026, 8, 7).toLocaleDateString()`); own != "7.9.2026" {
+				t.Errorf("the browser writes %q, want a German date", own)
+			}
 			if options.Device == browsertest.Phone {
 				tab.Click(".filter-fold > summary")
 			}
@@ -97,10 +101,10 @@ func TestBrowserDateInWords(t *testing.T) {
 				t.Errorf("the calendar opens at %q, want the field's day", opened)
 			}
 			browsertest.Eval[bool](tab, `((calendar) => {
-				calendar.value = "2026-09-07";
+				calendar.value = "2026-10-07";
 				return calendar.dispatchEvent(new Event("change", { bubbles: true }));
 			})(document.querySelector(".date-calendar"))`)
-			tab.WaitForText(".chips", "From: 7 Sep 2026")
+			tab.WaitForText(".chips", "From: 7 Oct 2026")
 			tab.WaitForTrue(`document.activeElement.id === "from"`)
 		})
 	}

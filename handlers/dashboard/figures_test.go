@@ -16,7 +16,6 @@ import (
 	"candor/internal/domain"
 	"candor/internal/statement"
 	"candor/internal/testkit/harness"
-	"candor/internal/testkit/page"
 )
 
 // rowsOf are the rows of a CSV file, without its head.
@@ -29,18 +28,22 @@ func rowsOf(s *harness.StaffBrowser, path string) [][]string {
 	return rows[1:]
 }
 
-// TestTotalsAgree: Home, Figures, the list, the files and the API count the same sessions, and each
-// number of Home and Figures leads to so many.
+// TestTotalsAgree: Home, Figures, the list, the files and the API count the same sessions of a
+// random range, and each number of Home and Figures leads to so many.
 func TestTotalsAgree(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
-	random := rand.New(rand.NewPCG(9, 129))
-	start := h.Clock.Now()
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 129))
+	zone := domain.LoadTimeZone("Australia/Sydney")
+	var days []time.Time // of the sessions
 	for i := range 30 {
 		h.Clock.Advance(time.Duration(random.IntN(24)) * time.Hour)
-		product, _ := json.Marshal([]string{"home", "home ", "  ", "=1+1"}[random.IntN(4)])
+		product, _ := json.Marshal([]string{"home", "home ", "  ", "=1+1"}[i%4])
 		s := h.NewSession(h.TestScope(), domain.NewSession{
 			Metadata: domain.Metadata{"product": product, "@SUM(A1)": product, "a=b": product}})
+		days = append(days, domain.DateIn(h.Clock.Now(), zone))
 		switch i % 5 {
 		case 0:
 			h.Complete(s.ID)
@@ -48,17 +51,16 @@ func TestTotalsAgree(t *testing.T) {
 			h.Post("/test/sessions/"+s.ID.String()+"/advance", `{"to": "completed"}`).WantStatus(http.StatusOK)
 		case 2:
 			h.Do(harness.Call{Method: http.MethodDelete, Path: "/sessions/" + s.ID.String()}).WantStatus(http.StatusOK)
+		case 3:
+			customer := h.Customer(s)
+			customer.WantPage(customer.Get(""), http.StatusOK)
+			spend(customer, statement.PersonalDetailsSection, time.Duration(random.IntN(20))*time.Minute)
+			wantInvalid(customer, statement.IncomeSection, url.Values{"employment_income.gross_salary": {"none"}})
 		}
 	}
-	customer := h.NewCustomer()
-	customer.WantPage(customer.Get(""), http.StatusOK)
-	spend(customer, statement.PersonalDetailsSection, 3*time.Minute)
-	wantInvalid(customer, statement.IncomeSection, url.Values{"employment_income.gross_salary": {"none"}})
 	h.CountFigures()
 	owner := h.Staff(domain.RoleOwner)
-	zone := domain.LoadTimeZone("Australia/Sydney")
-	first := domain.DateIn(start, zone).AddDate(0, 0, random.IntN(5))
-	last := domain.DateIn(h.Clock.Now(), zone)
+	first, last := days[6+random.IntN(6)], days[18+random.IntN(12)]
 	span := "from=" + first.Format(time.DateOnly) + "&to=" + last.Format(time.DateOnly)
 	figures := owner.WantPage(owner.Get("/dashboard/test/figures?by=metadata.product&"+span), http.StatusOK)
 	figures.Shows("Questions that come back", "product", "home", "=1+1")
@@ -67,45 +69,87 @@ func TestTotalsAgree(t *testing.T) {
 	}
 	owner.WantPage(owner.Get("/dashboard/test/figures"), http.StatusOK).Shows("How the link came Export as CSV", "Made by the API").
 		Lacks("being counted")
-	month := rowsOf(owner, "/dashboard/test/figures/export?of=states")
-	home := owner.WantPage(owner.Get("/dashboard/test"), http.StatusOK).Shows("Created " + month[0][1])
-	if stats := len(home.All("dl")[0].All("a")); stats != 4 {
-		t.Errorf("%d of Home's four figures lead to their list", stats)
+	now, before := 0, 0 // numbers that lead to their list, of the range and of the one before
+	for _, table := range figures.All("table") {
+		for _, a := range table.All("a") {
+			query := strings.TrimPrefix(a.Attr("href"), "/dashboard/test/sessions")
+			if strings.Contains(query, "from="+first.Format(time.DateOnly)) {
+				now++
+			} else {
+				before++
+			}
+			if rows := rowsOf(owner, "/dashboard/test/sessions/export"+query); fmt.Sprint(len(rows)) != a.Text() {
+				t.Errorf("%s says %s and exports %d", query, a.Text(), len(rows))
+			}
+			list := owner.WantPage(owner.Get(a.Attr("href")), http.StatusOK)
+			list.Shows(a.Text() + " session")
+		}
 	}
-	for _, parts := range [][]*page.Page{figures.All("table"), append(home.All("table"), home.All("dl")[0])} {
-		links := 0
-		for _, part := range parts {
-			for _, a := range part.All("a") {
-				links++
-				n := strings.TrimSuffix(strings.TrimSuffix(a.Text(), "s"), " session")
-				if _, err := strconv.Atoi(n); err != nil { // a share or a time of those that were completed
-					n = month[3][1]
-				}
-				query := strings.TrimPrefix(a.Attr("href"), "/dashboard/test/sessions")
-				if rows := rowsOf(owner, "/dashboard/test/sessions/export"+query); fmt.Sprint(len(rows)) != n {
-					t.Errorf("%s says %s and exports %d", query, n, len(rows))
-				}
-				owner.WantPage(owner.Get(a.Attr("href")), http.StatusOK).Shows(n + " session")
+	if now < 20 || before < 3 {
+		t.Errorf("%d numbers and %d of before lead to their list", now, before)
+	}
+	of := func(table, span string) [][]string {
+		return rowsOf(owner, "/dashboard/test/figures/export?by=metadata.product&of="+table+"&"+span)
+	}
+	at := func(date time.Time, more time.Duration) string {
+		return url.QueryEscape(domain.StartOfDate(date, zone).Add(more).UTC().Format(time.RFC3339Nano))
+	}
+	ranged := "per_page=1&created_after=" + at(first, -time.Microsecond) + "&created_before=" + at(last.AddDate(0, 0, 1), 0)
+	for i, status := range []string{"", "&status=pending", "&status=in_progress", "&status=completed", "&status=expired",
+		"&status=cancelled"} {
+		want := of("states", span)[i][1]
+		total := h.Get("/sessions?" + ranged + status).Object()["pagination"].(map[string]any)["total"]
+		rows := len(rowsOf(owner, "/dashboard/test/sessions/export?"+span+status))
+		if fmt.Sprint(total) != want || fmt.Sprint(rows) != want {
+			t.Errorf("%q: the API counts %v, the list's file %d, Figures %s", status, total, rows, want)
+		}
+	}
+	sections, home := funnel(owner, "test") // of Figures' own days
+	for _, row := range of("states", "") {
+		home.Shows(row[0] + " " + row[1] + " ")
+	}
+	for i, row := range of("sections", "")[2:] {
+		title := fmt.Sprintf("%d. %s", i+1, row[0])
+		if got := strings.Fields(sections[title]); len(got) < 2 || got[0] != row[1] || got[1] != row[3] {
+			t.Errorf("%s: Home has %q, Figures %q", title, got, row)
+		}
+	}
+	links, month := 0, of("states", "")
+	for _, part := range append(home.All("table"), home.All("dl")[0]) {
+		for _, a := range part.All("a") {
+			links++
+			n := strings.TrimSuffix(strings.TrimSuffix(a.Text(), "s"), " session")
+			if _, err := strconv.Atoi(n); err != nil { // a share or a time of those that were completed
+				n = month[3][1]
+			}
+			query := strings.TrimPrefix(a.Attr("href"), "/dashboard/test/sessions")
+			if rows := rowsOf(owner, "/dashboard/test/sessions/export"+query); fmt.Sprint(len(rows)) != n {
+				t.Errorf("%s says %s and exports %d", query, n, len(rows))
 			}
 		}
-		if links < 20 {
-			t.Errorf("%d numbers lead to their list", links)
-		}
 	}
-	states := rowsOf(owner, "/dashboard/test/figures/export?of=states&"+span)
-	after := domain.StartOfDate(first, zone).Add(-time.Microsecond).UTC().Format(time.RFC3339Nano)
-	for i, status := range []string{"", "pending", "in_progress", "completed", "expired", "cancelled"} {
-		answer := h.Get("/sessions?per_page=1&created_after=" + url.QueryEscape(after) + "&status=" + status)
-		if status == "" {
-			answer = h.Get("/sessions?per_page=1&created_after=" + url.QueryEscape(after))
-		}
-		total := answer.Object()["pagination"].(map[string]any)["total"]
-		if fmt.Sprint(total) != states[i][1] {
-			t.Errorf("%q: the API counts %v, Figures %s", status, total, states[i][1])
-		}
+	if stats := len(home.All("dl")[0].All("a")); stats != 4 || links < 20 {
+		t.Errorf("%d of Home's four figures and %d numbers lead to their list", stats, links)
 	}
-	for _, of := range []string{"states", "counted-by", "sections", "times", "questions"} {
-		rowsOf(owner, "/dashboard/test/figures/export?by=metadata.product&of="+of)
+	of("times", span)
+	length := int(last.Sub(first)/(24*time.Hour)) + 1
+	earlier := "from=" + first.AddDate(0, 0, -length).Format(time.DateOnly) + "&to=" + first.AddDate(0, 0, -1).Format(time.DateOnly)
+	for table, pairs := range map[string][]int{"states": {1}, "counted-by": {1, 3}, "sections": {1, 3, 5}, "questions": {2}} {
+		was := map[string][]string{}
+		for _, row := range of(table, earlier) {
+			was[row[0]] = row
+		}
+		for _, row := range of(table, span) {
+			for _, at := range pairs {
+				want := "0"
+				if before := was[row[0]]; before != nil {
+					want = before[at]
+				}
+				if row[at+1] != want {
+					t.Errorf("%s: %q says %s of the days before in column %d, which say %s", table, row, row[at+1], at+1, want)
+				}
+			}
+		}
 	}
 	text := owner.Get("/dashboard/test/figures/export?by=metadata.%40SUM(A1)&of=counted-by").Body.String()
 	if strings.Contains("\n"+text, "\n=1") || strings.HasPrefix(text, "@") {
@@ -134,8 +178,8 @@ func TestFiguresOfValuesOfOneRange(t *testing.T) {
 	for _, row := range rows {
 		got[row[0]] = strings.Join(row[1:], " ")
 	}
-	if len(rows) != 52 || got["b00"] != "1 0 0% 1" || got["new"] != "1 0 0% –" || got["b01"] != "0 0 – 1" ||
-		got["other values"] != "0 0 – 1" {
+	if len(rows) != 52 || got["b00"] != "1 1 0 0 0% 0%" || got["new"] != "1 – 0 – 0% –" || got["b01"] != "0 1 0 0 – 0%" ||
+		got["other values"] != "0 1 0 0 – 0%" {
 		t.Errorf("%q", rows)
 	}
 }

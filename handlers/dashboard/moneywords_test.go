@@ -2,6 +2,7 @@ package dashboard_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"candor/internal/domain"
@@ -51,7 +52,7 @@ func TestCapThatStopsAsksFirst(t *testing.T) {
 }
 
 // TestBillingSaysWhereToPay: without bank details the pages say where to ask, and each
-// page with amounts has their currency.
+// page with amounts has their currency once.
 func TestBillingSaysWhereToPay(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -69,7 +70,10 @@ func TestBillingSaysWhereToPay(t *testing.T) {
 			page.LeadsTo("mailto:" + contact)
 		}
 		for _, path := range []string{"/dashboard/live", billingPage, invoice} {
-			finance.WantPage(finance.Get(path), http.StatusOK, "$", "AUD")
+			shown := finance.WantPage(finance.Get(path), http.StatusOK, "$").Text()
+			if n := strings.Count(shown, domain.Currency); n != 1 {
+				t.Errorf("%s says %d times that amounts are in %s", path, n, domain.Currency)
+			}
 		}
 	}
 }

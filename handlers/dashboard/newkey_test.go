@@ -16,9 +16,9 @@ import (
 func TestTickedPermissionsMakeNoFullKey(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
+	both := url.Values{"name": {"Reports"}, "access": {"full"}, "permissions": {"sessions:read"}}
 	for _, role := range []domain.Role{domain.RoleOwner, domain.RoleDeveloper} {
 		person := h.Staff(role)
-		both := url.Values{"name": {"Reports"}, "access": {"full"}, "permissions": {"sessions:read"}}
 		refused := person.WantPage(person.Post("/dashboard/test/keys", both), http.StatusUnprocessableEntity).Hides("candor_test_")
 		refused.WantError("permissions", "You ticked permissions and chose a key that can do everything")
 		refused.WantField("access", "full").WantField("permissions", "sessions:read")
@@ -51,6 +51,10 @@ func TestTickedPermissionsMakeNoFullKey(t *testing.T) {
 	for path, want := range map[string]int{"/sessions": http.StatusForbidden, "/billing/usage": http.StatusForbidden} {
 		h.Do(harness.Call{Method: http.MethodGet, Path: path, Key: key}).WantStatus(want) // another address, and not permitted
 	}
+	path := firstKeyPath(owner.WantPage(owner.Get("/dashboard/test/keys"), http.StatusOK, "Reports"))
+	owner.WantPage(owner.Post(path+"/change", both), http.StatusUnprocessableEntity).
+		WantError("permissions", "You ticked permissions and chose a key that can do everything").WantField("access", "full")
+	owner.WantPage(owner.Get(path), http.StatusOK, "May read sessions")
 	owner.WantPage(owner.Post("/dashboard/test/keys", url.Values{"name": {"Loans"}, "access": {"full"}}), http.StatusOK,
 		"Full access. This key can do everything: Read sessions Create and cancel sessions", "Read billing")
 }

@@ -72,7 +72,7 @@ func cancelled(h *harness.Harness, session *domain.Session) error {
 }
 
 // TestLinkHistory: who opened the link, how often a wrong one was tried, and what the
-// form refused. Floods grow nothing.
+// form refused, the newest first. Floods grow nothing.
 func TestLinkHistory(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -104,10 +104,16 @@ func TestLinkHistory(t *testing.T) {
 	}
 	h.OK(h.Service.Forms.NoteLinkUse(t.Context(), domain.NewSessionID(), domain.LinkWrong, domain.Visitor{}))
 	customer := h.Customer(session)
+	customer.Post("income", url.Values{"employment_income.gross_salary": {"none"}})
+	h.Clock.Advance(time.Minute)
 	customer.Post("personal_details", url.Values{"full_name": {"Secret Name"}, "phone": {"twelve"}})
+	h.OK(h.DB.NoteProblems(t.Context(), session.ID, "personal_details", []domain.FailedRule{{Field: "name", Message: "Noted last"}}))
 	support = h.Staff(domain.RoleSupport)
 	page := support.WantPage(support.Get(path), http.StatusOK, "Wrong link tried 1,000 times or more", "Link opened",
-		"Safari on iPhone, 192.0.2.7", "Refused answers", "Personal details")
+		"Safari on iPhone, 192.0.2.7", "What was typed is not kept. Noted last Personal details ")
+	if text := page.Text(); strings.LastIndex(text, "Personal details") > strings.LastIndex(text, "in dollars") {
+		t.Errorf("what was refused before comes first: %s", text)
+	}
 	for _, typed := range []string{"Secret Name", "twelve"} {
 		if strings.Contains(page.Text(), typed) {
 			t.Errorf("the page shows %q, which was typed", typed)

@@ -353,6 +353,32 @@ func TestRequestsAreFound(t *testing.T) {
 	developer.WantPage(at("before", "x"), http.StatusNotFound)
 }
 
+// TestChartOfRequests: its line has a point for each span with requests, the slowest at the top,
+// and a gap where there were none; a table says the same.
+func TestChartOfRequests(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	logCalls(h, h.NewSession(h.TestScope(), domain.NewSession{}).ID)
+	keys, err := h.Service.Keys.List(h.Context(), h.TestScope())
+	h.OK(err)
+	h.Clock.Advance(10 * time.Minute)
+	late := domain.APIRequest{ID: domain.NewRequestID(h.Clock.Now().Add(-time.Second)), AccountID: h.Account.AccountID,
+		KeyID: keys[0].ID, Method: "GET", Route: "/v1/sessions", Status: 200, Address: "192.0.2.1", DurationUS: 2_506_000}
+	h.OK(h.DB.InsertAPIRequests(t.Context(), []domain.APIRequest{late}))
+	developer := h.Staff(domain.RoleDeveloper)
+	shown := developer.WantPage(developer.Get("/dashboard/test/requests"), http.StatusOK,
+		"9 requests. The line is how long 95% took at most, up to 5.0 s.", "1:05 pm 2 2 1 5.0 s", "2:10 pm 1 0 0 2.5 s")
+	var lines []string
+	for _, path := range shown.All("path") {
+		if path.Attr("class") == "chart-line" {
+			lines = append(lines, path.Attr("d"))
+		}
+	}
+	if want := []string{"M24.0 135.9h0L72.0 4.0h0L120.0 135.7h0M696.0 70.0h0"}; !slices.Equal(lines, want) {
+		t.Errorf("the lines are %q, want %q", lines, want)
+	}
+}
+
 // listedRequests is how many requests a page lists, without the rows of its chart.
 func listedRequests(p *page.Page) (n int) {
 	for _, row := range p.Rows() {

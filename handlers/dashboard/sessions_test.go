@@ -359,4 +359,19 @@ func TestExportIsSafeAndWhole(t *testing.T) {
 	if len(rows) != 2 || rows[1][4] != "loan-77" {
 		t.Errorf("filtered export: %q", rows)
 	}
+	done := h.NewSession(scope, domain.NewSession{Metadata: domain.Metadata{"product": []byte(`"=home"`)}})
+	h.Open(done.ID)
+	h.Upload(done.ID, "payslip.pdf")
+	h.Clock.Advance(25 * time.Minute)
+	h.Complete(done.ID)
+	support = h.Staff(domain.RoleSupport) // signed in lately
+	rows, err = csv.NewReader(support.Get("/dashboard/test/sessions/export?status=completed").Body).ReadAll()
+	h.OK(err)
+	last := h.SessionOf(done.ID).LastActivityAt.In(domain.LoadTimeZone("Australia/Sydney")).Format(time.RFC3339)
+	for column, want := range map[string]string{"Last activity": last, "Minutes": "25", "Documents": "1",
+		"Metadata": `{"product":"=home"}`} {
+		if at := slices.Index(rows[0], column); at < 0 || len(rows) != 2 || rows[1][at] != want {
+			t.Errorf("the file has %q, want %s in %q", rows, want, column)
+		}
+	}
 }

@@ -238,7 +238,8 @@ func TestEndpointsHealth(t *testing.T) {
 		h.OK(h.DB.RecordAttempts(t.Context(), nil, []db.EndpointHealth{health}))
 	}
 	count(good.EndpointID, now.AddDate(0, 0, -30), 0, 0, time.Second, 500) // too long ago
-	count(good.EndpointID, now.AddDate(0, 0, -29), 0, 996, 100*time.Millisecond, 996)
+	count(good.EndpointID, now.AddDate(0, 0, -29), 0, 496, 100*time.Millisecond, 496)
+	count(good.EndpointID, now.AddDate(0, 0, -10), 0, 500, 100*time.Millisecond, 500)
 	count(good.EndpointID, now, 0, 1, 10*time.Millisecond, 1)
 	count(good.EndpointID, now, 0, 1, 200*time.Millisecond, 3)
 	count(bad.EndpointID, now.Add(-time.Hour), 3, 0, 10*time.Second, 3)
@@ -246,6 +247,20 @@ func TestEndpointsHealth(t *testing.T) {
 		"b.example Sessions’ own URLs since 20 Nov 2026, 1:04 pm, 3 failed attempts 0.0% of 3 attempts Failing 10.1 s",
 		"a.example Sessions’ own URLs 99.8% of 1,000 attempts Arriving 104 ms")
 	page.LeadsTo(path + "?endpoint=" + bad.EndpointID.String() + "&state=failing")
+	var sparks []string // of each endpoint, a day's bars: where they begin, and how high they are
+	for _, svg := range page.All("svg") {
+		var bars []string
+		for _, bar := range svg.All("rect") {
+			bars = append(bars, bar.Attr("x")+": "+bar.Attr("y")+" "+bar.Attr("height"))
+		}
+		if svg.Attr("class") == "spark" {
+			sparks = append(sparks, strings.Join(bars, ", "))
+		}
+	}
+	if want := []string{"87: 20.0 20, 87: 0.0 20.0", // of 3, all failed today
+		"0: 0.2 20, 0: 0.2 0.0, 57: 0.0 20, 57: 0.0 0.0, 87: 19.9 20, 87: 19.8 0.1"}; !slices.Equal(sparks, want) {
+		t.Errorf("attempts are drawn as %q, want %q", sparks, want)
+	}
 	if text := page.Text(); strings.Index(text, "Deliveries, newest") < strings.Index(text, "Success, 30 days") {
 		t.Error("the endpoints aren't first")
 	}

@@ -55,6 +55,7 @@ type FigureCount struct {
 type RefusedMost struct {
 	RefusedRule
 	Sessions int `db:"sessions"`
+	Before   int `db:"before"` // in as many days before
 }
 
 // A Progress is how far a customer came. Section is "" for the whole form.

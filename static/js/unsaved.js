@@ -11,15 +11,21 @@ if (holder) {
   });
 }
 
-// A form whose edits count (data-edits) asks before people leave it with one that wasn't
-// saved. What differs from what the page came with is an edit, and so is what the server
-// refused. An auditor's forms can't be saved.
-const edits = new Set(document.querySelectorAll("main:not(.only-reads) form[data-edits]"));
+// A form asks before people leave it with an edit that wasn't saved. What differs from what the
+// page came with is an edit, and so is what the server refused. Left out are searches, forms that
+// end something (a red button) or do something once (data-acts), an auditor's, which can't be
+// saved, and proofs of who someone is.
+const edits = new Set(
+  document.querySelectorAll(".dash-content main:not(.only-reads) form.fields:not([data-acts], :has(.button-danger))"),
+);
+const proofs = ["current-password", "one-time-code"];
+const shown = ({ options }) => Math.max(0, [...options].findIndex((one) => one.defaultSelected));
 const differs = (field) =>
   field.ariaInvalid === "true" ||
   field.checked !== field.defaultChecked ||
-  (field.options ? [...field.options].some((one) => one.selected !== one.defaultSelected) : field.value !== field.defaultValue);
-const named = (form) => [...form.elements].filter((field) => field.name && field.tagName !== "BUTTON");
+  (field.options ? field.selectedIndex !== shown(field) : field.value !== field.defaultValue);
+const named = (form) =>
+  [...form.elements].filter((field) => field.name && field.tagName !== "BUTTON" && !proofs.includes(field.autocomplete));
 if (edits.size) {
   document.addEventListener("submit", (event) => {
     if (!event.submitter?.formTarget) edits.delete(event.target); // a preview saves nothing

@@ -40,7 +40,7 @@ func (s *Service) Range(ctx context.Context, scope domain.Scope, zone *time.Loca
 	r := &Range{First: first, Last: last, BeforeFirst: first.AddDate(0, 0, -days), Till: first.AddDate(0, 0, -1)}
 	reads, ctx := sideBySide(ctx)
 	reads.Go(func() (err error) {
-		r.Refused, err = s.DB.RefusedMost(ctx, scope, first, last, refusedMost)
+		r.Refused, err = s.DB.RefusedMost(ctx, scope, r.BeforeFirst, first, last, refusedMost)
 		return err
 	})
 	reads.Go(func() (err error) { r.Funnel, err = s.DB.FunnelTimes(ctx, scope, first, last); return err })

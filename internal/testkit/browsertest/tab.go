@@ -57,6 +57,7 @@ type Options struct {
 	NoScript bool   // JavaScript is off: what works here works everywhere
 	Touch    bool   // the visitor points with a finger
 	Zone     string // the device's time zone, like "Australia/Perth"; "" for the machine's
+	Locale   string // the browser's language, like "de_DE"; "" for the machine's
 	// AllowStatus lists HTTP statuses that the test provokes on purpose, 0 for a lost
 	// connection. 422, the answer to an invalid form, is always allowed.
 	AllowStatus []int
@@ -187,6 +188,12 @@ func (tab *Tab) emulate(ctx context.Context, target *chromedp.Target) error {
 		if _, err := chromedp.Call(ctx, emulation.SetTimezoneOverride,
 			emulation.SetTimezoneOverrideParams{TimezoneID: tab.options.Zone}); err != nil {
 			return fmt.Errorf("set the time zone: %w", err)
+		}
+	}
+	if tab.options.Locale != "" {
+		if _, err := chromedp.Call(ctx, emulation.SetLocaleOverride,
+			emulation.SetLocaleOverrideParams{Locale: tab.options.Locale}); err != nil {
+			return fmt.Errorf("set the language: %w", err)
 		}
 	}
 	if tab.options.slow {
