@@ -89,7 +89,8 @@ func (q *Queries) ClaimLinkEmail(ctx context.Context, id domain.SessionID, e *do
 		ON CONFLICT (session_id, kind) DO UPDATE
 		SET state = 'sending', again = $4, ended_at = NULL, tries = $5::smallint + 1,
 			first_tried_at = coalesce($6, excluded.first_tried_at)
-		WHERE e.again < $4 OR e.state = 'queued' AND e.again = $4`, id, e.Kind, now, e.Again, e.Tries, e.FirstTriedAt)
+		WHERE e.again < $4 OR (e.state = 'queued' OR e.problem = 'not_wanted') AND e.again = $4`,
+		id, e.Kind, now, e.Again, e.Tries, e.FirstTriedAt)
 	return changedState(result, err, "claim link email")
 }
 
@@ -102,23 +103,24 @@ func (tx *Tx) SaveLinkEmail(ctx context.Context, session *domain.Session, d *dom
 			$7)
 		ON CONFLICT (session_id, kind) DO UPDATE
 		SET state = $3, tries = $4, first_tried_at = $5, ended_at = $6, problem = $7, again = $8
-		WHERE e.again < $8 OR e.state IN ('queued', 'sending', 'unknown') AND e.again = $8`,
+		WHERE e.again < $8 OR (e.state IN ('queued', 'sending', 'unknown') OR e.problem = 'not_wanted') AND e.again = $8`,
 		session.ID, e.Kind, e.State, e.Tries, e.FirstTriedAt, e.EndedAt, e.Problem, e.Again)
 	if err != nil {
 		return wrap(err, "save link email")
 	}
 	tx.Announce(session.Scope(), domain.SessionChanged, &session.ID)
-	return tx.LookAtLinkDelivery(ctx, d, lookAt)
+	return tx.LookAtLinkDelivery(ctx, session, d, lookAt)
 }
 
 // LookAtLinkDelivery stores when a worker looks what is due of a session's emails; nil:
-// never again. If staff had the link sent again since the delivery was read, the time that
-// belongs to that stays (D124).
-func (q *Queries) LookAtLinkDelivery(ctx context.Context, d *domain.LinkDelivery, at *time.Time) error {
+// never again. If staff had the link sent again or extended since the delivery was read, the
+// time that belongs to that stays (D124).
+func (q *Queries) LookAtLinkDelivery(ctx context.Context, session *domain.Session, d *domain.LinkDelivery, at *time.Time) error {
 	_, err := q.exec(ctx, `
 		UPDATE link_delivery SET look_at = $2 WHERE session_id = $1 AND NOT EXISTS (
-			SELECT FROM link_email WHERE session_id = $1 AND kind = $3 AND again >= $4)`,
-		d.SessionID, at, domain.LinkItself, max(1, d.LinkSends()))
+			SELECT FROM link_email WHERE session_id = $1 AND kind = $3 AND again >= $4)
+			AND NOT EXISTS (SELECT FROM session WHERE id = $1 AND expires_at > $5)`,
+		d.SessionID, at, domain.LinkItself, max(1, d.LinkSends()), session.ExpiresAt)
 	return wrap(err, "look at link delivery")
 }
 

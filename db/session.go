@@ -216,11 +216,13 @@ func (tx *Tx) ExtendSession(ctx context.Context, scope domain.Scope, id domain.S
 	now time.Time) (*domain.Session, error) {
 	var s domain.Session
 	err := tx.get(ctx, &s, `
-		WITH looked AS (UPDATE link_delivery SET look_at = $5 WHERE session_id = $1 AND look_at IS NULL)
-		UPDATE session SET expires_at = $4
-		WHERE id = $1 AND account_id = $2 AND livemode = $3 AND status IN ('pending', 'in_progress') AND expires_at > $5
-			AND expires_at < $4
-		RETURNING `+sessionColumns,
+		WITH extended AS (
+			UPDATE session SET expires_at = $4
+			WHERE id = $1 AND account_id = $2 AND livemode = $3 AND status IN ('pending', 'in_progress') AND expires_at > $5
+				AND expires_at < $4
+			RETURNING `+sessionColumns+`
+		), looked AS (UPDATE link_delivery SET look_at = $5 FROM extended WHERE session_id = extended.id AND look_at IS NULL)
+		SELECT * FROM extended`,
 		id, scope.AccountID, scope.Livemode, to, now)
 	tx.Announce(scope, domain.SessionChanged, &id)
 	return &s, wrapChange(err, "extend session")

@@ -108,13 +108,13 @@ func (w *linkEmailWorker) Work(ctx context.Context, job *river.Job[linkEmailArgs
 		cut.End(domain.LinkUnknown, "", now)
 		return w.save(ctx, session, delivery, cut, nil)
 	}
-	kind, at := delivery.Next(session, now)
-	if e := delivery.Overtaken(kind); e != nil {
+	if e := delivery.Overtaken(session, now); e != nil {
 		e.End(domain.LinkNotSent, domain.LinkProblemNotWanted, now)
 		return w.save(ctx, session, delivery, e, nil)
 	}
+	kind, at := delivery.Next(session, now)
 	if kind == "" || at.After(now) {
-		return w.db.LookAtLinkDelivery(ctx, delivery, delivery.LookAt(session, now))
+		return w.db.LookAtLinkDelivery(ctx, session, delivery, delivery.LookAt(session, now))
 	}
 	customer, err := w.customer(ctx, session)
 	if err != nil {
@@ -122,7 +122,7 @@ func (w *linkEmailWorker) Work(ctx context.Context, job *river.Job[linkEmailArgs
 	}
 	morning := domain.InDaytime(now, customer.zone)
 	if kind != domain.LinkItself && session.Livemode && morning.After(now) {
-		return w.db.LookAtLinkDelivery(ctx, delivery, &morning)
+		return w.db.LookAtLinkDelivery(ctx, session, delivery, &morning)
 	}
 	e := delivery.Email(kind)
 	if e == nil {
@@ -209,7 +209,7 @@ func (w *linkEmailWorker) send(ctx context.Context, session *domain.Session, del
 	ctx = context.WithoutCancel(ctx) // what became of it is to be stored
 	switch {
 	case errors.Is(unclaimed, db.ErrState): // not wanted any more, since now
-		return w.db.LookAtLinkDelivery(ctx, delivery, &now)
+		return w.db.LookAtLinkDelivery(ctx, session, delivery, &now)
 	case unclaimed != nil:
 		return unclaimed
 	}

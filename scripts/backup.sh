@@ -72,7 +72,7 @@ if [ -z "$only" ]; then
 	mv "$part" "$base"
 	echo "backup: base backup $base"
 	# A role that may only replicate gets no database to ask in.
-	PGDATABASE=${PGDATABASE:-postgres} psql -Atqd "$BACKUP_URL" -c "SELECT name || ' = ' || quote_literal(setting) FROM pg_settings
+	PGDATABASE=${PGDATABASE:-postgres} psql -Atqd "$BACKUP_URL" -c "SELECT name || ' = ''' || replace(setting, '''', '''''') || '''' FROM pg_settings
 		WHERE source IN ('configuration file', 'command line') OR name IN ($recovery) ORDER BY name" >"$base.conf" || {
 		rm -f "$base.conf"
 		echo "backup: PostgreSQL's settings aren't kept: let the role into the database postgres (pg_hba.conf)" >&2
@@ -84,10 +84,12 @@ if [ -z "$only" ]; then
 		>"$base.hba" 2>/dev/null || {
 		rm -f "$base.hba"
 		[ -e "$base/pg_hba.conf" ] ||
-			echo "backup: pg_hba.conf isn't kept: in the database postgres GRANT SELECT ON pg_hba_file_rules and EXECUTE ON FUNCTION pg_hba_file_rules() to the role" >&2
+			echo "backup: pg_hba.conf isn't kept: psql postgres -c 'GRANT SELECT ON pg_hba_file_rules TO backup; GRANT EXECUTE ON FUNCTION pg_hba_file_rules() TO backup'"
 	}
 	for settings in ${SETTINGS:-/etc/candor/*.env}; do
-		[ ! -r "$settings" ] || sed -E '/^CANDOR_BASE_URL=/b
+		# Notes can have former secrets, so they are left out.
+		[ ! -r "$settings" ] || sed -E '/^[[:space:]#]*[A-Z0-9_]+=/!d
+			/^CANDOR_BASE_URL=/b
 			s/^[[:space:]#]*([A-Z0-9_]*(URL|KEY|SECRET|PASSWORD|HEADERS|TOKEN)[A-Z0-9_]*)=.*/# \1 is a secret, and not here/' \
 			"$settings" >"$folder/${settings##*/}"
 	done

@@ -20,6 +20,10 @@ case $to in
 '' | [0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]T[0-9][0-9]:[0-9][0-9]:[0-9][0-9]Z) ;;
 *) fail "$to is not a time such as 2026-11-23T14:59:30Z" ;;
 esac
+case $documents in
+'' | /*) ;;
+*) fail "$documents is not the whole path of a folder: give '' for no documents" ;;
+esac
 short=$(echo "$to" | tr -d ':-')
 
 for place in "$data" "$documents"; do

@@ -106,6 +106,9 @@ func restoring(t *testing.T, env process.Environment, documents string) {
 	if out := script(t, primary, "restore.sh", 1, kept, kept, "", ""); !strings.Contains(out, "is not empty") {
 		t.Errorf("into a folder with files: %s", out)
 	}
+	if out := script(t, primary, "restore.sh", 1, kept, data, "2026-11-23T14:59:30Z"); !strings.Contains(out, "no documents") {
+		t.Errorf("a moment in the documents' place: %s", out)
+	}
 	if out := script(t, primary, "restore.sh", 1, kept, data, documents, "2020-01-01T00:00:00Z"); !strings.Contains(out,
 		"no base backup from before 2020") {
 		t.Errorf("to a time before the backup: %s", out)
@@ -434,7 +437,7 @@ func wantHangFound(t *testing.T, server *devpg.Server, wal string) {
 func keepsSettings(t *testing.T, server *devpg.Server, kept string) {
 	t.Helper()
 	dir := openDir(t)
-	lines := "CANDOR_BASE_URL=https://forms.example.com\n #CANDOR_S3_SECRET_KEY=s3cr3t\n"
+	lines := "CANDOR_BASE_URL=https://forms.example.com\n #CANDOR_S3_SECRET_KEY=s3cr3t\n# until May: k0:s3cr3t\n"
 	for _, v := range new(config.Config).Variables() {
 		if v.File() != "" {
 			lines += " " + v.Name + "=s3cr3t\n"

@@ -292,6 +292,25 @@ func TestReminderIsOvertaken(t *testing.T) {
 	if got := len(server.Emails()); got != 2 {
 		t.Errorf("%d emails, want the link and a reminder", got)
 	}
+
+	session = delivered(h, true, "jo@customer.example") // whose last reminder waits while it is extended
+	h.AwaitLinkEmails()
+	start, path = h.Clock.Now(), "/dashboard/live/sessions/"+session.ID.String()
+	at(7)
+	say("RCPT", "451 4.7.1 wait")
+	at(28)
+	want(true, 1)
+	owner := h.Staff(domain.RoleOwner)
+	owner.WantRedirect(owner.Post(path+"/extend", url.Values{"more": {"7"}}), path)
+	say("", "")
+	at(29)
+	want(false, 1)
+	at(35)
+	if got := deliverOf(h, h.Account.LiveKey, session.ID); got["reminders_sent"] != 2.0 {
+		t.Errorf("%v", got)
+	}
+	owner = h.Staff(domain.RoleOwner)
+	owner.WantPage(owner.Get(path), http.StatusOK).Hides("a second time")
 }
 
 // TestRemindersEnd: nothing follows completion, cancellation, a renewed link, an erasure or

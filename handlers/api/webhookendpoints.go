@@ -55,7 +55,7 @@ type endpointHealth struct {
 	Status              domain.Health   `json:"status" doc:"ok: the last attempt succeeded; failing: it failed; gone: it failed with 410; unused: it failed more than 7 days ago; untried: nothing was sent yet; paused."`
 	ConsecutiveFailures int             `json:"consecutive_failures" doc:"How many attempts failed since the last that succeeded."`
 	FailingSince        *form.Timestamp `json:"failing_since" doc:"When the first of these failed, UTC; null for none."`
-	LastSuccessAt       *form.Timestamp `json:"last_success_at" doc:"When an attempt last succeeded, UTC; null for never."`
+	LastSuccessAt       *form.Timestamp `json:"last_success_at" doc:"When an attempt, or the first test event, last succeeded, UTC; null for never."`
 	LastFailureAt       *form.Timestamp `json:"last_failure_at" doc:"When an attempt last failed, UTC; null for never."`
 	LastStatusCode      *int            `json:"last_status_code" doc:"Of the last attempt, null without a response."`
 	LastErrorClass      *string         `json:"last_error_class" doc:"Why the last attempt failed, as in the feed of events; null after a success."`

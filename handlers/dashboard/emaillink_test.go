@@ -92,14 +92,20 @@ func TestEmailLinkWhileAReminderIsSent(t *testing.T) {
 	busy, err := h.DB.LinkDelivery(t.Context(), session.ID)
 	h.OK(err)
 	owner.WantRedirect(owner.Post(path+"/email", url.Values{"sends": {"1"}}), path)
-	h.OK(h.DB.LookAtLinkDelivery(t.Context(), busy, nil))
+	h.OK(h.DB.LookAtLinkDelivery(t.Context(), session, busy, nil))
 	if n := harness.QueryOne[int](h, `SELECT count(*) FROM link_delivery WHERE look_at IS NOT NULL`); n != 1 {
 		t.Error("no worker looks at the link that is to be sent again")
 	}
 	now, err := h.DB.LinkDelivery(t.Context(), session.ID)
 	h.OK(err)
-	h.OK(h.DB.LookAtLinkDelivery(t.Context(), now, nil))
+	h.OK(h.DB.LookAtLinkDelivery(t.Context(), session, now, nil))
 	if n := harness.QueryOne[int](h, `SELECT count(*) FROM link_delivery WHERE look_at IS NOT NULL`); n != 0 {
 		t.Error("who knows of it can't end it")
+	}
+	h.AwaitLinkEmails()
+	owner.WantRedirect(owner.Post(path+"/extend", url.Values{"more": {"7"}}), path)
+	h.OK(h.DB.LookAtLinkDelivery(t.Context(), session, now, nil))
+	if n := harness.QueryOne[int](h, `SELECT count(*) FROM link_delivery WHERE look_at IS NOT NULL`); n != 1 {
+		t.Error("no worker looks at a link that was extended in between")
 	}
 }

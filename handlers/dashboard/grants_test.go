@@ -101,8 +101,7 @@ func TestKeysCanDoNoMoreThanTheirMakers(t *testing.T) {
 			wantNoMore(h, may, newKeyIn(h, answer))
 			continue
 		}
-		person.WantPage(answer, http.StatusForbidden, "can do more than your role", "Ask an owner to change or rotate it").
-			Offers("Ask for billing")
+		person.WantPage(answer, http.StatusForbidden, "can do more than your role", "Ask an owner to change or rotate it")
 		person.WantPage(person.Get("/dashboard/test/keys/"+full.String()), http.StatusOK, "Only an owner can change or rotate it")
 		person.WantPage(person.Get("/dashboard/test/keys/"+full.String()+"/leaked"), http.StatusOK,
 			"Only an owner can change or rotate it").

@@ -75,12 +75,12 @@ func TestSessionsColumns(t *testing.T) {
 	h := harness.New(t)
 	support := h.Staff(domain.RoleSupport)
 	h.NewSession(h.TestScope(), domain.NewSession{})
-	usual := []string{"Choose", "Customer", "Reference", "State", "Sections", "Created", "Completed"}
+	usual := []string{"Choose all on this page", "Customer", "Reference", "State", "Sections", "Created", "Completed"}
 	for query, want := range map[string][]string{
-		"": usual, "?columns=nonsense": usual, "?columns=customer": {"Choose", "Customer"},
-		"?columns=ends,activity,nonsense":              {"Choose", "Customer", "Last activity", "Link ends"},
-		"?columns=customer&columns=ends&columns=state": {"Choose", "Customer", "State", "Link ends"},
-		"?columns=state&sort=ends&status=pending":      {"Choose", "Customer", "State", "Link ends"},
+		"": usual, "?columns=nonsense": usual, "?columns=customer": {"Choose all on this page", "Customer"},
+		"?columns=ends,activity,nonsense":              {"Choose all on this page", "Customer", "Last activity", "Link ends"},
+		"?columns=customer&columns=ends&columns=state": {"Choose all on this page", "Customer", "State", "Link ends"},
+		"?columns=state&sort=ends&status=pending":      {"Choose all on this page", "Customer", "State", "Link ends"},
 	} {
 		shown := support.WantPage(support.Get("/dashboard/test/sessions"+query), http.StatusOK)
 		var heads []string

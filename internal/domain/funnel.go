@@ -92,7 +92,7 @@ func (t Times) ranked(n int) time.Duration {
 type GoLive struct {
 	Completed  bool // a session of test mode
 	Received   bool // a webhook of test mode arrived, or a test event did
-	Endpoint   bool // of live mode, that didn't fail last
+	Endpoint   bool // of live mode
 	Brand      bool // customers see its logo or colour
 	Approved   bool // an operator opened live mode (D52)
 	Subscribed bool // to a plan

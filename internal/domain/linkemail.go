@@ -180,25 +180,24 @@ func (d *LinkDelivery) MaySendLink(s *Session, now time.Time) bool {
 
 // Reminds reports whether a reminder may follow at some time.
 func (d *LinkDelivery) Reminds(s *Session, now time.Time) bool {
-	link := d.Email(LinkItself)
 	failed := func(e LinkEmail) bool {
 		return e.State == LinkFailed || e.State == LinkNotSent && e.Problem != LinkProblemNotWanted
 	}
 	last := d.Email(LinkEnding)
 	ended := last != nil && last.EndedAt != nil && !last.EndedAt.Before(s.ExpiresAt.Add(-endingAhead)) // not of a former end
-	return d.Remind && d.StoppedAt == nil && d.Wanted(s, now) && link != nil && link.EndedAt != nil && !ended &&
-		!slices.ContainsFunc(d.Emails, failed)
+	return d.Remind && d.StoppedAt == nil && d.Wanted(s, now) && !ended && !slices.ContainsFunc(d.Emails, failed)
 }
 
 // Next returns which email is due next, and when; "" for none that is known now.
 func (d *LinkDelivery) Next(s *Session, now time.Time) (kind LinkEmailKind, at time.Time) {
-	if link := d.Email(LinkItself); link != nil && link.State == LinkQueued && d.Wanted(s, now) {
+	link := d.Email(LinkItself)
+	if link != nil && link.State == LinkQueued && d.Wanted(s, now) {
 		return LinkItself, now
 	}
-	if !d.Reminds(s, now) {
+	if link == nil || link.EndedAt == nil || !d.Reminds(s, now) {
 		return "", time.Time{}
 	}
-	series, since := unopened, *d.Email(LinkItself).EndedAt
+	series, since := unopened, *link.EndedAt
 	if s.Status == InProgress && s.LastActivityAt != nil {
 		series, since = unfinished, *s.LastActivityAt
 	}
@@ -220,10 +219,13 @@ func (d *LinkDelivery) Next(s *Session, now time.Time) (kind LinkEmailKind, at t
 }
 
 // Overtaken returns an email that waits for another try though what is due next is another,
-// or none: the customer has begun, say, or completed the form. Nil for none.
-func (d *LinkDelivery) Overtaken(next LinkEmailKind) *LinkEmail {
+// or none: the customer has begun, say, or completed the form, or the link was extended and its
+// end is far again. Nil for none.
+func (d *LinkDelivery) Overtaken(s *Session, now time.Time) *LinkEmail {
+	next, at := d.Next(s, now)
 	for i := range d.Emails {
-		if e := &d.Emails[i]; e.State == LinkQueued && e.Kind != next {
+		e := &d.Emails[i]
+		if e.State == LinkQueued && (e.Kind != next || next == LinkEnding && at.After(now)) {
 			return e
 		}
 	}
@@ -251,7 +253,7 @@ func (d *LinkDelivery) done(kind LinkEmailKind) bool {
 
 func (d *LinkDelivery) lastEnded() (last time.Time) {
 	for _, e := range d.Emails {
-		if e.EndedAt != nil && e.EndedAt.After(last) {
+		if e.EndedAt != nil && e.EndedAt.After(last) && e.Problem != LinkProblemNotWanted {
 			last = *e.EndedAt
 		}
 	}
@@ -272,9 +274,13 @@ func (d *LinkDelivery) RemindersSent() (n int) {
 	return n
 }
 
-// SendAgain begins an email anew that was sent before.
+// SendAgain begins an email again that has ended.
 func (e *LinkEmail) SendAgain() {
-	*e = LinkEmail{Kind: e.Kind, State: LinkQueued, Again: e.Again + 1}
+	again := e.Again
+	if e.State != LinkNotSent {
+		again++
+	}
+	*e = LinkEmail{Kind: e.Kind, State: LinkQueued, Again: again}
 }
 
 // End notes what became of the email.
@@ -324,9 +330,11 @@ func (e *LinkEmail) Reason() string {
 		return ""
 	case e.Problem == LinkProblemTestMode:
 		return "Test mode sends emails only to people of your own team."
+	case e.Problem == LinkProblemNotWanted && e.Kind == LinkItself:
+		return "The session had ended, or its link was renewed, before the email could be sent."
 	case e.Problem == LinkProblemNotWanted:
-		return "It wasn’t needed any more: the session had ended, its link was renewed, " +
-			"or the customer had begun or wanted no reminders."
+		return "It wasn’t needed any more: the session had ended, the customer had begun or wanted no reminders, " +
+			"or another email took its place."
 	case e.Problem == LinkProblemUnreachable:
 		return "The mail server could not be reached."
 	case e.Problem == LinkProblemNoAddress:

@@ -1,5 +1,6 @@
 // A day's value stands below the chart while the pointer or the focus is on it; the
-// arrow keys go from day to day. A click or Enter opens the day's list, if it has one.
+// arrow keys go from day to day. A click or Enter opens the day's list, if it has one; a
+// finger's touch shows the value, and the table below has the list.
 function show(event) {
   const day = event.target.closest?.(".chart-day");
   if (day) document.querySelector(".chart-value").textContent = day.getAttribute("aria-label");
@@ -8,6 +9,7 @@ document.addEventListener("pointerover", show);
 document.addEventListener("focusin", show);
 
 function open(event) {
+  if (event.pointerType === "touch") return;
   const list = event.target.closest?.(".chart-day")?.dataset.opens;
   if (list) location.assign(list);
 }

@@ -27,10 +27,14 @@ const differs = (field) =>
 const named = (form) =>
   [...form.elements].filter((field) => field.name && field.tagName !== "BUTTON" && !proofs.includes(field.autocomplete));
 if (edits.size) {
+  let sent; // the form that is being saved
   document.addEventListener("submit", (event) => {
-    if (!event.submitter?.formTarget) edits.delete(event.target); // a preview saves nothing
+    if (!event.submitter?.formTarget) sent = event.target; // a preview saves nothing
   });
   window.addEventListener("beforeunload", (event) => {
-    if ([...edits].some((form) => named(form).some(differs))) event.preventDefault();
+    if ([...edits].some((form) => form !== sent && named(form).some(differs))) event.preventDefault();
   });
+  const renew = () => (sent = undefined); // as in once.js
+  window.navigation?.addEventListener("navigateerror", renew);
+  window.addEventListener("pageshow", renew);
 }

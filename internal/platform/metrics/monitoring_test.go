@@ -229,8 +229,8 @@ func TestMonitoringNamesWhatExists(t *testing.T) {
 	}
 }
 
-// Each alert has a heading that begins with what to type, fires in two tests, of a small and of
-// a large installation, has its metrics on a board, and the page says whom one that can't wait wakes.
+// Each alert has a heading that begins with what to type, fires in two tests, has its metrics
+// on a board, and the page says whom one that can't wait wakes.
 func TestAlertsHaveRunbooksAndTests(t *testing.T) {
 	t.Parallel()
 	operations, err := os.ReadFile(filepath.Join(monitoring(t), "..", "..", "doc", "operations.md"))
@@ -254,7 +254,7 @@ func TestAlertsHaveRunbooksAndTests(t *testing.T) {
 			t.Errorf("%s wakes someone: %t, and doc/operations.md says another thing", one.Alert, page)
 		}
 		if fires[one.Alert] < 2 {
-			t.Errorf("%s fires in %d tests, want a small and a large installation", one.Alert, fires[one.Alert])
+			t.Errorf("%s fires in %d tests, want two, such as a small and a large installation", one.Alert, fires[one.Alert])
 		}
 	}
 }

@@ -32,7 +32,7 @@ func (s *Service) GoLive(ctx context.Context, account domain.AccountID) (*domain
 	}
 	// Set up is enough: nothing signed with its secret goes there before the first live session.
 	out.Endpoint = slices.ContainsFunc(endpoints, func(e domain.Endpoint) bool {
-		return (e.URL != nil || e.LastSuccessAt != nil) && e.FailingSince == nil && !e.Held()
+		return e.URL != nil || e.LastSuccessAt != nil
 	})
 	of, err := s.DB.Account(ctx, account)
 	if err != nil {

@@ -138,17 +138,10 @@ func grantableBy(by domain.Actor) domain.Permissions {
 	return by.Staff.Grantable()
 }
 
-// moreThanRole refuses to change a key that can do more than the actor, or to show the
+// errMoreThanRole refuses to change a key that can do more than the actor, or to show the
 // text of its replacement.
-func moreThanRole(by domain.Actor, k *domain.APIKey) error {
-	for _, info := range domain.PermissionTable {
-		if k.Permissions.Allow(info.Permission) && !grantableBy(by).Allow(info.Permission) {
-			return domain.Lacking(info.Needs,
-				"This API key can do more than your role. Ask an owner to change or rotate it. If it leaked, delete it.")
-		}
-	}
-	return nil
-}
+var errMoreThanRole = domain.Errorf(domain.CodeForbidden,
+	"This API key can do more than your role. Ask an owner to change or rotate it. If it leaked, delete it.")
 
 // CreateFirst makes a scope's first key, with full access, in the transaction
 // that opens the account. It returns the key's text, which is shown once.
@@ -237,8 +230,8 @@ func (s *Service) Change(ctx context.Context, scope domain.Scope, by domain.Acto
 		if k.ReplacedAt != nil || k.ExpiresAt != nil && !k.ExpiresAt.After(now) {
 			return errKeyNotFound
 		}
-		if err := moreThanRole(by, k); err != nil {
-			return err
+		if !grantableBy(by).Cover(k.Permissions) {
+			return errMoreThanRole
 		}
 		changed := *k
 		if err := params.apply(&changed, by, now); err != nil {
@@ -277,8 +270,8 @@ func (s *Service) Rotate(ctx context.Context, scope domain.Scope, by domain.Acto
 		if old.ExpiresAt != nil && !old.ExpiresAt.After(now) {
 			return errKeyNotFound
 		}
-		if err := moreThanRole(by, old); err != nil {
-			return err
+		if !grantableBy(by).Cover(old.Permissions) {
+			return errMoreThanRole
 		}
 		if !slices.Contains(Overlaps, overlap) {
 			return domain.Breaks(domain.CodeValidation, "overlap", form.Rule{Code: "overlap"})

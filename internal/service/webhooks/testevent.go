@@ -90,12 +90,13 @@ func (s *Service) SendTestEvent(ctx context.Context, account domain.AccountID, b
 	if err != nil {
 		return nil, fmt.Errorf("webhooks: test event: %w", err)
 	}
-	if result.Delivered() {
-		if err := s.DB.AnsweredTest(ctx, scope, endpoint, url, now); err != nil {
-			return nil, err
-		}
+	if err := s.DB.InsertTestEvent(ctx, delivery, account, content, now); err != nil || !result.Delivered() {
+		return sent, err
 	}
-	return sent, s.DB.InsertTestEvent(ctx, delivery, account, content, now)
+	if err := s.DB.AnsweredTest(ctx, scope, endpoint, url, now); err != nil {
+		s.Logger.ErrorContext(ctx, "note the answer to a test event", "delivery_id", delivery, "error", err)
+	}
+	return sent, nil
 }
 
 // RecordTestEvent writes the audit entry of a test event to that URL.
