@@ -21,6 +21,7 @@ import (
 	"candor/internal/testkit"
 	"candor/internal/testkit/client"
 	"candor/internal/testkit/dbtest"
+	"candor/internal/testkit/ports"
 	"candor/internal/testkit/process"
 )
 
@@ -341,5 +342,28 @@ func checkAttached(t *testing.T, id string, content, data []byte) {
 	}
 	if attached, err := os.ReadFile(out); err != nil || !bytes.Equal(attached, data) {
 		t.Errorf("the PDF has the data\n%s\nand the API answers (%v)\n%s", attached, err, data)
+	}
+}
+
+// Without S3 uploads get 503, and nothing else fails (doc/operations.md, What is lost).
+func TestServesWithoutS3(t *testing.T) {
+	t.Parallel()
+	free, err := ports.Free(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := process.WebEnvironment(t).With("CANDOR_BLOBS", "s3", "CANDOR_S3_ENDPOINT", "http://"+ports.Local(free[0]),
+		"CANDOR_S3_BUCKET", "documents", "CANDOR_S3_ACCESS_KEY", "key", "CANDOR_S3_SECRET_KEY", "secret")
+	account := process.CreateAccount(t, env)
+	web := process.Serve(t, env, "web")
+	customer := process.OpenForm(t, process.LinkOn(web, process.NewPartner(t, web.URL, account.TestKey).CreateSession("")))
+	customer.Complete(statement.IncomeSection)
+	body, header := client.Document("tax_return", "a.pdf", []byte("%PDF-1.4\n%%EOF\n"))
+	upload, err := customer.Send(t.Context(), http.MethodPost, customer.Form+"/documents", bytes.NewReader(body), header)
+	if err != nil || upload.Status != http.StatusServiceUnavailable {
+		t.Errorf("an upload without S3: %d, %v, want 503", upload.Status, err)
+	}
+	if ready, err := client.New(web.URL).Get(t.Context(), "/readyz"); err != nil || ready.Status != http.StatusOK {
+		t.Errorf("/readyz: %d, %v, want 200", ready.Status, err)
 	}
 }
