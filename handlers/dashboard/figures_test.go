@@ -69,20 +69,23 @@ func TestTotalsAgree(t *testing.T) {
 	}
 	owner.WantPage(owner.Get("/dashboard/test/figures"), http.StatusOK).Shows("How the link came Export as CSV", "Made by the API").
 		Lacks("being counted")
+	leads := func(url, n string) { // to a list of so many sessions
+		t.Helper()
+		query := strings.TrimPrefix(url, "/dashboard/test/sessions")
+		if rows := rowsOf(owner, "/dashboard/test/sessions/export"+query); fmt.Sprint(len(rows)) != n {
+			t.Errorf("%s says %s and exports %d", query, n, len(rows))
+		}
+		owner.WantPage(owner.Get(url), http.StatusOK).Shows(n + " session")
+	}
 	now, before := 0, 0 // numbers that lead to their list, of the range and of the one before
 	for _, table := range figures.All("table") {
 		for _, a := range table.All("a") {
-			query := strings.TrimPrefix(a.Attr("href"), "/dashboard/test/sessions")
-			if strings.Contains(query, "from="+first.Format(time.DateOnly)) {
+			if strings.Contains(a.Attr("href"), "from="+first.Format(time.DateOnly)) {
 				now++
 			} else {
 				before++
 			}
-			if rows := rowsOf(owner, "/dashboard/test/sessions/export"+query); fmt.Sprint(len(rows)) != a.Text() {
-				t.Errorf("%s says %s and exports %d", query, a.Text(), len(rows))
-			}
-			list := owner.WantPage(owner.Get(a.Attr("href")), http.StatusOK)
-			list.Shows(a.Text() + " session")
+			leads(a.Attr("href"), a.Text())
 		}
 	}
 	if now < 20 || before < 3 {
@@ -122,10 +125,7 @@ func TestTotalsAgree(t *testing.T) {
 			if _, err := strconv.Atoi(n); err != nil { // a share or a time of those that were completed
 				n = month[3][1]
 			}
-			query := strings.TrimPrefix(a.Attr("href"), "/dashboard/test/sessions")
-			if rows := rowsOf(owner, "/dashboard/test/sessions/export"+query); fmt.Sprint(len(rows)) != n {
-				t.Errorf("%s says %s and exports %d", query, n, len(rows))
-			}
+			leads(a.Attr("href"), n)
 		}
 	}
 	if stats := len(home.All("dl")[0].All("a")); stats != 4 || links < 20 {
