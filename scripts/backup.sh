@@ -68,7 +68,7 @@ if [ -z "$only" ]; then
 	part=$folder/base/$$.part
 	pg_basebackup -d "$BACKUP_URL" -D "$part" -X stream -c fast || fail "the base backup failed; remove $part"
 	# Its name is the time of its end: it can be restored to any time after that.
-	base=$folder/base/$(date -u +%Y%m%dT%H%M%SZ)
+	while base=$folder/base/$(date -u +%Y%m%dT%H%M%SZ) && [ -e "$base" ]; do sleep 1; done
 	mv "$part" "$base"
 	echo "backup: base backup $base"
 	# A role that may only replicate gets no database to ask in.

@@ -385,14 +385,22 @@ func TestDrillBackup(t *testing.T) {
 		t.Fatal(err)
 	}
 	server = startPostgres(t, server.Dir())
-	impatient := t.TempDir()
-	if err := os.WriteFile(filepath.Join(impatient, "sleep"), []byte("#!/bin/sh\n"), 0o700); err != nil {
-		t.Fatal(err)
+	impatient := t.TempDir() // its clock stands until sleep is called
+	last := bases(t, kept)
+	taken := filepath.Base(last[len(last)-1])
+	for command, does := range map[string]string{"sleep": "touch " + impatient + "/slept",
+		"date": "test ! -e " + impatient + "/slept && echo " + taken + " || echo 20991231T235959Z"} {
+		if err := os.WriteFile(filepath.Join(impatient, command), []byte("#!/bin/sh\n"+does+"\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
 	}
 	backup := scriptCommand(t, server, "backup.sh", kept)
 	backup.Env = append(backup.Env, "PATH="+impatient+":"+server.BinDir()+":"+os.Getenv("PATH"))
 	if out, err := backup.CombinedOutput(); err == nil || !strings.Contains(string(out), "PostgreSQL doesn't archive its WAL") {
 		t.Errorf("a backup without archived WAL: %v, %s", err, out)
+	}
+	if now := bases(t, kept); !slices.Equal(now, append(last, filepath.Join(filepath.Dir(last[0]), "20991231T235959Z"))) {
+		t.Errorf("a base backup in the second of another: %q, want one more than %q", now, last)
 	}
 }
 
@@ -458,7 +466,6 @@ func keepsSettings(t *testing.T, server *devpg.Server, kept string) {
 	}
 	backup := func() (said, made string) {
 		t.Helper()
-		nextSecond(t)
 		before := len(bases(t, kept))
 		cmd := scriptCommand(t, server, "backup.sh", kept)
 		cmd.Env = append(cmd.Env, "SETTINGS="+filepath.Join(dir, "*.env"), "PATH="+dir+":"+server.BinDir()+":"+os.Getenv("PATH"))
