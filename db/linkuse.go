@@ -53,14 +53,16 @@ func (q *Queries) LinkUses(ctx context.Context, id domain.SessionID) ([]domain.L
 	return out, wrap(err, "list link uses")
 }
 
-// RefusedRules returns what the form refused in a session, each rule of a section once: of
-// the section that was saved last, and what was noted last, first.
-func (q *Queries) RefusedRules(ctx context.Context, id domain.SessionID) ([]domain.RefusedRule, error) {
-	var out []domain.RefusedRule
+// RefusedRules returns what the form refused in a session, and how often: of the section that
+// was saved last, and what was refused last, first.
+func (q *Queries) RefusedRules(ctx context.Context, id domain.SessionID) ([]domain.RefusedOften, error) {
+	var out []domain.RefusedOften
 	err := q.all(ctx, &out, `
-		SELECT name AS section, split_part(problem, ' ', 1) AS field, substr(problem, strpos(problem, ' ') + 1) AS message
+		SELECT name AS section, split_part(problem, ' ', 1) AS field, substr(problem, strpos(problem, ' ') + 1) AS message,
+			count(*) AS times
 		FROM section, unnest(problems) WITH ORDINALITY p (problem, place)
-		WHERE session_id = $1 ORDER BY updated_at DESC, name, place DESC LIMIT 100`, id)
+		WHERE session_id = $1 GROUP BY updated_at, name, problem
+		ORDER BY updated_at DESC, name, max(place) DESC LIMIT 100`, id)
 	return out, wrap(err, "list refused rules")
 }
 

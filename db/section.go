@@ -43,13 +43,17 @@ func (q *Queries) ReachSection(ctx context.Context, id domain.SessionID, name st
 	return wrap(err, "reach section")
 }
 
-// NoteProblems notes what the form refused in a section that the customer has
-// reached. It writes nothing where that was noted before.
+// problemsKept is how many problems a section keeps with repeats. What it doesn't have yet is
+// kept beyond that, so a section grows to the form's rules and no further.
+const problemsKept = 50
+
+// NoteProblems notes what the form refused in a section that the customer has reached.
 func (q *Queries) NoteProblems(ctx context.Context, id domain.SessionID, name string, problems []domain.FailedRule) error {
 	_, err := q.exec(ctx, `
-		UPDATE section SET problems = problems || ARRAY(SELECT unnest($3::text[]) EXCEPT SELECT unnest(problems))
-		WHERE session_id = $1 AND name = $2 AND NOT problems @> $3`,
-		id, name, noted(problems))
+		UPDATE section SET problems = problems || ARRAY(SELECT p FROM unnest($3::text[]) p
+			WHERE cardinality(problems) < $4 OR p <> ALL (problems))
+		WHERE session_id = $1 AND name = $2 AND (cardinality(problems) < $4 OR NOT problems @> $3)`,
+		id, name, noted(problems), problemsKept)
 	return wrap(err, "note problems")
 }
 
@@ -63,16 +67,16 @@ func noted(problems []domain.FailedRule) pq.StringArray {
 }
 
 // SaveDraft keeps what a customer typed into a section and isn't valid yet,
-// and notes what the form refused of it, each of which is there once. ErrNotFound if the
-// session is erased.
+// and notes what the form refused of it. ErrNotFound if the session is erased.
 func (tx *Tx) SaveDraft(ctx context.Context, id domain.SessionID, name string, draft []byte, refused []domain.FailedRule,
 	now time.Time) error {
 	result, err := tx.exec(ctx, `
 		INSERT INTO section AS s (session_id, name, draft, problems, reached_at, updated_at) VALUES ($1, $2, $3, $4, $5, $5)
 		ON CONFLICT (session_id, name) DO UPDATE SET
 			draft = excluded.draft, updated_at = excluded.updated_at, reached_at = coalesce(s.reached_at, excluded.reached_at),
-			problems = s.problems || ARRAY(SELECT unnest(excluded.problems) EXCEPT SELECT unnest(s.problems))`,
-		id, name, draft, noted(refused), now)
+			problems = s.problems || ARRAY(SELECT p FROM unnest(excluded.problems) p
+				WHERE cardinality(s.problems) < $6 OR p <> ALL (s.problems))`,
+		id, name, draft, noted(refused), now, problemsKept)
 	return changedOne(result, err, "save draft")
 }
 

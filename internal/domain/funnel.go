@@ -16,6 +16,12 @@ type RefusedRule struct {
 	Message string `db:"message"`
 }
 
+// A RefusedOften is a rule, and how often the form refused it in one session.
+type RefusedOften struct {
+	RefusedRule
+	Times int `db:"times"`
+}
+
 // A Funnel shows how far the sessions of a period got with the form.
 type Funnel struct {
 	Whole    FunnelSection             // here Reached counts opened sessions, and times start at creation

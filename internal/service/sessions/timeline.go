@@ -19,7 +19,7 @@ type Timeline struct {
 	Deliveries []domain.Delivery
 	Audit      []domain.AuditEntry // who read or changed it, the latest first
 	LinkUses   []domain.LinkUse    // the latest first
-	Refused    []domain.RefusedRule
+	Refused    []domain.RefusedOften
 	Documents  []domain.Document
 	Delivery   *domain.LinkDelivery // nil if Candor doesn't email the link
 	Names      *statement.Names     // nil until it is signed, and if it can't be read
