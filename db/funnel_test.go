@@ -194,7 +194,8 @@ func (s *store) checkFunnel(scope domain.Scope) {
 		pairs[name+" times"] = pair{of(section.Times), counted(`SELECT count(*)` + from + ` AND n.completed_at > reached_at`)}
 		pairs[name+" worst problem"] = pair{section.Affected, counted(`
 			SELECT max(c) FROM (SELECT count(*) AS c, account_id, livemode, min(created_at) AS created_at FROM (
-				SELECT unnest(ARRAY(SELECT DISTINCT unnest(problems))) AS problem, account_id, livemode, created_at` + from + ` AND created_at >= '2026-11-21'
+				SELECT unnest(ARRAY(SELECT DISTINCT unnest(problems))) AS problem, account_id, livemode,
+					created_at` + from + ` AND created_at >= '2026-11-21'
 			) p GROUP BY problem, account_id, livemode) s WHERE true`)}
 	}
 	for what, p := range pairs {
