@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -76,7 +77,7 @@ var alertFaults = []alertFault{
 }
 
 type alertDrill struct {
-	*testing.T
+	*alertWatch
 	env         process.Environment
 	targets     []string // metrics of the web process and of the worker
 	web, worker *process.Candor
@@ -85,7 +86,6 @@ type alertDrill struct {
 	hooks       *process.Receiver
 	fails       atomic.Bool // the receiver
 	wal         string
-	prometheus  string
 }
 
 func (d *alertDrill) do(err error) {
@@ -101,9 +101,9 @@ func TestDrillAlerts(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
 	dir := openDir(t)
-	d := &alertDrill{T: t, wal: filepath.Join(dir, "kept", "wal"), redis: redistest.Start(t)}
-	ports := freeAddresses(t, 4)
-	d.targets, d.prometheus = ports[:2], "http://"+ports[3]
+	ports := freeAddresses(t, 3)
+	d := &alertDrill{alertWatch: &alertWatch{T: t}, targets: ports[:2], wal: filepath.Join(dir, "kept", "wal"),
+		redis: redistest.Start(t)}
 	d.postgres = startArchiving(t, filepath.Join(dir, "a"), d.wal)
 	d.env = unlimitedEnvironment(t).With("DATABASE_URL", d.postgres.DSN("candor"), "CANDOR_ADDR", ports[2],
 		"CANDOR_RESCUE_AFTER", "1s", "CANDOR_REDIS_URL", d.redis.URL, "CANDOR_WEBHOOK_SCHEDULE", "0s,1s,1s,1s",
@@ -118,7 +118,7 @@ func TestDrillAlerts(t *testing.T) {
 	d.hooks.SetSecret(a.TestWebhookSecret)
 	d.web = process.Serve(t, d.env.With("CANDOR_METRICS_ADDR", d.targets[0]), "web")
 	d.worker = process.Serve(t, d.env.With("CANDOR_METRICS_ADDR", d.targets[1]), "worker")
-	d.watch(ports[3])
+	d.alertWatch = watchAlerts(t, d.targets)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() {
@@ -164,46 +164,59 @@ func (d *alertDrill) create(ctx context.Context, key string) {
 	}
 }
 
-// watch starts Prometheus with packaging/monitoring's files, but for times and addresses.
-func (d *alertDrill) watch(addr string) {
-	d.Helper()
-	dir := d.TempDir()
+// alertWatch is a Prometheus with packaging/monitoring's files, but for times and addresses.
+type alertWatch struct {
+	*testing.T
+	prometheus string
+}
+
+// watchAlerts watches the processes that have their metrics at targets.
+func watchAlerts(t *testing.T, targets []string) *alertWatch {
+	t.Helper()
+	addr := freeAddresses(t, 1)[0]
+	dir := t.TempDir()
 	for name, changes := range map[string][]string{
 		"candor.rules.yml": sooner,
 		"prometheus.yml": {"scrape_configs:", "global: {evaluation_interval: 500ms}\nscrape_configs:", "scrape_interval: 15s",
-			"scrape_interval: 500ms", `"10.0.0.5:9090"`, `"` + strings.Join(d.targets, `", "`) + `"`, "10.0.0.6:9100", addr},
+			"scrape_interval: 500ms", `"10.0.0.5:9090"`, `"` + strings.Join(targets, `", "`) + `"`, "10.0.0.6:9100", addr},
 	} {
 		text, err := os.ReadFile(filepath.Join("..", "..", "packaging", "monitoring", name))
-		d.do(err)
+		if err != nil {
+			t.Fatal(err)
+		}
 		for i := 0; i < len(changes); i += 2 {
 			if !strings.Contains(string(text), changes[i]) {
-				d.Fatalf("%s has no %s", name, changes[i])
+				t.Fatalf("%s has no %s", name, changes[i])
 			}
 		}
-		d.do(os.WriteFile(filepath.Join(dir, name), []byte(strings.NewReplacer(changes...).Replace(string(text))), 0o600))
+		err = os.WriteFile(filepath.Join(dir, name), []byte(strings.NewReplacer(changes...).Replace(string(text))), 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 	cmd := exec.CommandContext(context.Background(), "prometheus", "--config.file="+filepath.Join(dir, "prometheus.yml"),
 		"--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+addr, "--log.level=warn")
 	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
-		d.Fatalf("%v: sh scripts/setup.sh prometheus installs it", err)
+		t.Fatalf("%v: sh scripts/setup.sh prometheus installs it", err)
 	}
-	d.Cleanup(func() {
+	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait() // it says that it was killed
 	})
-	process.Eventually(d, "Prometheus is ready", func() bool {
-		response, err := http.Get(d.prometheus + "/-/ready")
+	process.Eventually(t, "Prometheus is ready", func() bool {
+		response, err := http.Get("http://" + addr + "/-/ready")
 		if err != nil {
 			return false
 		}
 		return response.Body.Close() == nil && response.StatusCode == http.StatusOK
 	})
+	return &alertWatch{t, "http://" + addr}
 }
 
 // firing are the alerts that fire now, and waiting is whether some will if nothing changes.
-func (d *alertDrill) firing() (names map[string]bool, waiting bool) {
-	d.Helper()
+func (w *alertWatch) firing() (names map[string]bool, waiting bool) {
+	w.Helper()
 	var answer struct {
 		Data struct {
 			Alerts []struct {
@@ -212,8 +225,10 @@ func (d *alertDrill) firing() (names map[string]bool, waiting bool) {
 			}
 		}
 	}
-	_, body := ask(d.T, http.DefaultClient, http.MethodGet, d.prometheus+"/api/v1/alerts", "")
-	d.do(json.Unmarshal([]byte(body), &answer))
+	_, body := ask(w.T, http.DefaultClient, http.MethodGet, w.prometheus+"/api/v1/alerts", "")
+	if err := json.Unmarshal([]byte(body), &answer); err != nil {
+		w.Fatal(err)
+	}
 	names = map[string]bool{}
 	for _, a := range answer.Data.Alerts {
 		if a.State == "firing" {
@@ -224,13 +239,34 @@ func (d *alertDrill) firing() (names map[string]bool, waiting bool) {
 	return names, waiting
 }
 
+// firedSince are the alerts that fired at some time since then.
+func (w *alertWatch) firedSince(then time.Time) map[string]bool {
+	w.Helper()
+	var answer struct {
+		Data struct {
+			Result []struct{ Metric map[string]string }
+		}
+	}
+	seconds := int(time.Since(then).Seconds()) + 1
+	query := fmt.Sprintf(`group by (alertname) (last_over_time(ALERTS{alertstate="firing"}[%ds]))`, seconds)
+	_, body := ask(w.T, http.DefaultClient, http.MethodGet, w.prometheus+"/api/v1/query?query="+url.QueryEscape(query), "")
+	if err := json.Unmarshal([]byte(body), &answer); err != nil {
+		w.Fatalf("%v: %s", err, body)
+	}
+	names := map[string]bool{}
+	for _, series := range answer.Data.Result {
+		names[series.Metric["alertname"]] = true
+	}
+	return names
+}
+
 // quiet waits until nothing has fired or waited to for two seconds, and returns what did before.
-func (d *alertDrill) quiet() (seen map[string]bool) {
-	d.Helper()
+func (w *alertWatch) quiet() (seen map[string]bool) {
+	w.Helper()
 	seen = map[string]bool{}
 	last := time.Now()
-	process.Eventually(d, "nothing fires", func() bool {
-		now, waiting := d.firing()
+	process.Eventually(w, "nothing fires", func() bool {
+		now, waiting := w.firing()
 		maps.Copy(seen, now)
 		if len(now) > 0 || waiting {
 			last = time.Now()

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -37,35 +38,43 @@ const (
 )
 
 // haFaults is what happens to a cluster. A strike returns what ends the fault, if it
-// doesn't end by itself; moves: another machine becomes the primary.
+// doesn't end by itself; moves: another machine becomes the primary; alerts at least fire,
+// with the waits of sooner.
 var haFaults = []struct {
 	name   string
 	moves  bool
 	strike func(*hatest.Cluster, *hatest.Node) (end func())
+	alerts []string
 }{
 	{"a planned switchover", true, func(c *hatest.Cluster, primary *hatest.Node) func() {
 		c.Switchover(primary)
 		return func() {}
-	}},
+	}, nil},
 	{"PostgreSQL of the primary killed", false, func(_ *hatest.Cluster, primary *hatest.Node) func() {
 		primary.CrashPostgres()
 		return func() {}
-	}},
+	}, nil},
 	{"the primary's machine without power", true, func(_ *hatest.Cluster, primary *hatest.Node) func() {
 		return primary.PowerOff()
-	}},
-	{"a member of etcd killed", false, func(_ *hatest.Cluster, primary *hatest.Node) func() { return primary.StopEtcd() }},
+	}, lostPrimary},
+	{"a member of etcd killed", false, func(_ *hatest.Cluster, primary *hatest.Node) func() { return primary.StopEtcd() }, nil},
 	{"HAProxy killed", false, func(c *hatest.Cluster, _ *hatest.Node) func() {
 		c.KillHAProxy()
 		return func() {}
-	}},
-	{"the primary frozen", true, func(_ *hatest.Cluster, primary *hatest.Node) func() { return primary.Freeze() }},
-	{"a replica frozen", false, func(c *hatest.Cluster, primary *hatest.Node) func() { return c.Replica(primary).Freeze() }},
-	{"the primary's network cut", true, func(_ *hatest.Cluster, primary *hatest.Node) func() { return primary.Cut() }},
+	}, nil},
+	{"the primary frozen", true, func(_ *hatest.Cluster, primary *hatest.Node) func() { return primary.Freeze() }, lostPrimary},
+	{"a replica frozen", false, func(c *hatest.Cluster, primary *hatest.Node) func() { return c.Replica(primary).Freeze() },
+		[]string{"CandorReplicaMissing"}},
+	{"the primary's network cut", true, func(_ *hatest.Cluster, primary *hatest.Node) func() { return primary.Cut() }, lostPrimary},
 }
 
+var lostPrimary = []string{"CandorDatabaseUnreadable", "CandorErrors", "CandorReplicaMissing"}
+
 // haResult is what one fault did.
-type haResult struct{ chosen, serves, gap, slowest, pdf time.Duration }
+type haResult struct {
+	chosen, serves, gap, slowest, pdf time.Duration
+	alerts                            map[string]bool // that fired, with the waits of sooner
+}
 
 // Everything that packaging/ha describes runs on loopback with two web processes and two
 // workers, while partners create sessions and customers fill in forms. Whatever fails, no
@@ -81,11 +90,13 @@ func TestDrillHighAvailability(t *testing.T) {
 	a := process.CreateAccount(t, env, "--webhook-url", hooks.URL)
 	hooks.SetSecret(a.TestWebhookSecret)
 	h := &haDrill{T: t, c: c, hooks: hooks}
-	for range 2 {
-		web := process.Serve(t, env, "web")
-		h.loads = append(h.loads, newHALoad(web.URL, a.TestKey, strconv.Itoa(len(h.loads))))
-		process.Serve(t, env, "worker")
+	targets := freeAddresses(t, 4)
+	for i := range 2 {
+		web := process.Serve(t, env.With("CANDOR_METRICS_ADDR", targets[i]), "web")
+		h.loads = append(h.loads, newHALoad(web.URL, a.TestKey, strconv.Itoa(i)))
+		process.Serve(t, env.With("CANDOR_METRICS_ADDR", targets[i+2]), "worker")
 	}
+	h.alerts = watchAlerts(t, targets)
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	for _, l := range h.loads {
@@ -115,15 +126,17 @@ func TestDrillHighAvailability(t *testing.T) {
 
 type haDrill struct {
 	*testing.T
-	c     *hatest.Cluster
-	loads []*haLoad
-	hooks *process.Receiver
+	c      *hatest.Cluster
+	loads  []*haLoad
+	hooks  *process.Receiver
+	alerts *alertWatch
 }
 
 // suffer lets one fault happen and measures what it does.
 func (h *haDrill) suffer(name string, fault int) (r haResult) {
 	h.Helper()
 	h.c.AwaitWhole()
+	_ = h.alerts.quiet()
 	former := h.c.Leader(nil)
 	timeline, err := former.Commit(time.Second)
 	if err != nil {
@@ -157,12 +170,19 @@ func (h *haDrill) suffer(name string, fault int) (r haResult) {
 	h.c.AwaitWhole()
 	close(whole)
 	watching.Wait()
+	r.alerts = h.alerts.firedSince(struck)
+	for _, want := range haFaults[fault].alerts {
+		if !r.alerts[want] {
+			h.Errorf("%s: no %s", name, want)
+		}
+	}
 	for _, l := range h.loads {
 		gap, slowest := l.end()
 		r.gap, r.slowest = max(r.gap, gap), max(r.slowest, slowest)
 	}
-	h.Logf("%s: primary after %.1f s, served again after %.1f s, %.1f s without service, slowest request %.1f s, PDF after %.1f s",
-		name, r.chosen.Seconds(), r.serves.Seconds(), r.gap.Seconds(), r.slowest.Seconds(), r.pdf.Seconds())
+	h.Logf("%s: primary after %.1f s, served again after %.1f s, %.1f s without service, slowest request %.1f s, PDF after %.1f s, %s",
+		name, r.chosen.Seconds(), r.serves.Seconds(), r.gap.Seconds(), r.slowest.Seconds(), r.pdf.Seconds(),
+		slices.Sorted(maps.Keys(r.alerts)))
 	if r.serves > haServes {
 		h.Errorf("%s: served again after %s, want at most %s", name, r.serves, haServes)
 	}
@@ -224,16 +244,20 @@ func (h *haDrill) report(results map[string][]haResult) {
 			slices.Sort(values)
 			return fmt.Sprintf("%.1f (%.1f)", values[len(values)/2], values[len(values)-1])
 		}
-		fmt.Fprintf(&table, "| %s | %d | %s | %s | %s |\n", fault.name, len(all),
+		alerts := map[string]bool{}
+		for _, r := range all {
+			maps.Copy(alerts, r.alerts)
+		}
+		fmt.Fprintf(&table, "| %s | %d | %s | %s | %s | %s |\n", fault.name, len(all),
 			spread(func(r haResult) time.Duration { return r.gap }), spread(func(r haResult) time.Duration { return r.slowest }),
-			spread(func(r haResult) time.Duration { return r.pdf }))
+			spread(func(r haResult) time.Duration { return r.pdf }), strings.Join(slices.Sorted(maps.Keys(alerts)), ", "))
 	}
 	var made, saved, refused int
 	for _, l := range h.loads {
 		made, saved, refused = made+l.count(), saved+len(l.saved), refused+l.refusals()
 	}
 	h.Logf("%d sessions and %d forms acknowledged, %d refusals; median (longest):\n"+
-		"| Fault | Times | Seconds without service | Slowest request, s | PDF after, s |\n|---|---|---|---|---|\n%s",
+		"| Fault | Times | Seconds without service | Slowest request, s | PDF after, s | Alerts |\n|---|---|---|---|---|---|\n%s",
 		made, saved, refused, table.String())
 }
 
