@@ -136,7 +136,10 @@ type haDrill struct {
 func (h *haDrill) suffer(name string, fault int) (r haResult) {
 	h.Helper()
 	h.c.AwaitWhole()
-	_ = h.alerts.quiet()
+	process.Eventually(h, "the alerts of the fault before end", func() bool {
+		now, _ := h.alerts.firing()
+		return !slices.ContainsFunc(lostPrimary, func(name string) bool { return now[name] })
+	})
 	former := h.c.Leader(nil)
 	timeline, err := former.Commit(time.Second)
 	if err != nil {
