@@ -109,6 +109,8 @@ func typicalMistakes(h *harness.Harness) []typicalMistake {
 		{"A webhook secret", list, "", key("Bearer " + h.Account.TestWebhookSecret)},
 		{"A key in quotes", list, "", key(`Bearer "` + h.Account.TestKey + `"`)},
 		{"A placeholder", list, "", key("Bearer <API_KEY>")},
+		{"A placeholder of words", list, "", key("Bearer candor_test_YOUR_KEY")},
+		{"A placeholder of one letter", list, "", key("Bearer candor_test_xxxxxxxx")},
 		{"A variable that the shell left", list, "", key("Bearer $CANDOR_KEY")},
 
 		{"From a page in a browser", list, "", page},

@@ -22,7 +22,7 @@ func TestHelplineSaysItsLanguage(t *testing.T) {
 			if err := in(language, view.Section(page)).Render(t.Context(), &html); err != nil {
 				t.Fatal(err)
 			}
-			if want := help.InEnglish && language != domain.English; strings.Contains(html.String(), `href="tel:131 450"`) != want {
+			if want := help.InEnglish && language != domain.English; strings.Contains(html.String(), `href="tel:131450"`) != want {
 				t.Errorf("%s, %s: says who interprets: %t, want %t", language, help.Text, !want, want)
 			}
 			if language != domain.English && !regexp.MustCompile(`(?:1800 007 007</a>|Hardship team)[.。]`).MatchString(html.String()) {

@@ -80,12 +80,19 @@ func malformed(key string) string {
 		return "This is a webhook secret. API keys begin with candor_test_ or candor_live_."
 	case strings.ContainsAny(key, "…•*") || strings.Contains(key, "..."):
 		return "A part of this API key is left out, as in examples and in the dashboard. Send the whole key, which was shown when it was created."
-	case strings.ContainsAny(key, "$<>{}\"'`"):
+	case strings.ContainsAny(key, "$<>{}\"'`"), unfilled(key):
 		return "The API key has a quote or an unfilled placeholder in it. Send the key alone: it begins with candor_test_ or candor_live_."
 	case !strings.HasPrefix(key, "candor_"):
 		return "This is no API key of Candor. Those begin with candor_test_ or candor_live_."
 	}
 	return "This API key is mistyped or cut off: its checksum is wrong. Copy it again from where you keep it."
+}
+
+// unfilled reports whether a key has words, as in candor_test_YOUR_KEY, or one letter again
+// and again where a key has random letters and digits.
+func unfilled(key string) bool {
+	parts := strings.SplitN(key, "_", 3)
+	return len(parts) == 3 && parts[2] != "" && (strings.Contains(parts[2], "_") || strings.Trim(parts[2], parts[2][:1]) == "")
 }
 
 // within reports whether the address is in one of the networks, any for none.
