@@ -124,16 +124,17 @@ func (q *Queries) LookAtLinkDelivery(ctx context.Context, session *domain.Sessio
 	return wrap(err, "look at link delivery")
 }
 
-// SetSessionBack sets the times by which reminders are due back by d.
-func (tx *Tx) SetSessionBack(ctx context.Context, id domain.SessionID, d time.Duration) error {
+// SetSessionBack sets the times by which reminders are due back by d. The sweep looks, too,
+// because the job of the email before may not have ended yet.
+func (tx *Tx) SetSessionBack(ctx context.Context, id domain.SessionID, d time.Duration, now time.Time) error {
 	_, err := tx.exec(ctx, `
 		WITH emails AS (
 			UPDATE link_email SET first_tried_at = first_tried_at - $2 * interval '1 microsecond',
 				ended_at = ended_at - $2 * interval '1 microsecond'
-			WHERE session_id = $1)
+			WHERE session_id = $1), looked AS (UPDATE link_delivery SET look_at = $3 WHERE session_id = $1)
 		UPDATE session SET expires_at = expires_at - $2 * interval '1 microsecond',
 			last_activity_at = last_activity_at - $2 * interval '1 microsecond'
-		WHERE id = $1`, id, d.Microseconds())
+		WHERE id = $1`, id, d.Microseconds(), now)
 	return wrap(err, "set session back")
 }
 

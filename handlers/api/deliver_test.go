@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -714,7 +715,25 @@ func TestAdvanceToReminder(t *testing.T) {
 		h.AwaitLinkEmails()
 	}
 	remind(reminded)
+	state := func(state string) {
+		t.Helper()
+		_, err := h.DB.Raw().ExecContext(t.Context(), `UPDATE link_email SET state = $1 WHERE kind <> 'link'`, state)
+		h.OK(err)
+	}
+	state("sending")
+	advance(id, "reminder").WantError(http.StatusUnprocessableEntity, "validation_error", "to")
+	state("sent")
 	remind(reminded)
+	h.OK(h.DB.InTx(t.Context(), func(tx *db.Tx) error { // the job of the email before can still take this one's place
+		session, err := domain.ParseSessionID(id)
+		h.OK(err)
+		h.OK(tx.SetSessionBack(t.Context(), session, 0, h.Clock.Now()))
+		due, err := tx.TakeLinkDeliveries(t.Context(), h.Clock.Now(), h.Clock.Now(), 10)
+		if !slices.Contains(due, session) {
+			t.Errorf("the sweep looks at %v, want %s, too", due, id)
+		}
+		return err
+	}))
 	advance(id, "income").WantStatus(http.StatusOK)
 	remind(begun)
 	remind(begun)

@@ -311,7 +311,11 @@ func (s *Server) CreateSession(c echo.Context, v *Visit) error {
 	if err != nil {
 		return err
 	}
-	return s.backTo(c, v, "sessions/"+created.ID.String(), nil, "session_created")
+	notice := "session_created"
+	if created.Emailed {
+		notice = "session_emailed"
+	}
+	return s.backTo(c, v, "sessions/"+created.ID.String(), nil, notice)
 }
 
 // asksIn reads what is asked for again of the customer of like, and returns it as it was

@@ -31,7 +31,7 @@ func TestCustomerGoesBack(t *testing.T) {
 	if got := h.Get("/sessions/" + id.String()).Object()["return_url"]; created["return_url"] != url || got != url {
 		t.Errorf("return_url is %v and then %v", created["return_url"], got)
 	}
-	want := url + "&session_id=" + id.String()
+	want := strings.Replace(url, "theirs", id.String(), 1) // once, or a reader of the first one gets another
 	c, stranger := h.Customer(h.SessionOf(id)), h.Customer(h.SessionOf(id))
 	hub := c.Get("")
 	if got := c.WantPage(hub, http.StatusOK).Link("Back to Lender & Sons"); got != want || hub.Header().

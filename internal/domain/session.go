@@ -2,6 +2,7 @@ package domain
 
 import (
 	"net/url"
+	"strings"
 	"time"
 
 	"candor/internal/statement"
@@ -150,10 +151,13 @@ func (s *Session) ReturnLink() (link, host string) {
 	if err != nil {
 		return "", "" // never: it was checked
 	}
-	if u.RawQuery != "" {
-		u.RawQuery += "&"
+	var query []string // as it was given, but for a session_id, which would come first
+	for member := range strings.SplitSeq(u.RawQuery, "&") {
+		if name, _, _ := strings.Cut(member, "="); name != "" && name != "session_id" {
+			query = append(query, member)
+		}
 	}
-	u.RawQuery += "session_id=" + s.ID.String()
+	u.RawQuery = strings.Join(append(query, "session_id="+s.ID.String()), "&")
 	return u.String(), u.Hostname()
 }
 

@@ -43,7 +43,9 @@ func (s *Service) GoLive(ctx context.Context, account domain.AccountID) (*domain
 	if err != nil {
 		return nil, err
 	}
-	out.Key = slices.ContainsFunc(keys, func(k domain.APIKey) bool { return k.ExpiresAt == nil || k.ExpiresAt.After(now) })
+	out.Key = slices.ContainsFunc(keys, func(k domain.APIKey) bool {
+		return k.Permissions.Allow(domain.SessionsWrite) && (k.ExpiresAt == nil || k.ExpiresAt.After(now))
+	})
 	subscription, err := s.Billing.Subscription(ctx, account)
 	if errors.Is(err, &domain.Error{Code: domain.CodeSubscriptionNotFound}) {
 		return out, nil

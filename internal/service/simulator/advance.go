@@ -125,7 +125,10 @@ func (r *run) remind(ctx context.Context, session *domain.Session) error {
 	if kind == "" || kind == domain.LinkItself || !at.Before(session.ExpiresAt) {
 		return domain.Breaks(domain.CodeValidation, "to", form.Rule{Code: "no_reminder"})
 	}
-	if err := r.tx.SetSessionBack(ctx, session.ID, max(0, at.Sub(r.now))); err != nil {
+	if delivery.Sending() != nil || !at.After(r.now) {
+		return domain.Breaks(domain.CodeValidation, "to", form.Rule{Code: "reminder_sent"})
+	}
+	if err := r.tx.SetSessionBack(ctx, session.ID, at.Sub(r.now), r.now); err != nil {
 		return err
 	}
 	return r.Outbox.LinkEmail(ctx, r.tx, session.ID)

@@ -128,7 +128,7 @@ export class Client {
         name: fileName(response.headers.get("Content-Disposition") ?? ""),
         contentType: response.headers.get("Content-Type") ?? "",
         size: length === null ? undefined : Number(length),
-        body: response.body,
+        body: ReadableStream.from(whole(response.body, call.signal)),
       };
     });
   }
@@ -188,6 +188,16 @@ export class Client {
       clearTimeout(timer);
       if (!open) signal?.removeEventListener("abort", stop);
     }
+  }
+}
+
+/** A file's bytes, or why there are no more. */
+async function* whole(body: ReadableStream<Uint8Array>, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body;
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw new CandorConnectionError("candor: the file broke off", { cause: error });
   }
 }
 
