@@ -8,7 +8,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createInterface } from "node:readline";
 import { buffer, json } from "node:stream/consumers";
-import { Candor, CandorError, CandorGapError, Webhooks, cents, type CandorFile, type Webhook } from "@candor/node";
+import { Candor, CandorConnectionError, CandorError, CandorGapError, Webhooks, cents, type CandorFile, type Webhook } from "@candor/node";
 
 function want(what: string, got: unknown, wanted: unknown) {
   if (got !== wanted) throw new Error(`${what} is ${JSON.stringify(got)}, want ${JSON.stringify(wanted)}`);
@@ -83,6 +83,14 @@ async function flow(url: string, key: string, secret: string) {
 
   const gap: unknown = await candor.events({ after: 7777 }).next().catch((error: unknown) => error);
   want("a gap in the events", gap instanceof CandorGapError && gap.after === 7777 && gap.oldest === 9000, true);
+
+  const breaking = createServer((_, response) => response.writeHead(200, { "Content-Length": 1000 }).write("cut", () => response.destroy()));
+  await once(breaking.listen(0, "127.0.0.1"), "listening");
+  const port = (breaking.address() as AddressInfo).port;
+  const cut = await new Candor({ url: `http://127.0.0.1:${port}`, key: "candor_test_x" }).getSessionPDF(session.id);
+  const broken: unknown = await buffer(cut.body).catch((error: unknown) => error);
+  want("a broken download", broken instanceof CandorConnectionError, true);
+  breaking.close();
 
   const made = [session.id];
   const create = async () => made.push((await candor.createSession({ form_type: "financial_statement", customer_email: "node@customer.example" })).id);
