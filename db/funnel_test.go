@@ -251,7 +251,14 @@ func TestProblemsCountOnce(t *testing.T) {
 	for range 100 {
 		s.ok(s.NoteProblems(s.ctx, session.ID, "income", rules[:1]))
 	}
+	s.ok(s.NoteProblems(s.ctx, session.ID, "income", append(rules[:1:1], domain.FailedRule{Field: "phone", Message: "Enter phone"})))
 	most := times()
+	if most != "phone 1, email 1, full_name 1, vehicles.value 1" {
+		t.Errorf("of a section that keeps no more: %s", most)
+	}
+	if kept := s.lines(`SELECT cardinality(problems)::text FROM section`); kept[0] != "51" {
+		t.Errorf("%s problems are kept, want 50 and the new one", kept)
+	}
 	var written string
 	s.ok(s.Raw().GetContext(s.ctx, &written, `SELECT xmin::text FROM section WHERE session_id = $1`, session.ID))
 	s.ok(s.NoteProblems(s.ctx, session.ID, "income", rules))

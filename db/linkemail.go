@@ -113,13 +113,13 @@ func (tx *Tx) SaveLinkEmail(ctx context.Context, session *domain.Session, d *dom
 }
 
 // LookAtLinkDelivery stores when a worker looks what is due of a session's emails; nil:
-// never again. If staff had the link sent again or extended since the delivery was read, the
+// never again. If the link was sent again or has another end since the delivery was read, the
 // time that belongs to that stays (D124).
 func (q *Queries) LookAtLinkDelivery(ctx context.Context, session *domain.Session, d *domain.LinkDelivery, at *time.Time) error {
 	_, err := q.exec(ctx, `
 		UPDATE link_delivery SET look_at = $2 WHERE session_id = $1 AND NOT EXISTS (
 			SELECT FROM link_email WHERE session_id = $1 AND kind = $3 AND again >= $4)
-			AND NOT EXISTS (SELECT FROM session WHERE id = $1 AND expires_at > $5)`,
+			AND NOT EXISTS (SELECT FROM session WHERE id = $1 AND expires_at <> $5)`,
 		d.SessionID, at, domain.LinkItself, max(1, d.LinkSends()), session.ExpiresAt)
 	return wrap(err, "look at link delivery")
 }

@@ -95,6 +95,9 @@ func (s *server) commonRoutes() []Route {
 	for _, path := range s.docs.Paths() {
 		routes = append(routes, at(get, path, Public, s.docs.ShowFile))
 	}
+	for _, path := range s.docs.Guides() {
+		routes = append(routes, at(get, path, Public, s.docs.ShowGuide))
+	}
 	return routes
 }
 

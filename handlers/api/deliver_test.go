@@ -715,25 +715,36 @@ func TestAdvanceToReminder(t *testing.T) {
 		h.AwaitLinkEmails()
 	}
 	remind(reminded)
-	state := func(state string) {
+	refuse := func() {
 		t.Helper()
-		_, err := h.DB.Raw().ExecContext(t.Context(), `UPDATE link_email SET state = $1 WHERE kind <> 'link'`, state)
+		refused := advance(id, "reminder")
+		refused.WantError(http.StatusUnprocessableEntity, "validation_error", "to")
+		if !strings.Contains(refused.Body.String(), "is being sent") {
+			t.Errorf("while one is on its way: %s", refused.Body)
+		}
+	}
+	second := func(state string) {
+		t.Helper()
+		_, err := h.DB.Raw().ExecContext(t.Context(), `INSERT INTO link_email AS e (session_id, kind, state, tries)
+			SELECT session_id, 'unopened_2', $1, 1 FROM link_email WHERE kind = 'unopened_1'
+			ON CONFLICT (session_id, kind) DO UPDATE SET state = $1`, state)
 		h.OK(err)
 	}
-	state("sending")
-	advance(id, "reminder").WantError(http.StatusUnprocessableEntity, "validation_error", "to")
-	state("sent")
-	remind(reminded)
-	h.OK(h.DB.InTx(t.Context(), func(tx *db.Tx) error { // the job of the email before can still take this one's place
+	h.OK(h.DB.InTx(t.Context(), func(tx *db.Tx) error { // the second is due
 		session, err := domain.ParseSessionID(id)
 		h.OK(err)
-		h.OK(tx.SetSessionBack(t.Context(), session, 0, h.Clock.Now()))
+		h.OK(tx.SetSessionBack(t.Context(), session, 5*24*time.Hour, h.Clock.Now()))
 		due, err := tx.TakeLinkDeliveries(t.Context(), h.Clock.Now(), h.Clock.Now(), 10)
 		if !slices.Contains(due, session) {
-			t.Errorf("the sweep looks at %v, want %s, too", due, id)
+			t.Errorf("the sweep looks at %v, want %s, too: the job of the email before can still take this one's place", due, id)
 		}
 		return err
 	}))
+	refuse()
+	second("sending")
+	refuse()
+	second("queued") // the mail server didn't take it
+	remind(reminded)
 	advance(id, "income").WantStatus(http.StatusOK)
 	remind(begun)
 	remind(begun)

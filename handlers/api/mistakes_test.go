@@ -106,6 +106,7 @@ func typicalMistakes(h *harness.Harness) []typicalMistake {
 		{"A mistyped key", list, "", key("Bearer " + h.Account.TestKey[:49] + "!")},
 		{"A key of another server", list, "", key("Bearer " + elsewhere)},
 		{"A key of another service", list, "", key("Bearer sk_test_51HqJ8")},
+		{"A key of another service, with words", list, "", key("Bearer github_pat_11ABC_xyz")},
 		{"A webhook secret", list, "", key("Bearer " + h.Account.TestWebhookSecret)},
 		{"A key in quotes", list, "", key(`Bearer "` + h.Account.TestKey + `"`)},
 		{"A placeholder", list, "", key("Bearer <API_KEY>")},

@@ -19,7 +19,7 @@ type createSessionRequest struct {
 	CustomerName  string          `json:"customer_name" sample:"yes" maxLength:"200" doc:"The customer’s full name."`
 	ReferenceID   string          `json:"reference_id" sample:"yes" maxLength:"200" doc:"Your own reference."`
 	WebhookURL    string          `json:"webhook_url" format:"uri" maxLength:"2048" doc:"Where this session’s events go, instead of your webhook endpoints. HTTPS in production."`
-	ReturnURL     string          `json:"return_url" format:"uri" maxLength:"2048" doc:"Where the customer goes back to: a link on the list of sections, and a button after completion, with session_id added to the query. Its rules are those of webhook_url."`
+	ReturnURL     string          `json:"return_url" format:"uri" maxLength:"2048" doc:"Where the customer goes back to: a link on the list of sections, and a button after completion, with session_id in the query. Its rules are those of webhook_url."`
 	ExpiresInDays *int            `json:"expires_in_days" min:"1" max:"90" doc:"After how many times 24 hours the link stops working. Without it, the account’s own default counts, 30 if it has set none."`
 	Metadata      domain.Metadata `json:"metadata" doc:"Your own data: at most 10 keys of 1 to 100 characters; values are strings, numbers or booleans of at most 500 characters."`
 	Language      domain.Language `json:"language" doc:"The language in which the form opens, whatever the browser asks for. The account must offer it; English is always offered. The customer can choose another one on the page. Without it, the browser decides."`

@@ -26,7 +26,7 @@ var NoticeTexts = map[string]string{ //nolint:gosec // it takes texts about pass
 	"domain_removed": "Domain removed.",
 
 	"session_created":  "Session created. Send its link to the customer.",
-	"session_emailed":  "Session created. Its link is being emailed.",
+	"session_emailed":  "Session created. This page says what becomes of the email.",
 	"cancel_undone":    "Kept. The session isn’t cancelled.",
 	"cancel_kept":      "Too late, or undone already. The session is as this page shows it.",
 	"session_extended": "Link extended to {date}.",

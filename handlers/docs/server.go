@@ -177,6 +177,25 @@ func (s *Server) ShowPage(c echo.Context) error {
 	return web.Compress(func(c echo.Context) error { return c.HTMLBlob(http.StatusOK, html) })(c)
 }
 
+// Guides are where ShowGuide answers.
+func (s *Server) Guides() []string {
+	var out []string
+	for _, name := range guideNames {
+		out = append(out, view.GuidesURL+"/"+name)
+	}
+	return out
+}
+
+// ShowGuide leads from a guide's own address to its place among the others, or answers with
+// its Markdown.
+func (s *Server) ShowGuide(c echo.Context) error {
+	c.Response().Header().Set("Vary", "Accept")
+	if web.Prefers(c.Request(), "text/markdown", "text/html") {
+		return s.serve(c, view.MarkdownOf(c.Path()))
+	}
+	return c.Redirect(http.StatusFound, view.GuidesURL+"#"+strings.TrimPrefix(c.Path(), view.GuidesURL+"/"))
+}
+
 // Serves reports whether the request is for the documentation.
 func Serves(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, view.Root+"/") }
 

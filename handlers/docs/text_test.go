@@ -65,6 +65,13 @@ func TestPagesAreMarkdown(t *testing.T) {
 		}
 		t.Logf("%s.md: %d bytes", path, len(text))
 	}
+	const guide = "/docs/guides/sdks"
+	if got := fetch(h, guide, "text/markdown"); got.Code != http.StatusOK || got.Body.String() != get(h, guide+".md") {
+		t.Errorf("a guide by Accept: %d, %v", got.Code, got.Header())
+	}
+	if got := fetch(h, guide, "text/html"); got.Code != http.StatusFound || got.Header().Get("Location") != "/docs/guides#sdks" {
+		t.Errorf("a guide's address in a browser: %d, %v", got.Code, got.Header())
+	}
 }
 
 var linked = regexp.MustCompile(`\[[^]]+\]\(` + regexp.QuoteMeta(harness.BaseURL) + `([^)#]*)`)

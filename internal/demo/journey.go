@@ -218,15 +218,10 @@ func (j *journey) draft(wrong *form.Section, refused form.Errors) func(context.C
 		if err != nil {
 			return err
 		}
-		var problems []domain.FailedRule
-		for _, e := range refused {
-			general := e.General()
-			problems = append(problems, domain.FailedRule{Field: general.Field, Message: general.Message})
-		}
 		if _, err := tx.LockOpenSession(ctx, j.session.ID, j.clock.at); err != nil {
 			return err
 		}
-		return j.Vault.SaveDraft(ctx, tx, j.session.ID, nil, wrong.Name, typed, problems, j.clock.at)
+		return j.Vault.SaveDraft(ctx, tx, j.session.ID, nil, wrong.Name, typed, domain.FailedRules(refused), j.clock.at)
 	}
 }
 

@@ -1,12 +1,30 @@
 package domain
 
-import "time"
+import (
+	"slices"
+	"time"
+
+	"candor/internal/form"
+)
 
 // A FailedRule is a rule of the form that an answer didn't meet. It doesn't
 // have the answer.
 type FailedRule struct {
 	Field   string // path inside the section, without the number of a list's item
 	Message string // names the field; can be shown
+}
+
+// FailedRules returns the rules that failed, each once, however many items of a list failed it.
+func FailedRules(refused form.Errors) []FailedRule {
+	var out []FailedRule
+	for _, e := range refused {
+		general := e.General()
+		rule := FailedRule{Field: general.Field, Message: general.Message}
+		if !slices.Contains(out, rule) {
+			out = append(out, rule)
+		}
+	}
+	return out
 }
 
 // A RefusedRule is a FailedRule of one session.

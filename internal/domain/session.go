@@ -153,7 +153,8 @@ func (s *Session) ReturnLink() (link, host string) {
 	}
 	var query []string // as it was given, but for a session_id, which would come first
 	for member := range strings.SplitSeq(u.RawQuery, "&") {
-		if name, _, _ := strings.Cut(member, "="); name != "" && name != "session_id" {
+		name, _, _ := strings.Cut(member, "=")
+		if name, err := url.QueryUnescape(name); member != "" && (err != nil || name != "session_id") {
 			query = append(query, member)
 		}
 	}

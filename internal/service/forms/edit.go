@@ -100,7 +100,7 @@ func (s *Service) storeEdited(ctx context.Context, tx *db.Tx, state *State, done
 	if err != nil {
 		return err
 	}
-	return s.Vault.SaveDraft(ctx, tx, state.Session.ID, state.stored, name, draft, counted(done.Refused), now)
+	return s.Vault.SaveDraft(ctx, tx, state.Session.ID, state.stored, name, draft, domain.FailedRules(done.Refused), now)
 }
 
 // edit decides what a change comes to.

@@ -2,7 +2,6 @@ package forms
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"candor/db"
@@ -27,21 +26,7 @@ func (s *Service) CountErrors(ctx context.Context, id domain.SessionID, name str
 	if len(refused) == 0 {
 		return nil
 	}
-	return s.DB.NoteProblems(ctx, id, name, counted(refused))
-}
-
-// counted returns the rules that failed, each once, however many items of a list
-// failed it.
-func counted(refused form.Errors) []domain.FailedRule {
-	var out []domain.FailedRule
-	for _, e := range refused {
-		general := e.General()
-		p := domain.FailedRule{Field: general.Field, Message: general.Message}
-		if !slices.Contains(out, p) {
-			out = append(out, p)
-		}
-	}
-	return out
+	return s.DB.NoteProblems(ctx, id, name, domain.FailedRules(refused))
 }
 
 // CompleteDocuments completes the documents section, with any number of

@@ -92,7 +92,11 @@ func malformed(key string) string {
 // and again where a key has random letters and digits.
 func unfilled(key string) bool {
 	parts := strings.SplitN(key, "_", 3)
-	return len(parts) == 3 && parts[2] != "" && (strings.Contains(parts[2], "_") || strings.Trim(parts[2], parts[2][:1]) == "")
+	if len(parts) < 3 || parts[0] != "candor" || len(parts[2]) < 2 {
+		return false
+	}
+	random := parts[2]
+	return strings.Contains(random, "_") || strings.Trim(random, random[:1]) == ""
 }
 
 // within reports whether the address is in one of the networks, any for none.

@@ -125,10 +125,11 @@ func (r *run) remind(ctx context.Context, session *domain.Session) error {
 	if kind == "" || kind == domain.LinkItself || !at.Before(session.ExpiresAt) {
 		return domain.Breaks(domain.CodeValidation, "to", form.Rule{Code: "no_reminder"})
 	}
-	if delivery.Sending() != nil || !at.After(r.now) {
+	e := delivery.Email(kind) // queued: the mail server didn't take it, so it is tried again now
+	if delivery.Sending() != nil || !at.After(r.now) && (e == nil || e.State != domain.LinkQueued) {
 		return domain.Breaks(domain.CodeValidation, "to", form.Rule{Code: "reminder_sent"})
 	}
-	if err := r.tx.SetSessionBack(ctx, session.ID, at.Sub(r.now), r.now); err != nil {
+	if err := r.tx.SetSessionBack(ctx, session.ID, max(0, at.Sub(r.now)), r.now); err != nil {
 		return err
 	}
 	return r.Outbox.LinkEmail(ctx, r.tx, session.ID)

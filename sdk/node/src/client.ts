@@ -128,7 +128,7 @@ export class Client {
         name: fileName(response.headers.get("Content-Disposition") ?? ""),
         contentType: response.headers.get("Content-Type") ?? "",
         size: length === null ? undefined : Number(length),
-        body: ReadableStream.from(whole(response.body, call.signal)),
+        body: whole(response.body, call.signal),
       };
     });
   }
