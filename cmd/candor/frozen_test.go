@@ -189,11 +189,16 @@ func frozenEnvironment(t *testing.T) process.Environment {
 // freeze stops a server's processes until thaw, or the test's end.
 func freeze(t *testing.T, server *devpg.Server) (thaw func()) {
 	t.Helper()
-	all := append([]int{server.PID()}, process.Children(server.PID())...)
+	all := []int{server.PID()}
 	send := func(s syscall.Signal) {
 		for _, pid := range all {
 			_ = syscall.Kill(pid, s) // one may have ended
 		}
+	}
+	for before := 0; len(all) != before; { // one that was forked meanwhile would answer
+		send(syscall.SIGSTOP)
+		before = len(all)
+		all = append([]int{server.PID()}, process.Children(server.PID())...)
 	}
 	send(syscall.SIGSTOP)
 	t.Cleanup(func() { send(syscall.SIGCONT) })

@@ -37,6 +37,7 @@ var withoutDatabase = []string{
 	"the database can't be reached", "no connection to PostgreSQL", "failed to connect to `", "driver: bad connection",
 	"(SQLSTATE 57P01)", "(SQLSTATE 57P02)", "(SQLSTATE 57P03)", // it shuts down, crashed, starts
 	"conn closed", "receive message failed", "write failed: write", "notifier.Notifier: Notifier unhealthy",
+	"jobcompleter.BatchCompleter: Too many errors",
 	"reelection deadline elapsed", // of River's leader
 }
 
