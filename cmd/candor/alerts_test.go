@@ -88,13 +88,6 @@ type alertDrill struct {
 	wal         string
 }
 
-func (d *alertDrill) do(err error) {
-	d.Helper()
-	if err != nil {
-		d.Fatal(err)
-	}
-}
-
 // Prometheus watches a web server and a worker by packaging/monitoring, while partners create
 // sessions and one thing after the other fails. Each fault gives its alerts, and no other.
 func TestDrillAlerts(t *testing.T) {
@@ -170,29 +163,38 @@ type alertWatch struct {
 	prometheus string
 }
 
+func (w *alertWatch) do(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+// get reads an answer of Prometheus.
+func (w *alertWatch) get(path string, answer any) {
+	w.Helper()
+	_, body := ask(w.T, http.DefaultClient, http.MethodGet, w.prometheus+path, "")
+	w.do(json.Unmarshal([]byte(body), answer))
+}
+
 // watchAlerts watches the processes that have their metrics at targets.
 func watchAlerts(t *testing.T, targets []string) *alertWatch {
 	t.Helper()
-	addr := freeAddresses(t, 1)[0]
-	dir := t.TempDir()
+	addr, dir := freeAddresses(t, 1)[0], t.TempDir()
+	w := &alertWatch{t, "http://" + addr}
 	for name, changes := range map[string][]string{
 		"candor.rules.yml": sooner,
 		"prometheus.yml": {"scrape_configs:", "global: {evaluation_interval: 500ms}\nscrape_configs:", "scrape_interval: 15s",
 			"scrape_interval: 500ms", `"10.0.0.5:9090"`, `"` + strings.Join(targets, `", "`) + `"`, "10.0.0.6:9100", addr},
 	} {
 		text, err := os.ReadFile(filepath.Join("..", "..", "packaging", "monitoring", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		w.do(err)
 		for i := 0; i < len(changes); i += 2 {
 			if !strings.Contains(string(text), changes[i]) {
 				t.Fatalf("%s has no %s", name, changes[i])
 			}
 		}
-		err = os.WriteFile(filepath.Join(dir, name), []byte(strings.NewReplacer(changes...).Replace(string(text))), 0o600)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w.do(os.WriteFile(filepath.Join(dir, name), []byte(strings.NewReplacer(changes...).Replace(string(text))), 0o600))
 	}
 	cmd := exec.CommandContext(context.Background(), "prometheus", "--config.file="+filepath.Join(dir, "prometheus.yml"),
 		"--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+addr, "--log.level=warn")
@@ -205,13 +207,13 @@ func watchAlerts(t *testing.T, targets []string) *alertWatch {
 		_ = cmd.Wait() // it says that it was killed
 	})
 	process.Eventually(t, "Prometheus is ready", func() bool {
-		response, err := http.Get("http://" + addr + "/-/ready")
+		response, err := http.Get(w.prometheus + "/-/ready")
 		if err != nil {
 			return false
 		}
 		return response.Body.Close() == nil && response.StatusCode == http.StatusOK
 	})
-	return &alertWatch{t, "http://" + addr}
+	return w
 }
 
 // firing are the alerts that fire now, and waiting is whether some will if nothing changes.
@@ -225,10 +227,7 @@ func (w *alertWatch) firing() (names map[string]bool, waiting bool) {
 			}
 		}
 	}
-	_, body := ask(w.T, http.DefaultClient, http.MethodGet, w.prometheus+"/api/v1/alerts", "")
-	if err := json.Unmarshal([]byte(body), &answer); err != nil {
-		w.Fatal(err)
-	}
+	w.get("/api/v1/alerts", &answer)
 	names = map[string]bool{}
 	for _, a := range answer.Data.Alerts {
 		if a.State == "firing" {
@@ -249,10 +248,7 @@ func (w *alertWatch) firedSince(then time.Time) map[string]bool {
 	}
 	seconds := int(time.Since(then).Seconds()) + 1
 	query := fmt.Sprintf(`group by (alertname) (last_over_time(ALERTS{alertstate="firing"}[%ds]))`, seconds)
-	_, body := ask(w.T, http.DefaultClient, http.MethodGet, w.prometheus+"/api/v1/query?query="+url.QueryEscape(query), "")
-	if err := json.Unmarshal([]byte(body), &answer); err != nil {
-		w.Fatalf("%v: %s", err, body)
-	}
+	w.get("/api/v1/query?query="+url.QueryEscape(query), &answer)
 	names := map[string]bool{}
 	for _, series := range answer.Data.Result {
 		names[series.Metric["alertname"]] = true

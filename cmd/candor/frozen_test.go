@@ -195,7 +195,7 @@ func freeze(t *testing.T, server *devpg.Server) (thaw func()) {
 			_ = syscall.Kill(pid, s) // one may have ended
 		}
 	}
-	for before := 0; len(all) != before; { // one that was forked meanwhile would answer
+	for before := 0; len(all) != before; { // a process that begins between the two steps would answer
 		send(syscall.SIGSTOP)
 		before = len(all)
 		all = append([]int{server.PID()}, process.Children(server.PID())...)

@@ -181,7 +181,7 @@ func (s *Server) ShowPage(c echo.Context) error {
 func (s *Server) Guides() []string {
 	var out []string
 	for _, name := range guideNames {
-		out = append(out, view.GuidesURL+"/"+name)
+		out = append(out, guideURL(name))
 	}
 	return out
 }
@@ -193,7 +193,7 @@ func (s *Server) ShowGuide(c echo.Context) error {
 	if web.Prefers(c.Request(), "text/markdown", "text/html") {
 		return s.serve(c, view.MarkdownOf(c.Path()))
 	}
-	return c.Redirect(http.StatusFound, view.GuidesURL+"#"+strings.TrimPrefix(c.Path(), view.GuidesURL+"/"))
+	return c.Redirect(http.StatusFound, view.GuidesURL+"#"+strings.TrimPrefix(c.Path(), guideURL("")))
 }
 
 // Serves reports whether the request is for the documentation.

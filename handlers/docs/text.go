@@ -36,7 +36,9 @@ func (s *Server) Read(url string) ([]byte, error) {
 	return asset.Bytes(), nil
 }
 
-func guidePath(name string) string { return view.MarkdownOf(view.GuidesURL + "/" + name) }
+func guidePath(name string) string { return view.MarkdownOf(guideURL(name)) }
+
+func guideURL(name string) string { return view.GuidesURL + "/" + name }
 
 // pageText is a page as Markdown.
 func (s *Server) pageText(url string) ([]byte, error) {
