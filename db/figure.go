@@ -170,16 +170,19 @@ func (q *Queries) FigureNames(ctx context.Context, scope domain.Scope, limit int
 func (q *Queries) Figures(ctx context.Context, scope domain.Scope, name string, first, last time.Time) (
 	out []domain.FigureCount, err error) {
 	err = q.all(ctx, &out, `
-		WITH sums AS (
-			SELECT value, sum(created) AS created, sum(completed) AS completed FROM figure_count
+		WITH sums AS MATERIALIZED (
+			SELECT value, sum(created)::bigint AS created, sum(completed)::bigint AS completed FROM figure_count
 			WHERE account_id = $1 AND livemode = $2 AND name = $3 AND day BETWEEN $4::date AND $5::date
 			GROUP BY value
-		), ranked AS (
-			SELECT *, row_number() OVER (ORDER BY value = '', created DESC, value) AS rank FROM sums
+		), most AS (
+			SELECT * FROM sums WHERE value <> '' ORDER BY created DESC, value LIMIT $6
 		)
-		SELECT $3 AS name, CASE WHEN rank <= $6 THEN value ELSE '' END AS value, sum(created)::bigint AS created,
-			sum(completed)::bigint AS completed
-		FROM ranked GROUP BY 2 ORDER BY min(rank)`,
+		SELECT $3 AS name, * FROM (
+			SELECT * FROM most
+			UNION ALL
+			SELECT '', sum(created)::bigint, sum(completed)::bigint FROM sums WHERE value NOT IN (SELECT value FROM most)
+			HAVING count(*) > 0
+		) u ORDER BY value = '', created DESC, value`,
 		scope.AccountID, scope.Livemode, name, day(first), day(last), figureValues)
 	return out, wrap(err, "sum figures")
 }

@@ -75,8 +75,12 @@ func (q *Queries) APIRequests(ctx context.Context, scope domain.Scope, f domain.
 	return out, reached, wrap(err, "list API requests")
 }
 
-// RequestOutcomes returns the scope's API requests that match the filter, newest first,
-// among the newest RequestReach, and whether those are all.
+// requestsCharted is RequestsCharted as text.
+const requestsCharted sqlText = "2000"
+
+// RequestOutcomes returns the newest RequestsCharted of the scope's API requests that match
+// the filter, newest first, and whether those are all. Where no index leads to them, it
+// returns those among the newest RequestReach.
 func (q *Queries) RequestOutcomes(ctx context.Context, scope domain.Scope, f domain.RequestFilter) (
 	out []domain.RequestOutcome, all bool, err error) {
 	if f.Codes != nil && len(f.Codes) == 0 {
@@ -84,20 +88,28 @@ func (q *Queries) RequestOutcomes(ctx context.Context, scope domain.Scope, f dom
 	}
 	l, rest := newRequestList(scope, &f, nil)
 	clauses := []sqlText{"true"}
-	looked := l.looked(apiRequestColumns)
+	reach, most := requestsCharted, domain.RequestsCharted
+	if len(rest) > 0 {
+		reach, most = requestReach, domain.RequestReach
+	}
+	l.columns = "id, duration_us"
 	for _, one := range rest {
+		if one.column != "status" {
+			l.columns += ", " + one.column
+		}
 		clauses = append(clauses, one.compare+" "+l.arg(one.value))
 	}
+	l.columns += ", status"
 	var rows []struct {
 		domain.RequestOutcome
 		Looked int `db:"looked"`
 	}
 	err = q.all(ctx, &rows, `
-		WITH looked AS MATERIALIZED (`+looked+`)
+		WITH looked AS (`+l.first(reach)+`)
 		SELECT id, status, duration_us, (SELECT count(*) FROM looked) AS looked FROM looked
 			WHERE `+joined(clauses, " AND ")+` ORDER BY id DESC`, l.args...)
 	for _, r := range rows {
-		out, all = append(out, r.RequestOutcome), r.Looked < domain.RequestReach
+		out, all = append(out, r.RequestOutcome), r.Looked < most
 	}
 	return out, all, wrap(err, "sum up API requests")
 }

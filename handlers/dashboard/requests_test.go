@@ -319,7 +319,7 @@ func TestRequestsAreFound(t *testing.T) {
 		rows int
 		text []string
 	}{
-		"all":           {at(), 50, []string{"Older", "1,234 ms", "The newest 5,000 requests", "1 refused, 1 failed"}},
+		"all":           {at(), 50, []string{"Older", "1,234 ms", "The newest 2,000 requests", "1 failed"}},
 		"class":         {at("status", "4xx"), domain.RequestReach/1000 + 1, []string{"session_not_found"}},
 		"5xx":           {at("status", "5xx"), 1, []string{"internal_error"}},
 		"status":        {at("status", "404"), domain.RequestReach/1000 + 1, nil},

@@ -170,3 +170,6 @@ func firstRequestID(at *time.Time) any {
 // RequestReach is how many lines of the request log are read for one page if no
 // index leads to what is asked for.
 const RequestReach = 5000
+
+// RequestsCharted is how many requests the page's chart sums up, if an index leads to them.
+const RequestsCharted = 2000

@@ -42,7 +42,7 @@ func (s *Service) Page(ctx context.Context, scope domain.Scope, f domain.Request
 }
 
 // Spans sums up the scope's API requests of the last 7 days that match the filter, of the
-// newest RequestReach. all says that there are no others.
+// newest as RequestOutcomes says. all says that there are no others.
 func (s *Service) Spans(ctx context.Context, scope domain.Scope, f domain.RequestFilter) (spans []domain.RequestSpan, all bool,
 	err error) {
 	until := s.Clock.Now()
