@@ -235,7 +235,7 @@ END $$;
 CREATE FUNCTION public.readable(metadata json) RETURNS json
     LANGUAGE sql IMMUTABLE
     AS $$
-    SELECT CASE WHEN metadata::text ~ '\\u(0000|[dD][89a-fA-F])' THEN '{}'::json ELSE metadata END
+    SELECT CASE WHEN strpos(metadata::text, '\u') > 0 AND metadata::text ~ '\\u(0000|[dD][89a-fA-F])' THEN '{}'::json ELSE metadata END
 $$;
 
 CREATE FUNCTION public.refigure_account() RETURNS trigger
