@@ -8,31 +8,35 @@ import (
 	"strings"
 	"testing"
 
-	"candor/internal/form"
 	"candor/internal/statement"
 )
 
-// given is a couple's statement: amounts in periods of their own, as several, and shared.
+// given is a couple's statement as typed: amounts in periods of their own, as several, and
+// shared.
 func given() Statement {
 	in := full()
-	half := 50
 	in.Answers.Personal.Household.Type = "couple"
-	in.Answers.Expenses.Share = &half
-	in.Answers.Income.Other.GovernmentPayments = dollars(29_874)
-	amount := func(cents form.Cents, p form.Period, share *int) form.Entry {
-		return form.Entry{Amount: cents, Period: p, Share: share}
-	}
-	in.Answers.Entered = map[string]map[string]form.Entries{
+	for name, typed := range map[string]map[string]string{
 		statement.IncomeSection: {
-			"employment_income.gross_salary":   {amount(378_656, form.Fortnightly, nil)},
-			"other_income.government_payments": {amount(114_900, form.Fortnightly, nil)},
+			"employment_income.gross_salary": "3,786.56", "employment_income.gross_salary.period": "fortnight",
+			"other_income.government_payments": "1,149", "other_income.government_payments.period": "fortnight",
 		},
 		statement.ExpensesSection: {
-			"living.groceries":  {amount(30_000, form.Weekly, &half), amount(12_000, form.Monthly, &half)},
-			"housing.utilities": {amount(187_500, form.Quarterly, &half)},
-			"transport.fuel":    {amount(11_077, form.Weekly, &half)},
+			"share": "50", "living.groceries": "300", "living.groceries.period": "week",
+			"living.groceries.2": "120", "living.groceries.2.period": "month",
+			"housing.utilities": "1,875", "housing.utilities.period": "quarter", "transport.fuel": "110.77", "transport.fuel.period": "week",
 		},
-		statement.LiabilitiesSection: {"mortgages.0.monthly_repayment": {amount(89_077, form.Fortnightly, nil)}},
+		statement.LiabilitiesSection: {"mortgages.0.monthly_repayment": "890.77", "mortgages.0.monthly_repayment.period": "fortnight"},
+	} {
+		section := in.Answers.Section(name, submitted)
+		values := section.Inputs()
+		for input, text := range typed {
+			values.Set(input, text)
+		}
+		if errs := section.Decode(values); len(errs) > 0 {
+			panic(errs.Error())
+		}
+		in.Answers.KeepEntered(section)
 	}
 	return in
 }
@@ -137,8 +141,8 @@ func TestGivenAmounts(t *testing.T) {
 	t.Parallel()
 	text := squash(poppler(t, render(t, given()).Bytes, "pdftotext", "-raw", "FILE", "-"))
 	for _, s := range []string{
-		"Gross salary $3,786.56 a fortnight $98,450.50", "Utilities $1,875.00 a quarter × 50% $312.50", "$110.77 a week × 50%",
-		"($300.00 a week + $120.00 a month) × 50%", "$890.77 a fortnight", "As given",
+		"Gross salary $3,786.56 a fortnight $98,450.56", "Utilities $1,875.00 a quarter × 50% $312.50", "$110.77 a week × 50%",
+		"($300.00 a week + $120.00 a month) × 50% $710.00", "$890.77 a fortnight $1,930.00", "As given",
 	} {
 		if !strings.Contains(text, squash(s)) {
 			t.Errorf("the document lacks %q:\n%s", s, text)
