@@ -146,20 +146,20 @@ func (d *document) particulars(in Statement) [][]cell {
 }
 
 func (d *document) figures(s *statement.Statement) []figure {
-	amount := func(label string, c statement.Cents, strong bool) figure {
-		return figure{label: d.say(label), value: c.String(), negative: c < 0, strong: strong}
+	amount := func(label string, c statement.Cents) figure {
+		return figure{label: d.say(label), value: c.String(), negative: c < 0}
 	}
 	sum, left := s.Summary(), s.RepaymentsLeft()
 	return []figure{
-		amount("Total assets", sum.TotalAssets, false),
-		amount("Total liabilities", sum.TotalLiabilities, false),
-		amount("Net worth", sum.NetWorth, true),
-		amount("Monthly income before tax", sum.TotalMonthlyIncome, false),
-		amount("Monthly expenses", sum.TotalMonthlyExpenses, false),
-		amount("Left each month before tax (surplus)", sum.MonthlySurplus, true),
-		amount("Monthly repayments", sum.TotalMonthlyRepayments, false),
-		amount("Repayments not in expenses", left, false),
-		amount("Left after all repayments, before tax", sum.MonthlySurplus-left, true),
+		amount("Total assets", sum.TotalAssets),
+		amount("Total liabilities", sum.TotalLiabilities),
+		amount("Net worth", sum.NetWorth),
+		amount("Monthly income before tax", sum.TotalMonthlyIncome),
+		amount("Monthly expenses", sum.TotalMonthlyExpenses),
+		amount("Left each month before tax (surplus)", sum.MonthlySurplus),
+		amount("Monthly repayments", sum.TotalMonthlyRepayments),
+		amount("Repayments not in expenses", left),
+		amount("Left after all repayments, before tax", sum.MonthlySurplus-left),
 	}
 }
 

@@ -72,6 +72,9 @@ func TestRenderFirstPage(t *testing.T) {
 			t.Errorf("the first page lacks %q", s)
 		}
 	}
+	if n := strings.Count(page, squash(in.AccountName)); n != 1 {
+		t.Errorf("the partner's name is %d times on the first page", n)
+	}
 	for _, tt := range []struct {
 		rent, loan statement.Cents
 		want       string
