@@ -3,10 +3,11 @@ package i18n
 // vietnamese is sorted by the English text. Terms that Australian documents
 // have in English follow in brackets.
 var vietnamese = map[string]string{ //nolint:gosec // it takes words about passports for one
-	"(optional)":                           "(không bắt buộc)",
-	", in dollars":                         ", tính bằng đô la Úc",
-	"2 January 2006":                       "2 tháng 1, 2006",
-	"A clear photo or a PDF, up to 10 MB.": "Ảnh chụp rõ hoặc PDF, tối đa 10 MB.",
+	"(optional)":                                      "(không bắt buộc)",
+	", in dollars":                                    ", tính bằng đô la Úc",
+	"2 January 2006":                                  "2 tháng 1, 2006",
+	"2 January 2006, 3:04:05 pm (UTC-07:00)":          "15:04:05, 2 tháng 1, 2006 (UTC-07:00)",
+	"A clear photo or a PDF, up to 10 MB.":            "Ảnh chụp rõ hoặc PDF, tối đa 10 MB.",
 	"A payslip, and bank, loan and super statements.": "Phiếu lương (payslip), sao kê ngân hàng, khoản vay và quỹ hưu bổng (super).",
 	"About this statement":                            "Về bản kê khai này",
 	"Account type":                                    "Loại tài khoản",

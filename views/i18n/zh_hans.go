@@ -3,10 +3,11 @@ package i18n
 // simplifiedChinese is sorted by the English text. Terms that Australian
 // documents have in English follow in brackets.
 var simplifiedChinese = map[string]string{ //nolint:gosec // it takes words about passports for one
-	"(optional)":                           "（选填）",
-	", in dollars":                         "，以澳元计",
-	"2 January 2006":                       "2006年1月2日",
-	"A clear photo or a PDF, up to 10 MB.": "清晰的照片或 PDF，不超过 10 MB。",
+	"(optional)":                                      "（选填）",
+	", in dollars":                                    "，以澳元计",
+	"2 January 2006":                                  "2006年1月2日",
+	"2 January 2006, 3:04:05 pm (UTC-07:00)":          "2006年1月2日 15:04:05 (UTC-07:00)",
+	"A clear photo or a PDF, up to 10 MB.":            "清晰的照片或 PDF，不超过 10 MB。",
 	"A payslip, and bank, loan and super statements.": "工资单 (payslip)，以及银行、贷款和养老金 (super) 对账单。",
 	"About this statement":                            "关于本财务状况表",
 	"Account type":                                    "账户类型",

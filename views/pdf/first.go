@@ -122,9 +122,9 @@ func isAddress(fields []form.Field) bool {
 // particulars are what the partner and Candor know of the statement.
 func (d *document) particulars(in Statement) [][]cell {
 	rows := [][]cell{
-		d.stated("Submitted", longTime(in.SubmittedAt)),
-		d.stated(in.localTime(in.SubmittedAt, "2 January 2006, 3:04 pm")),
-		d.stated("Started", in.localDate(in.CreatedAt)),
+		d.stated("Submitted", d.moment(in.local(in.SubmittedAt), localTime)),
+		{{}, {text: longTime(in.SubmittedAt)}},
+		d.stated("Started", d.moment(in.local(in.CreatedAt), dateLayout)),
 		d.stated("Reference", or(in.ReferenceID, d.say("None"))),
 		d.stated("Session", in.SessionID),
 	}

@@ -98,7 +98,7 @@ func (in Statement) properties(language domain.Language, w words) properties {
 		created:   in.SubmittedAt,
 		head:      in.AccountName + "  ·  " + oneLine(w.say("Financial statement")),
 		headRight: in.customer(),
-		foot:      in.SessionID + "  ·  " + oneLine(w.say("Submitted {date}", in.localDate(in.SubmittedAt))),
+		foot:      in.SessionID + "  ·  " + oneLine(w.submitted(in.local(in.SubmittedAt))),
 		test:      !in.Livemode,
 		brand:     in.Brand,
 	}
@@ -296,8 +296,12 @@ func (d *document) declaration(in Statement) ([]part, error) {
 	for _, doubt := range in.Answers.Confirmed() {
 		rows = append(rows, d.stated("Confirmed when asked", d.doubt(doubt)))
 	}
+	clock := "Customer’s time"
+	if _, known := in.Answers.Personal.Address.Zone(); !known {
+		clock = "Sydney’s time"
+	}
 	rows = append(rows,
-		d.stated(in.localTime(in.Answers.Declaration.SignedAt, "2 January 2006, 3:04:05 pm")),
+		d.stated(clock, d.moment(in.local(in.Answers.Declaration.SignedAt), localTime)),
 		d.stated("SHA-256 of the data", halves(fmt.Sprintf("%x", sha256.Sum256(data)))))
 	return []part{
 		d.prose(d.say(statement.DeclarationText), 4, bodySize+1, ink),
@@ -345,24 +349,16 @@ func or(s, otherwise string) string {
 	return s
 }
 
-// localTime is a time on the customer's clock, under a label that says whose
-// clock it is.
-func (in Statement) localTime(t time.Time, layout string) (label, text string) {
-	zone, known := in.Answers.Personal.Address.Zone()
-	label = "Customer’s time"
-	if !known {
-		label = "Sydney’s time"
-	}
-	return label, t.In(zone).Format(layout + " (UTC-07:00)")
-}
-
-// localDate is the day on the same clock, as the customer's pages show it.
-func (in Statement) localDate(t time.Time) string {
+// local is the instant on the customer's clock, as their pages show it, or on Sydney's.
+func (in Statement) local(t time.Time) time.Time {
 	zone, _ := in.Answers.Personal.Address.Zone()
-	return t.In(zone).Format(dateLayout)
+	return t.In(zone)
 }
 
-const dateLayout = "2 January 2006" // D2
+const (
+	dateLayout = "2 January 2006" // D2
+	localTime  = "2 January 2006, 3:04:05 pm (UTC-07:00)"
+)
 
 func longDate(t time.Time) string { return t.UTC().Format(dateLayout) }
 func longTime(t time.Time) string { return t.UTC().Format(dateLayout + ", 15:04 UTC") }
