@@ -48,6 +48,9 @@ func (d *document) firstPage(in Statement) {
 // copyNote says that a copy in another language isn't what was signed.
 const copyNote = "Your copy, in your language. {partner} has the statement in English, which is what you signed."
 
+// onePerson stands in the statement of who lives with a partner.
+const onePerson = "This is one person’s statement: a partner’s income and debts are not in it."
+
 // masthead draws the top of the first page.
 func (d *document) masthead(in Statement) {
 	left := d.logo(in.Logo)
@@ -68,6 +71,9 @@ func (d *document) masthead(in Statement) {
 	}
 	if d.about.language != domain.English {
 		d.paragraph(d.say(copyNote, in.AccountName), smallSize+0.5, muted)
+	}
+	if in.Answers.Personal.Household.Couple() {
+		d.paragraph(d.say(onePerson), smallSize+0.5, muted)
 	}
 	d.y += 12
 }

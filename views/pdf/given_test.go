@@ -108,24 +108,30 @@ func TestColumnsAddUp(t *testing.T) {
 }
 
 // TestListsAddUp adds up what stands at the right of the lists' titles, which is the total
-// of assets and that of liabilities: of property only a share counts.
+// of assets and that of liabilities: of property only a share counts. So are the lists'
+// repayments.
 func TestListsAddUp(t *testing.T) {
 	t.Parallel()
 	for name, in := range map[string]Statement{"full": full(), "longest": longest()} {
 		text := poppler(t, render(t, in).Bytes, "pdftotext", "-layout", "FILE", "-")
 		sums := map[string]statement.Cents{}
 		for _, line := range subtotalLine.FindAllStringSubmatch(text, -1) {
-			sums[line[1]] += centsOf(t, line[2])
+			sums[strings.TrimSpace(line[1])] += centsOf(t, line[2])
 		}
-		if assets := sums["Total value"] + sums["Value of your share"]; assets != in.Answers.Assets.Total() ||
-			sums["Total owing"] != in.Answers.Liabilities.Total() {
-			t.Errorf("%s: the lists make assets of %s and liabilities of %s, want %s and %s", name, assets, sums["Total owing"],
-				in.Answers.Assets.Total(), in.Answers.Liabilities.Total())
+		answers := in.Answers
+		if assets := sums["Total value"] + sums["Value of your share"]; assets != answers.Assets.Total() ||
+			sums["Total owing"] != answers.Liabilities.Total() ||
+			sums["Monthly repayments"] != answers.Summary().TotalMonthlyRepayments {
+			t.Errorf("%s: the lists make %v, want assets of %s, liabilities of %s and repayments of %s", name, sums,
+				answers.Assets.Total(), answers.Liabilities.Total(), answers.Summary().TotalMonthlyRepayments)
 		}
+	}
+	if strings.Contains(textOf(t, render(t, sparse()).Bytes), "\nMonthly repayments") {
+		t.Error("there is a total of no repayments")
 	}
 }
 
-var subtotalLine = regexp.MustCompile(`(?m)  (Total value|Value of your share|Total owing) +(\$[\d,.]+)$`)
+var subtotalLine = regexp.MustCompile(`(?m)(  Total value|  Value of your share|  Total owing|^Monthly repayments) +(\$[\d,.]+)$`)
 
 func centsOf(t *testing.T, text string) statement.Cents {
 	t.Helper()
@@ -147,6 +153,12 @@ func TestGivenAmounts(t *testing.T) {
 		if !strings.Contains(text, squash(s)) {
 			t.Errorf("the document lacks %q:\n%s", s, text)
 		}
+	}
+	if !strings.Contains(strings.SplitN(textOf(t, render(t, given()).Bytes), "\f", 2)[0], onePerson) {
+		t.Error("the first page of a couple's statement doesn't say that it is one person's")
+	}
+	if strings.Contains(textOf(t, render(t, full()).Bytes), onePerson) {
+		t.Error("who lives without a partner is told of one")
 	}
 	if strings.Contains(text, squash("…")) {
 		t.Error("a title is cut where a column stands beside it")

@@ -79,6 +79,8 @@ func RenderCopy(ctx context.Context, in Statement, fonts *Fonts) (result Result,
 				return Result{}, fmt.Errorf("render statement %s: %w", in.SessionID, err)
 			}
 			d.section(d.sectionTitle(name), parts)
+		case statement.LiabilitiesSection:
+			d.section(d.sectionTitle(name), append(d.answers(in.Answers.Section(name, in.SubmittedAt)), d.repayments(in.Answers)...))
 		default:
 			d.section(d.sectionTitle(name), d.answers(in.Answers.Section(name, in.SubmittedAt)))
 		}
@@ -153,6 +155,15 @@ func (d *document) nothing(kinds []string) []part {
 		return nil
 	}
 	return []part{d.line(d.list("Nothing declared: {names}", kinds), 8).after()}
+}
+
+// repayments is the sum of the lists' repayments.
+func (d *document) repayments(s *statement.Statement) []part {
+	all := s.Summary().TotalMonthlyRepayments
+	if all == 0 {
+		return nil
+	}
+	return []part{d.sums([]total{{d.say("Monthly repayments"), all.String(), false}})}
 }
 
 // sectionTotals returns the lines of a group with only computed amounts; nil
