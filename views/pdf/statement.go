@@ -69,15 +69,18 @@ func RenderCopy(ctx context.Context, in Statement, fonts *Fonts) (result Result,
 	in.AccountName, in.ReferenceID = fonts.drawable(in.AccountName), fonts.drawable(in.ReferenceID)
 	d := newDocument(fonts, in.properties(i18n.Language(ctx), beside(ctx)))
 	d.firstPage(in)
+	var documents []part
 	for _, name := range statement.SectionNames[1:] {
 		switch name {
 		case statement.DocumentsSection:
-			d.section(d.sectionTitle(name), d.documents(in.Answers.Documents))
+			documents = d.documents(in.Answers.Documents)
 		case statement.DeclarationSection:
 			parts, err := d.declaration(in)
 			if err != nil {
 				return Result{}, fmt.Errorf("render statement %s: %w", in.SessionID, err)
 			}
+			d.together(sectionHeight(documents) + sectionHeight(parts))
+			d.section(d.sectionTitle(statement.DocumentsSection), documents)
 			d.section(d.sectionTitle(name), parts)
 		case statement.LiabilitiesSection:
 			d.section(d.sectionTitle(name), append(d.answers(in.Answers.Section(name, in.SubmittedAt)), d.repayments(in.Answers)...))
@@ -299,6 +302,12 @@ func (d *document) declaration(in Statement) ([]part, error) {
 	for _, g := range s.Groups {
 		rows = append(rows, d.pairs(g.Fields)...)
 	}
+	clock := "Customer’s time"
+	if _, known := in.Answers.Personal.Address.Zone(); !known {
+		clock = "Sydney’s time"
+	}
+	rows = slices.Insert(rows, len(rows)-1, // above when it was signed, which is UTC
+		d.stated(clock, d.moment(in.local(in.Answers.Declaration.SignedAt), localTime)))
 	if in.Answers.SignedByAnother() {
 		// D79
 		rows = append(rows, d.stated("Customer’s full name", d.say("{customer}. The signature is in another name.",
@@ -307,13 +316,7 @@ func (d *document) declaration(in Statement) ([]part, error) {
 	for _, doubt := range in.Answers.Confirmed() {
 		rows = append(rows, d.stated("Confirmed when asked", d.doubt(doubt)))
 	}
-	clock := "Customer’s time"
-	if _, known := in.Answers.Personal.Address.Zone(); !known {
-		clock = "Sydney’s time"
-	}
-	rows = append(rows,
-		d.stated(clock, d.moment(in.local(in.Answers.Declaration.SignedAt), localTime)),
-		d.stated("SHA-256 of the data", halves(fmt.Sprintf("%x", sha256.Sum256(data)))))
+	rows = append(rows, d.stated("SHA-256 of the data", halves(fmt.Sprintf("%x", sha256.Sum256(data)))))
 	return []part{
 		d.prose(d.say(statement.DeclarationText), 4, bodySize+1, ink),
 		d.titled("", total{}).after(),
