@@ -158,7 +158,7 @@ func TestGivenAmounts(t *testing.T) {
 		t.Error("the first page of a couple's statement doesn't say that it is one person's")
 	}
 	if strings.Contains(textOf(t, render(t, full()).Bytes), onePerson) {
-		t.Error("who lives without a partner is told of one")
+		t.Error("the statement of who lives without a partner speaks of one")
 	}
 	if strings.Contains(text, squash("…")) {
 		t.Error("a title is cut where a column stands beside it")
