@@ -10,7 +10,8 @@ import (
 func TestRenderInThePartnersColour(t *testing.T) {
 	t.Parallel()
 	in := full()
-	for brand, want := range map[string]string{"": "0.086 0.282 0.361 rg", "8a1538": "0.541 0.082 0.220 rg", "ffff00": "0.459 0.459 0.000 rg"} {
+	for brand, want := range map[string]string{"": "0.086 0.282 0.361 rg", "8a1538": "0.541 0.082 0.220 rg",
+		"ffff00": "0.459 0.459 0.000 rg"} {
 		in.Brand = brand
 		page := poppler(t, render(t, in).Bytes, "qpdf", "--qdf", "--object-streams=disable", "FILE", "-")
 		if !strings.Contains(page, want) || strings.Contains(page, "1.000 1.000 0.000 rg") {

@@ -24,7 +24,8 @@ func given() Statement {
 		statement.ExpensesSection: {
 			"share": "50", "living.groceries": "300", "living.groceries.period": "week",
 			"living.groceries.2": "120", "living.groceries.2.period": "month",
-			"housing.utilities": "1,875", "housing.utilities.period": "quarter", "transport.fuel": "110.77", "transport.fuel.period": "week",
+			"housing.utilities": "1,875", "housing.utilities.period": "quarter",
+			"transport.fuel": "110.77", "transport.fuel.period": "week",
 		},
 		statement.LiabilitiesSection: {"mortgages.0.monthly_repayment": "890.77", "mortgages.0.monthly_repayment.period": "fortnight"},
 	} {

@@ -140,7 +140,7 @@ func TestRenderFillsPages(t *testing.T) {
 	} {
 		ctx := i18n.In(t.Context(), language)
 		for name, in := range map[string]Statement{"full": full(), "couple": given(), "renter": renter()} {
-			for items := range 5 { // moves every page break
+			for items := range 3 { // moves page breaks
 				result := renderCopy(ctx, t, in)
 				if items == 0 && result.Pages != want[name] {
 					t.Errorf("%s %s: %d pages, want %d", language, name, result.Pages, want[name])
