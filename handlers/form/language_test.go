@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/statement"
 	"candor/internal/statement/statementtest"
@@ -308,7 +309,7 @@ func TestLanguageWithoutAForm(t *testing.T) {
 }
 
 // TestCopyInTheCustomersLanguage downloads the copy in the page's language, and the English
-// document beside it (D59).
+// document beside it (D59). It is the copy, too, if one would lack a character (D80).
 func TestCopyInTheCustomersLanguage(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -338,5 +339,18 @@ func TestCopyInTheCustomersLanguage(t *testing.T) {
 	}
 	if got := c.Get("pdf?original=yes"); got.Body.String() != original {
 		t.Errorf("the English document is %d %q", got.Code, got.Body)
+	}
+	fox := statementtest.Full()
+	fox.Personal.Occupation = "Fox 🦊"
+	session, err := c.Service.DB.SessionByID(c.Context(), c.ID)
+	c.OK(err)
+	answers, err := fox.Section(statement.PersonalDetailsSection, c.Clock.Now()).MarshalJSON()
+	c.OK(err)
+	c.OK(c.Service.DB.InTx(c.Context(), func(tx *db.Tx) error {
+		_, err := c.Service.Vault.SaveSection(c.Context(), tx, session, nil, statement.PersonalDetailsSection, answers, c.Clock.Now())
+		return err
+	}))
+	if got := c.Get("pdf"); got.Body.String() != original || strings.Contains(got.Header().Get("Content-Disposition"), "_vi.pdf") {
+		t.Errorf("instead of a copy without a character there is %d %q", got.Code, got.Header())
 	}
 }

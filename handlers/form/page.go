@@ -159,14 +159,20 @@ func (s *Server) DownloadCopy(c echo.Context) error {
 	}
 	name := "financial_statement_" + v.Session.ID.String()
 	if language := i18n.Language(c.Request().Context()); language != domain.English && c.QueryParam(view.OriginalParam) == "" {
-		name += "_" + string(language)
-		if content, err = s.drawCopy(c, v); err != nil {
+		switch drawn, err := s.drawCopy(c, v); {
+		case err == nil:
+			name, content = name+"_"+string(language), drawn
+		case !errors.Is(err, errUndrawn):
 			return err
 		}
 	}
 	c.Response().Header().Set("Content-Disposition", `attachment; filename="`+name+`.pdf"`)
 	return c.Blob(http.StatusOK, "application/pdf", content)
 }
+
+// errUndrawn says that this process's fonts lack a character of the answers, which that of
+// the worker had. The document itself is the copy then (D80).
+var errUndrawn = errors.New("a character of the copy has no font")
 
 // drawCopy draws the copy in the page's language. It takes ten milliseconds of a core, so
 // it counts as a post of the link.
@@ -186,6 +192,9 @@ func (s *Server) drawCopy(c echo.Context, v *visit) ([]byte, error) {
 		}
 	}
 	result, err := pdf.RenderCopy(c.Request().Context(), in, s.Fonts)
+	if err == nil && len(result.Uncovered) > 0 {
+		err = errUndrawn
+	}
 	return result.Bytes, err
 }
 

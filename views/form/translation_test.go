@@ -207,6 +207,7 @@ func copies(t *testing.T) templ.Component {
 		Commitments: statement.Commitments{DebtRepayments: 1_000_000}}
 	repaid.Offers = map[string]statement.Offer{statement.DocumentsSection: {From: "sess_01m7xsggnverxbaf5yh399t1b6"}}
 	another.Declaration.FullName, another.Expenses = "Donald Duck", statement.Expenses{}
+	another.Personal.Household.Type = "couple"
 	return templ.ComponentFunc(func(ctx context.Context, _ io.Writer) error {
 		for _, answers := range []*statement.Statement{partly, repaid, another, {}} {
 			if _, err := pdf.RenderCopy(ctx, pdf.Statement{SubmittedAt: now, Answers: answers}, fonts); err != nil {

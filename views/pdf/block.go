@@ -125,7 +125,6 @@ func (d *document) facts(facts []fact) {
 type figure struct {
 	label, value string
 	negative     bool
-	strong       bool // a result of the figures before it
 }
 
 // summary draws figures in a tinted box, three to a row.
@@ -166,11 +165,8 @@ func (d *document) drawFigure(f figure, label []line, x, y, width float64) {
 	}
 	y += 25 + float64(len(label))*figureLabel*leading
 	c := ink
-	switch {
-	case f.negative:
+	if f.negative {
 		c = warning
-	case f.strong:
-		c = d.accent
 	}
 	value := d.phrase(f.value, true)
 	size := 13.5

@@ -48,6 +48,9 @@ func (d *document) firstPage(in Statement) {
 // copyNote says that a copy in another language isn't what was signed.
 const copyNote = "Your copy, in your language. {partner} has the statement in English, which is what you signed."
 
+// onePerson stands in the statement of who lives with a partner.
+const onePerson = "This is one person’s statement: a partner’s income and debts are not in it."
+
 // masthead draws the top of the first page.
 func (d *document) masthead(in Statement) {
 	left := d.logo(in.Logo)
@@ -68,6 +71,9 @@ func (d *document) masthead(in Statement) {
 	}
 	if d.about.language != domain.English {
 		d.paragraph(d.say(copyNote, in.AccountName), smallSize+0.5, muted)
+	}
+	if in.Answers.Personal.Household.Couple() {
+		d.paragraph(d.say(onePerson), smallSize+0.5, muted)
 	}
 	d.y += 12
 }
@@ -122,9 +128,9 @@ func isAddress(fields []form.Field) bool {
 // particulars are what the partner and Candor know of the statement.
 func (d *document) particulars(in Statement) [][]cell {
 	rows := [][]cell{
-		d.stated("Submitted", longTime(in.SubmittedAt)),
-		d.stated(in.localTime(in.SubmittedAt, "2 January 2006, 3:04 pm")),
-		d.stated("Started", in.localDate(in.CreatedAt)),
+		d.stated("Submitted", d.moment(in.local(in.SubmittedAt), localTime)),
+		{{}, {text: longTime(in.SubmittedAt)}},
+		d.stated("Started", d.moment(in.local(in.CreatedAt), dateLayout)),
 		d.stated("Reference", or(in.ReferenceID, d.say("None"))),
 		d.stated("Session", in.SessionID),
 	}
@@ -146,20 +152,20 @@ func (d *document) particulars(in Statement) [][]cell {
 }
 
 func (d *document) figures(s *statement.Statement) []figure {
-	amount := func(label string, c statement.Cents, strong bool) figure {
-		return figure{label: d.say(label), value: c.String(), negative: c < 0, strong: strong}
+	amount := func(label string, c statement.Cents) figure {
+		return figure{label: d.say(label), value: c.String(), negative: c < 0}
 	}
 	sum, left := s.Summary(), s.RepaymentsLeft()
 	return []figure{
-		amount("Total assets", sum.TotalAssets, false),
-		amount("Total liabilities", sum.TotalLiabilities, false),
-		amount("Net worth", sum.NetWorth, true),
-		amount("Monthly income before tax", sum.TotalMonthlyIncome, false),
-		amount("Monthly expenses", sum.TotalMonthlyExpenses, false),
-		amount("Left each month before tax (surplus)", sum.MonthlySurplus, true),
-		amount("Monthly repayments", sum.TotalMonthlyRepayments, false),
-		amount("Repayments not in expenses", left, false),
-		amount("Left after all repayments, before tax", sum.MonthlySurplus-left, true),
+		amount("Total assets", sum.TotalAssets),
+		amount("Total liabilities", sum.TotalLiabilities),
+		amount("Net worth", sum.NetWorth),
+		amount("Monthly income before tax", sum.TotalMonthlyIncome),
+		amount("Monthly expenses", sum.TotalMonthlyExpenses),
+		amount("Left each month before tax (surplus)", sum.MonthlySurplus),
+		amount("Monthly repayments", sum.TotalMonthlyRepayments),
+		amount("Repayments not in expenses", left),
+		amount("Left after all repayments, before tax", sum.MonthlySurplus-left),
 	}
 }
 

@@ -8,31 +8,36 @@ import (
 	"strings"
 	"testing"
 
-	"candor/internal/form"
 	"candor/internal/statement"
 )
 
-// given is a couple's statement: amounts in periods of their own, as several, and shared.
+// given is a couple's statement as typed: amounts in periods of their own, as several, and
+// shared.
 func given() Statement {
 	in := full()
-	half := 50
 	in.Answers.Personal.Household.Type = "couple"
-	in.Answers.Expenses.Share = &half
-	in.Answers.Income.Other.GovernmentPayments = dollars(29_874)
-	amount := func(cents form.Cents, p form.Period, share *int) form.Entry {
-		return form.Entry{Amount: cents, Period: p, Share: share}
-	}
-	in.Answers.Entered = map[string]map[string]form.Entries{
+	for name, typed := range map[string]map[string]string{
 		statement.IncomeSection: {
-			"employment_income.gross_salary":   {amount(378_656, form.Fortnightly, nil)},
-			"other_income.government_payments": {amount(114_900, form.Fortnightly, nil)},
+			"employment_income.gross_salary": "3,786.56", "employment_income.gross_salary.period": "fortnight",
+			"other_income.government_payments": "1,149", "other_income.government_payments.period": "fortnight",
 		},
 		statement.ExpensesSection: {
-			"living.groceries":  {amount(30_000, form.Weekly, &half), amount(12_000, form.Monthly, &half)},
-			"housing.utilities": {amount(187_500, form.Quarterly, &half)},
-			"transport.fuel":    {amount(11_077, form.Weekly, &half)},
+			"share": "50", "living.groceries": "300", "living.groceries.period": "week",
+			"living.groceries.2": "120", "living.groceries.2.period": "month",
+			"housing.utilities": "1,875", "housing.utilities.period": "quarter",
+			"transport.fuel": "110.77", "transport.fuel.period": "week",
 		},
-		statement.LiabilitiesSection: {"mortgages.0.monthly_repayment": {amount(89_077, form.Fortnightly, nil)}},
+		statement.LiabilitiesSection: {"mortgages.0.monthly_repayment": "890.77", "mortgages.0.monthly_repayment.period": "fortnight"},
+	} {
+		section := in.Answers.Section(name, submitted)
+		values := section.Inputs()
+		for input, text := range typed {
+			values.Set(input, text)
+		}
+		if errs := section.Decode(values); len(errs) > 0 {
+			panic(errs.Error())
+		}
+		in.Answers.KeepEntered(section)
 	}
 	return in
 }
@@ -104,24 +109,30 @@ func TestColumnsAddUp(t *testing.T) {
 }
 
 // TestListsAddUp adds up what stands at the right of the lists' titles, which is the total
-// of assets and that of liabilities: of property only a share counts.
+// of assets and that of liabilities: of property only a share counts. So are the lists'
+// repayments.
 func TestListsAddUp(t *testing.T) {
 	t.Parallel()
 	for name, in := range map[string]Statement{"full": full(), "longest": longest()} {
 		text := poppler(t, render(t, in).Bytes, "pdftotext", "-layout", "FILE", "-")
 		sums := map[string]statement.Cents{}
 		for _, line := range subtotalLine.FindAllStringSubmatch(text, -1) {
-			sums[line[1]] += centsOf(t, line[2])
+			sums[strings.TrimSpace(line[1])] += centsOf(t, line[2])
 		}
-		if assets := sums["Total value"] + sums["Value of your share"]; assets != in.Answers.Assets.Total() ||
-			sums["Total owing"] != in.Answers.Liabilities.Total() {
-			t.Errorf("%s: the lists make assets of %s and liabilities of %s, want %s and %s", name, assets, sums["Total owing"],
-				in.Answers.Assets.Total(), in.Answers.Liabilities.Total())
+		answers := in.Answers
+		if assets := sums["Total value"] + sums["Value of your share"]; assets != answers.Assets.Total() ||
+			sums["Total owing"] != answers.Liabilities.Total() ||
+			sums["Monthly repayments"] != answers.Summary().TotalMonthlyRepayments {
+			t.Errorf("%s: the lists make %v, want assets of %s, liabilities of %s and repayments of %s", name, sums,
+				answers.Assets.Total(), answers.Liabilities.Total(), answers.Summary().TotalMonthlyRepayments)
 		}
+	}
+	if strings.Contains(textOf(t, render(t, sparse()).Bytes), "\nMonthly repayments") {
+		t.Error("there is a total of no repayments")
 	}
 }
 
-var subtotalLine = regexp.MustCompile(`(?m)  (Total value|Value of your share|Total owing) +(\$[\d,.]+)$`)
+var subtotalLine = regexp.MustCompile(`(?m)(  Total value|  Value of your share|  Total owing|^Monthly repayments) +(\$[\d,.]+)$`)
 
 func centsOf(t *testing.T, text string) statement.Cents {
 	t.Helper()
@@ -137,12 +148,18 @@ func TestGivenAmounts(t *testing.T) {
 	t.Parallel()
 	text := squash(poppler(t, render(t, given()).Bytes, "pdftotext", "-raw", "FILE", "-"))
 	for _, s := range []string{
-		"Gross salary $3,786.56 a fortnight $98,450.50", "Utilities $1,875.00 a quarter × 50% $312.50", "$110.77 a week × 50%",
-		"($300.00 a week + $120.00 a month) × 50%", "$890.77 a fortnight", "As given",
+		"Gross salary $3,786.56 a fortnight $98,450.56", "Utilities $1,875.00 a quarter × 50% $312.50", "$110.77 a week × 50%",
+		"($300.00 a week + $120.00 a month) × 50% $710.00", "$890.77 a fortnight $1,930.00", "As given",
 	} {
 		if !strings.Contains(text, squash(s)) {
 			t.Errorf("the document lacks %q:\n%s", s, text)
 		}
+	}
+	if !strings.Contains(strings.SplitN(textOf(t, render(t, given()).Bytes), "\f", 2)[0], onePerson) {
+		t.Error("the first page of a couple's statement doesn't say that it is one person's")
+	}
+	if strings.Contains(textOf(t, render(t, full()).Bytes), onePerson) {
+		t.Error("the statement of who lives without a partner speaks of one")
 	}
 	if strings.Contains(text, squash("…")) {
 		t.Error("a title is cut where a column stands beside it")

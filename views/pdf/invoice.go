@@ -152,7 +152,7 @@ func (in invoice) state() []figure {
 	switch in.Status {
 	case domain.InvoicePaid:
 		return []figure{
-			{label: "Paid on", value: or(in.settled(), "–"), strong: true},
+			{label: "Paid on", value: or(in.settled(), "–")},
 			{label: "Amount paid", value: in.Total.String()},
 			{label: "Amount due", value: nothing.String()},
 		}
@@ -164,7 +164,7 @@ func (in invoice) state() []figure {
 		}
 	}
 	return []figure{
-		{label: "Amount due", value: in.Total.String(), strong: true},
+		{label: "Amount due", value: in.Total.String()},
 		{label: "Due", value: longDate(in.DueAt)},
 		{label: "Sessions used", value: number(in.SessionsUsed)},
 	}

@@ -14,13 +14,12 @@ func (p part) after() part {
 	return p
 }
 
-// section draws parts under a title, on one page if a page has room for them.
+// little is the end of a page, a third of it, in which no section begins that it can't hold.
+const little = (contentBottom - contentTop) / 3
+
+// section draws parts under a title. It is broken between them, or in a long table.
 func (d *document) section(title string, parts []part) {
-	whole := sectionSpace + sectionSize*leading + sectionUnder
-	for _, p := range parts {
-		whole += p.height
-	}
-	if d.y+whole > contentBottom && whole <= contentBottom-contentTop {
+	if remains := contentBottom - d.y; remains < little && sectionHeight(parts) > remains {
 		d.newPage()
 	}
 	d.heading(title)
@@ -34,6 +33,23 @@ func (d *document) section(title string, parts []part) {
 		}
 		p.draw(keep)
 	}
+}
+
+// together begins a page for sections of that height, if it holds them and this one, which
+// isn't left half empty, doesn't.
+func (d *document) together(height float64) {
+	const page = contentBottom - contentTop
+	if remains := contentBottom - d.y; height > remains && height <= page && remains < page*0.45 {
+		d.newPage()
+	}
+}
+
+func sectionHeight(parts []part) float64 {
+	height := sectionSpace + sectionSize*leading + sectionUnder
+	for _, p := range parts {
+		height += p.height
+	}
+	return height
 }
 
 // titled is a group's title with its sum, or only the space above a group whose title is in

@@ -74,7 +74,7 @@ func (d *document) laySheet(s sheet, width float64) laidSheet {
 }
 
 // widestGiven is the room that an amount as given has at most, on one line.
-const widestGiven = 92.0
+const widestGiven = 108.0
 
 // widest is the width of a column's widest text, in points.
 func (d *document) widest(rows [][]cell, column int) float64 {

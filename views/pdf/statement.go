@@ -69,16 +69,21 @@ func RenderCopy(ctx context.Context, in Statement, fonts *Fonts) (result Result,
 	in.AccountName, in.ReferenceID = fonts.drawable(in.AccountName), fonts.drawable(in.ReferenceID)
 	d := newDocument(fonts, in.properties(i18n.Language(ctx), beside(ctx)))
 	d.firstPage(in)
+	var documents []part
 	for _, name := range statement.SectionNames[1:] {
 		switch name {
 		case statement.DocumentsSection:
-			d.section(d.sectionTitle(name), d.documents(in.Answers.Documents))
+			documents = d.documents(in.Answers.Documents)
 		case statement.DeclarationSection:
 			parts, err := d.declaration(in)
 			if err != nil {
 				return Result{}, fmt.Errorf("render statement %s: %w", in.SessionID, err)
 			}
+			d.together(sectionHeight(documents) + sectionHeight(parts))
+			d.section(d.sectionTitle(statement.DocumentsSection), documents)
 			d.section(d.sectionTitle(name), parts)
+		case statement.LiabilitiesSection:
+			d.section(d.sectionTitle(name), append(d.answers(in.Answers.Section(name, in.SubmittedAt)), d.repayments(in.Answers)...))
 		default:
 			d.section(d.sectionTitle(name), d.answers(in.Answers.Section(name, in.SubmittedAt)))
 		}
@@ -98,7 +103,7 @@ func (in Statement) properties(language domain.Language, w words) properties {
 		created:   in.SubmittedAt,
 		head:      in.AccountName + "  ·  " + oneLine(w.say("Financial statement")),
 		headRight: in.customer(),
-		foot:      in.SessionID + "  ·  " + oneLine(w.say("Submitted {date}", in.localDate(in.SubmittedAt))),
+		foot:      in.SessionID + "  ·  " + oneLine(w.submitted(in.local(in.SubmittedAt))),
 		test:      !in.Livemode,
 		brand:     in.Brand,
 	}
@@ -153,6 +158,15 @@ func (d *document) nothing(kinds []string) []part {
 		return nil
 	}
 	return []part{d.line(d.list("Nothing declared: {names}", kinds), 8).after()}
+}
+
+// repayments is the sum of the lists' repayments.
+func (d *document) repayments(s *statement.Statement) []part {
+	all := s.Summary().TotalMonthlyRepayments
+	if all == 0 {
+		return nil
+	}
+	return []part{d.sums([]total{{d.say("Monthly repayments"), all.String(), false}})}
 }
 
 // sectionTotals returns the lines of a group with only computed amounts; nil
@@ -288,6 +302,12 @@ func (d *document) declaration(in Statement) ([]part, error) {
 	for _, g := range s.Groups {
 		rows = append(rows, d.pairs(g.Fields)...)
 	}
+	clock := "Customer’s time"
+	if _, known := in.Answers.Personal.Address.Zone(); !known {
+		clock = "Sydney’s time"
+	}
+	rows = slices.Insert(rows, len(rows)-1, // above when it was signed, which is UTC
+		d.stated(clock, d.moment(in.local(in.Answers.Declaration.SignedAt), localTime)))
 	if in.Answers.SignedByAnother() {
 		// D79
 		rows = append(rows, d.stated("Customer’s full name", d.say("{customer}. The signature is in another name.",
@@ -296,9 +316,7 @@ func (d *document) declaration(in Statement) ([]part, error) {
 	for _, doubt := range in.Answers.Confirmed() {
 		rows = append(rows, d.stated("Confirmed when asked", d.doubt(doubt)))
 	}
-	rows = append(rows,
-		d.stated(in.localTime(in.Answers.Declaration.SignedAt, "2 January 2006, 3:04:05 pm")),
-		d.stated("SHA-256 of the data", halves(fmt.Sprintf("%x", sha256.Sum256(data)))))
+	rows = append(rows, d.stated("SHA-256 of the data", halves(fmt.Sprintf("%x", sha256.Sum256(data)))))
 	return []part{
 		d.prose(d.say(statement.DeclarationText), 4, bodySize+1, ink),
 		d.titled("", total{}).after(),
@@ -345,24 +363,16 @@ func or(s, otherwise string) string {
 	return s
 }
 
-// localTime is a time on the customer's clock, under a label that says whose
-// clock it is.
-func (in Statement) localTime(t time.Time, layout string) (label, text string) {
-	zone, known := in.Answers.Personal.Address.Zone()
-	label = "Customer’s time"
-	if !known {
-		label = "Sydney’s time"
-	}
-	return label, t.In(zone).Format(layout + " (UTC-07:00)")
-}
-
-// localDate is the day on the same clock, as the customer's pages show it.
-func (in Statement) localDate(t time.Time) string {
+// local is the instant on the customer's clock, as their pages show it, or on Sydney's.
+func (in Statement) local(t time.Time) time.Time {
 	zone, _ := in.Answers.Personal.Address.Zone()
-	return t.In(zone).Format(dateLayout)
+	return t.In(zone)
 }
 
-const dateLayout = "2 January 2006" // D2
+const (
+	dateLayout = "2 January 2006" // D2
+	localTime  = "2 January 2006, 3:04:05 pm (UTC-07:00)"
+)
 
 func longDate(t time.Time) string { return t.UTC().Format(dateLayout) }
 func longTime(t time.Time) string { return t.UTC().Format(dateLayout + ", 15:04 UTC") }

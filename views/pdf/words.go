@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 	"strings"
+	"time"
 
 	"candor/internal/domain"
 	"candor/internal/form"
@@ -108,6 +109,18 @@ func answerIn(ctx context.Context, f form.Field) string {
 		return i18n.T(ctx, f.Value.Display())
 	}
 	return f.Value.Display()
+}
+
+// moment is an instant on its clock. The layouts are texts.
+func (w words) moment(t time.Time, layout string) string {
+	return w(func(ctx context.Context) string { return t.Format(i18n.T(ctx, layout)) })
+}
+
+// submitted is when the statement was signed.
+func (w words) submitted(t time.Time) string {
+	return w(func(ctx context.Context) string {
+		return i18n.T(ctx, "Submitted {date}", t.Format(i18n.T(ctx, dateLayout)))
+	})
 }
 
 // doubt is what was odd.

@@ -59,8 +59,9 @@ func TestCopyInTheCustomersLanguage(t *testing.T) {
 			drawn.WriteString(squash(poppler(t, renderCopy(ctx, t, in).Bytes, "pdftotext", "-raw", "FILE", "-")))
 		}
 		text := strings.ToLower(drawn.String())
-		delete(said, "2 January 2006") // the layout of days
-		delete(said, "Summary")        // in the outline
+		delete(said, dateLayout)
+		delete(said, localTime)
+		delete(said, "Summary") // in the outline
 		for english := range said {
 			for _, whole := range []string{english, withoutBrackets(i18n.T(i18n.In(t.Context(), language), english), english)} {
 				for _, part := range place.Split(whole, -1) {
@@ -71,6 +72,12 @@ func TestCopyInTheCustomersLanguage(t *testing.T) {
 			}
 		}
 	}
+}
+
+// dates are when the statement was submitted, started, and submitted in the foot.
+var dates = map[domain.Language][]string{
+	domain.SimplifiedChinese: {"2026年11月20日 14:14:15 (UTC+11:00)", "2026年11月19日", "提交于 2026年11月20日"},
+	domain.Vietnamese:        {"14:14:15, 20 tháng 11, 2026 (UTC+11:00)", "19 tháng 11, 2026", "ngày 20 tháng 11, 2026"},
 }
 
 // TestCopyIsWhatWasSigned compares a copy with the document: the amounts and the
@@ -86,7 +93,16 @@ func TestCopyIsWhatWasSigned(t *testing.T) {
 	slices.Sort(want)
 	for _, language := range domain.Languages[1:] {
 		copied := renderCopy(i18n.In(t.Context(), language), t, in)
-		got := amount.FindAllString(textOf(t, copied.Bytes), -1)
+		text := textOf(t, copied.Bytes)
+		if strings.Contains(text, "JSON") || strings.Contains(text, "bytes") {
+			t.Errorf("%s: the copy speaks of files to the customer", language)
+		}
+		for _, want := range dates[language] {
+			if !strings.Contains(squash(text), squash(want)) {
+				t.Errorf("%s: the copy lacks %q", language, want)
+			}
+		}
+		got := amount.FindAllString(text, -1)
 		slices.Sort(got)
 		if !slices.Equal(slices.Compact(got), slices.Compact(slices.Clone(want))) {
 			t.Errorf("%s: amounts\n%q, want\n%q", language, got, want)
