@@ -166,7 +166,7 @@ func TestOddAnswersAreAskedAbout(t *testing.T) {
 			"income?return=declaration#employment_income"},
 		"rent": {map[string]url.Values{"expenses": {"housing.mortgage_rent": {"11,439.33"}}},
 			"rent_above_income expenses.housing.mortgage_rent",
-			"Your mortgage or rent is $11,439.33 a month. Your income is $11,439.32 a month.",
+			"Your mortgage or rent is $11,439.33 a month. Your income before tax is $11,439.32 a month.",
 			"expenses?return=declaration#housing.mortgage_rent"},
 		"mortgage": {map[string]url.Values{"assets": {"real_property.0.current_value": {"100"}}},
 			"mortgage_above_value assets.real_property.0.mortgage_owing", "It is worth $100.00.",

@@ -103,7 +103,7 @@ var doubts = []struct {
 	{"rent_above_income", func(s *Statement, _ time.Time) []Doubt {
 		rent, income := s.Expenses.Housing.MortgageRent, s.Income.Monthly()
 		return when(income > 0 && rent > income, Doubt{
-			Path: "expenses.housing.mortgage_rent", Text: "Your mortgage or rent is {rent} a month. Your income is {income} a month.",
+			Path: "expenses.housing.mortgage_rent", Text: "Your mortgage or rent is {rent} a month. Your income before tax is {income} a month.",
 			Args: []string{rent.String(), income.String()},
 		})
 	}},

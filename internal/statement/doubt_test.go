@@ -172,9 +172,9 @@ func TestOddAmounts(t *testing.T) {
 			give(t, s, pension, "3,846.15", "fortnight")
 		}, nil},
 		"an expense": {func(s *s) { s.Expenses.Housing.Utilities++ },
-			[]string{"expense_above_income expenses.housing.utilities Utilities: $60,000.01 a month. Your income is $60,000.00 a month."}},
+			[]string{"expense_above_income expenses.housing.utilities Utilities: $60,000.01 a month. Your income before tax is $60,000.00 a month."}},
 		"rent is asked about once": {func(s *s) { s.Expenses.Housing.MortgageRent = 60_000_01 },
-			[]string{"rent_above_income " + rent + " Your mortgage or rent is $60,000.01 a month. Your income is $60,000.00 a month."}},
+			[]string{"rent_above_income " + rent + " Your mortgage or rent is $60,000.01 a month. Your income before tax is $60,000.00 a month."}},
 		"no income": {func(s *s) {
 			s.Income = statement.Income{}
 		}, []string{"no_income income.total_gross_income You have no income."}},

@@ -57,7 +57,7 @@ func expensesAboveIncome(s *Statement, _ time.Time) (out []Doubt) {
 	income := s.Income.Monthly()
 	s.Section(ExpensesSection, time.Time{}).Walk(func(path string, f form.Field) {
 		out = append(out, when(f.Asked() && path != "housing.mortgage_rent" && income > 0 && f.Amount() > income, Doubt{
-			Path: ExpensesSection + "." + path, Text: "{label}: {expense} a month. Your income is {income} a month.", Label: f.Label,
+			Path: ExpensesSection + "." + path, Text: "{label}: {expense} a month. Your income before tax is {income} a month.", Label: f.Label,
 			Args: []string{f.Amount().String(), income.String()},
 		})...)
 	})
