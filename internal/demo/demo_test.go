@@ -108,6 +108,7 @@ func TestFewStatementsAreOdd(t *testing.T) {
 var oddities = map[statement.DoubtCode]func(s *statement.Statement){
 	"age":                func(s *statement.Statement) { s.Personal.DateOfBirth = now.AddDate(-17, 0, 0) },
 	"state_postcode":     func(s *statement.Statement) { s.Personal.Address.State, s.Personal.Address.Postcode = "NSW", "3000" },
+	"phone_country":      func(s *statement.Statement) { s.Personal.Phone = "+64 4 472 3000" },
 	"no_income":          func(s *statement.Statement) { s.Income = statement.Income{} },
 	"bonus_above_salary": func(s *statement.Statement) { s.Income.Employment.Bonuses = s.Income.Employment.GrossSalary + 1 },
 	"income_period": func(s *statement.Statement) {

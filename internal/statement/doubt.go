@@ -81,6 +81,14 @@ var doubts = []struct {
 			Args: []string{a.State, a.Postcode, state},
 		})
 	}},
+	{"phone_country", func(s *Statement, _ time.Time) []Doubt {
+		a, phone := s.Personal.Address, s.Personal.Phone
+		number := form.PhoneNumber(phone)
+		return when(!a.Abroad() && number != "" && !strings.HasPrefix(number, "+61"), Doubt{
+			Path: "personal_details.address.country", Text: "Your phone number is {phone}. Your address is in {suburb}, {state}, Australia.",
+			Args: []string{phone, a.Suburb, a.State},
+		})
+	}},
 	{"no_income", func(s *Statement, _ time.Time) []Doubt {
 		return when(s.Income.TotalGross() == 0, Doubt{Path: "income.total_gross_income", Text: "You have no income."})
 	}},

@@ -175,6 +175,12 @@ func TestOddAmounts(t *testing.T) {
 			[]string{"expense_above_income expenses.housing.utilities Utilities: $60,000.01 a month. Your income before tax is $60,000.00 a month."}},
 		"rent is asked about once": {func(s *s) { s.Expenses.Housing.MortgageRent = 60_000_01 },
 			[]string{"rent_above_income " + rent + " Your mortgage or rent is $60,000.01 a month. Your income before tax is $60,000.00 a month."}},
+		"a phone of another country": {func(s *s) {
+			s.Personal.Phone, s.Personal.Address.Suburb = "+64 4 472 3000", "Wellington"
+		}, []string{"phone_country personal_details.address.country " +
+			"Your phone number is +64 4 472 3000. Your address is in Wellington, NSW, Australia."}},
+		"an Australian phone, from abroad": {func(s *s) { s.Personal.Phone = "+61 412 345 678" }, nil},
+		"a phone abroad":                   {func(s *s) { s.Personal.Phone, s.Personal.Address.Country = "+64 4 472 3000", "NZ" }, nil},
 		"no income": {func(s *s) {
 			s.Income = statement.Income{}
 		}, []string{"no_income income.total_gross_income You have no income."}},

@@ -134,7 +134,7 @@ func odd(t *testing.T) *statement.Statement {
 	t.Helper()
 	s := example(t)
 	s.Personal.DateOfBirth = now.AddDate(-17, 0, 0)
-	s.Personal.Address.State = "WA"
+	s.Personal.Address.State, s.Personal.Phone = "WA", "+64 4 472 3000"
 	s.Assets.RealProperty[0].CurrentValue, s.Assets.RealProperty[0].Ownership = 50_000_000, "sole"
 	s.Liabilities.PersonalLoans = []*statement.PersonalLoan{{Lender: "Wisr", Balance: 500_000, MonthlyRepayment: 20_000},
 		{Lender: "Zip", Balance: 90_000}}

@@ -333,6 +333,7 @@ var vietnamese = map[string]string{ //nolint:gosec // it takes words about passp
 	"You owe {amount} on {card}. Its limit is {limit}.":                                                 "Quý vị nợ {amount} trên thẻ {card}. Hạn mức của thẻ là {limit}.",
 	"You owe {amount} on {thing}. In your liabilities it is {listed}.":                                  "Quý vị còn nợ {amount} cho {thing}. Trong phần nợ của quý vị là {listed}.",
 	"You owe {amount} on {thing}. It isn’t in your liabilities.":                                        "Quý vị còn nợ {amount} cho {thing}. Khoản này không có trong phần nợ của quý vị.",
+	"Your phone number is {phone}. Your address is in {suburb}, {state}, Australia.":                    "Số điện thoại của quý vị là {phone}. Địa chỉ của quý vị ở {suburb}, {state}, Úc.",
 	"You pay no rent and own no home.":                                                                  "Quý vị không trả tiền thuê nhà và không sở hữu nhà.",
 	"You repay {owed} a month on mortgages. In your expenses it is {paid}.":                             "Quý vị trả {owed} một tháng cho vay mua nhà. Trong phần chi tiêu là {paid}.",
 	"You repay {owed} a month on other debts. In your expenses it is {paid}.":                           "Quý vị trả {owed} một tháng cho các khoản nợ khác. Trong phần chi tiêu là {paid}.",

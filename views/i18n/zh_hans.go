@@ -333,6 +333,7 @@ var simplifiedChinese = map[string]string{ //nolint:gosec // it takes words abou
 	"You owe {amount} on {card}. Its limit is {limit}.":                                                 "您的 {card} 卡欠款 {amount}，额度是 {limit}。",
 	"You owe {amount} on {thing}. In your liabilities it is {listed}.":                                  "您还欠 {thing} 的 {amount}，但负债中是 {listed}。",
 	"You owe {amount} on {thing}. It isn’t in your liabilities.":                                        "您还欠 {thing} 的 {amount}，但负债中没有这一项。",
+	"Your phone number is {phone}. Your address is in {suburb}, {state}, Australia.":                    "您的电话号码是 {phone}。您的地址在澳大利亚 {state} {suburb}。",
 	"You pay no rent and own no home.":                                                                  "您不付房租，也没有自己的房子。",
 	"You repay {owed} a month on mortgages. In your expenses it is {paid}.":                             "您每月还房贷 {owed}，支出中是 {paid}。",
 	"You repay {owed} a month on other debts. In your expenses it is {paid}.":                           "您每月还其他债务 {owed}，支出中是 {paid}。",
