@@ -83,8 +83,7 @@ var doubts = []struct {
 	}},
 	{"phone_country", func(s *Statement, _ time.Time) []Doubt {
 		a, phone := s.Personal.Address, s.Personal.Phone
-		number := form.PhoneNumber(phone)
-		return when(!a.Abroad() && number != "" && !strings.HasPrefix(number, "+61"), Doubt{
+		return when(!a.Abroad() && strings.HasPrefix(phone, "+") && !strings.HasPrefix(phone, "+61"), Doubt{
 			Path: "personal_details.address.country", Text: "Your phone number is {phone}. Your address is in {suburb}, {state}, Australia.",
 			Args: []string{phone, a.Suburb, a.State},
 		})
@@ -93,6 +92,7 @@ var doubts = []struct {
 		return when(s.Income.TotalGross() == 0, Doubt{Path: "income.total_gross_income", Text: "You have no income."})
 	}},
 	{"income_period", incomeByPeriod},
+	{"given_period", givenPeriod},
 	{"bonus_above_salary", func(s *Statement, _ time.Time) []Doubt {
 		bonuses, salary := s.Income.Employment.Bonuses, s.Income.Employment.GrossSalary
 		return when(bonuses > salary, Doubt{
@@ -165,7 +165,9 @@ var doubts = []struct {
 	}},
 	{"debt_without_repayment", func(s *Statement, _ time.Time) (out []Doubt) {
 		for _, debt := range s.Liabilities.debts() {
-			out = append(out, when(debt.balance > 0 && debt.repayment == 0, Doubt{
+			// Others are repaid in other ways, as a study loan with the tax.
+			other := strings.HasPrefix(debt.path, "liabilities."+otherDebtList)
+			out = append(out, when(!other && debt.balance > 0 && debt.repayment == 0, Doubt{
 				Path: debt.path, Text: "You owe {amount} ({debt}) and repay nothing.", Args: []string{debt.balance.String(), debt.name},
 			})...)
 		}
@@ -173,7 +175,8 @@ var doubts = []struct {
 	}},
 	{"repayment_above_balance", func(s *Statement, _ time.Time) (out []Doubt) {
 		for _, debt := range s.Liabilities.debts() {
-			out = append(out, when(debt.repayment > debt.balance, Doubt{
+			// A last repayment is below one of the others.
+			out = append(out, when(debt.repayment > 2*debt.balance, Doubt{
 				Path: debt.path, Text: "You owe {amount} ({debt}) and repay {repayment} a month.", Args: []string{debt.balance.String(),
 					debt.name, debt.repayment.String()},
 			})...)
@@ -204,7 +207,8 @@ var doubts = []struct {
 			{"commitments.debt_repayments", "You repay {owed} a month on other debts. In your expenses it is {paid}.",
 				owed.Commitments.DebtRepayments, paid.Commitments.DebtRepayments, left},
 		} {
-			out = append(out, when(line.asked && s.missing(line.owed, line.paid) > 0, Doubt{
+			// People round what the form offers.
+			out = append(out, when(line.asked && s.missing(line.owed, line.paid) > line.owed/20, Doubt{
 				Path: "expenses." + line.path, Text: line.text, Args: []string{line.owed.String(), line.paid.String()},
 			})...)
 		}

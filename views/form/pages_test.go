@@ -3,6 +3,7 @@ package form_test
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"io"
 	"maps"
 	"net/http"
@@ -163,6 +164,9 @@ func tooMuch(t *testing.T) *statement.Statement {
 	s.Entered = map[string]map[string]form.Entries{statement.IncomeSection: {"employment_income.gross_salary": entries}}
 	s.Expenses.Housing.MortgageRent, s.Assets.RealProperty, s.Liabilities.Mortgages = 0, nil, nil
 	s.Expenses.Living.Children = 300_000
+	given := form.Given{"other_income.rental_income": json.RawMessage("1")}
+	s.Prefill = statement.Prefill{statement.IncomeSection: given, statement.ExpensesSection: form.Given{
+		"housing.utilities": json.RawMessage("1")}}
 	return s
 }
 

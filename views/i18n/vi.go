@@ -425,6 +425,8 @@ var vietnamese = map[string]string{ //nolint:gosec // it takes words about passp
 	"{label}: {amount} a month makes {year} a year.":                                                                                    "{label}: {amount} một tháng là {year} một năm.",
 	"{label}: {amount} a quarter makes {year} a year.":                                                                                  "{label}: {amount} một quý là {year} một năm.",
 	"{label}: {amount} a week makes {year} a year.":                                                                                     "{label}: {amount} một tuần là {year} một năm.",
+	"{label}: {amount} a month. It was filled in as {given}.":                                                                           "{label}: {amount} một tháng. Số đã điền sẵn là {given}.",
+	"{label}: {amount} a year. It was filled in as {given}.":                                                                            "{label}: {amount} một năm. Số đã điền sẵn là {given}.",
 	"{label}: {expense} a month. Your income before tax is {income} a month.":                                                           "{label}: {expense} một tháng. Thu nhập trước thuế của quý vị là {income} một tháng.",
 	"{number} of {total} · about a minute":                                                                                              "Phần {number} trên {total} · khoảng một phút",
 	"{number} of {total} · about {minutes} minutes":                                                                                     "Phần {number} trên {total} · khoảng {minutes} phút",

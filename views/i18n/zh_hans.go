@@ -425,6 +425,8 @@ var simplifiedChinese = map[string]string{ //nolint:gosec // it takes words abou
 	"{label}: {amount} a month makes {year} a year.":                                                                                    "{label}：每月 {amount}，一年是 {year}。",
 	"{label}: {amount} a quarter makes {year} a year.":                                                                                  "{label}：每季度 {amount}，一年是 {year}。",
 	"{label}: {amount} a week makes {year} a year.":                                                                                     "{label}：每周 {amount}，一年是 {year}。",
+	"{label}: {amount} a month. It was filled in as {given}.":                                                                           "{label}：每月 {amount}。预填的是 {given}。",
+	"{label}: {amount} a year. It was filled in as {given}.":                                                                            "{label}：每年 {amount}。预填的是 {given}。",
 	"{label}: {expense} a month. Your income before tax is {income} a month.":                                                           "{label}：每月 {expense}。您的税前收入每月 {income}。",
 	"{number} of {total} · about a minute":                                                                                              "第 {number} 部分，共 {total} 部分 · 约一分钟",
 	"{number} of {total} · about {minutes} minutes":                                                                                     "第 {number} 部分，共 {total} 部分 · 约 {minutes} 分钟",
