@@ -171,7 +171,7 @@ var oddities = map[statement.DoubtCode]func(s *statement.Statement){
 		s.Liabilities.PersonalLoans = []*statement.PersonalLoan{{Lender: "Wisr", Balance: 1}}
 	},
 	"repayment_above_balance": func(s *statement.Statement) {
-		s.Liabilities.PersonalLoans = []*statement.PersonalLoan{{Lender: "Wisr", Balance: 1, MonthlyRepayment: 3}}
+		s.Liabilities.PersonalLoans = []*statement.PersonalLoan{{Lender: "Wisr", Balance: 1, MonthlyRepayment: 2}}
 	},
 	"card_above_limit": func(s *statement.Statement) {
 		s.Liabilities.CreditCards = []*statement.CreditCard{{Issuer: "Amex", Limit: 1, Balance: 2}}

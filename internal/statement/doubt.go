@@ -175,8 +175,7 @@ var doubts = []struct {
 	}},
 	{"repayment_above_balance", func(s *Statement, _ time.Time) (out []Doubt) {
 		for _, debt := range s.Liabilities.debts() {
-			// A last repayment is below one of the others.
-			out = append(out, when(debt.repayment > 2*debt.balance, Doubt{
+			out = append(out, when(debt.repayment > debt.balance, Doubt{
 				Path: debt.path, Text: "You owe {amount} ({debt}) and repay {repayment} a month.", Args: []string{debt.balance.String(),
 					debt.name, debt.repayment.String()},
 			})...)

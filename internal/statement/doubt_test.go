@@ -224,10 +224,9 @@ func TestOddAmounts(t *testing.T) {
 		}, []string{"low_expenses expenses.total_monthly_expenses You spend $617.31 a month in total."}},
 		"rent is missing in too little": {func(s *s) { only(s, 1_000_00); s.Assets.RealProperty = nil },
 			[]string{"low_expenses expenses.total_monthly_expenses You spend $1,000.00 a month in total. You pay no rent."}},
-		"a last repayment": {func(s *s) { s.Liabilities.PersonalLoans[0].Balance = 100_00 }, nil},
-		"twice the balance": {func(s *s) { s.Liabilities.PersonalLoans[0].Balance = 99_99 },
+		"a last repayment": {func(s *s) { s.Liabilities.PersonalLoans[0].Balance-- },
 			[]string{
-				"repayment_above_balance liabilities.personal_loans.0.monthly_repayment You owe $99.99 (Wisr) and repay $200.00 a month."}},
+				"repayment_above_balance liabilities.personal_loans.0.monthly_repayment You owe $199.99 (Wisr) and repay $200.00 a month."}},
 		"a loan that isn't repaid": {func(s *s) {
 			s.Liabilities.PersonalLoans[0].MonthlyRepayment = 0
 			s.Liabilities.Mortgages[0].MonthlyRepayment = 0
