@@ -42,11 +42,61 @@ func TestColumnsAddUp(t *testing.T) {
 		column(t, p, "Expenses", "Total monthly expenses",
 			"Utilities $1,000.00 yearly $83.33 monthly", "Groceries $260.00 weekly $1,126.67 monthly",
 			"Clothing $0.00 weekly $0.00 monthly", "None: medical costs")
+		lists(t, p, "Assets", "Total assets", []string{"Current value", "Value", "Balance"}, "Value of your share $825,000.00",
+			"Current value $1,150,000.00 × 50% $575,000.00", "Mortgage owing $612,400.75 × 50% $306,200.38")
+		lists(t, p, "Liabilities", "Total liabilities", []string{"Balance owing"}, "Total owing $547,867.05")
 	}
 }
 
-// column adds up the amounts of the section with that title.
-func column(t *testing.T, p *page.Page, title, total string, texts ...string) {
+// lists adds up the amounts with those labels in a section of lists: they come to the total below
+// each list of several items, and together to the total of the summary.
+func lists(t *testing.T, p *page.Page, title, total string, labels []string, texts ...string) {
+	t.Helper()
+	amount := func(dd *page.Page) form.Cents {
+		cents, ok := form.ParseAmount(strings.TrimSpace(dd.Text()))
+		if !ok {
+			t.Errorf("%s: %q is no amount", title, dd.Text())
+		}
+		return cents
+	}
+	named := func(dt *page.Page) func(string) bool {
+		return func(label string) bool {
+			rest, ok := strings.CutPrefix(strings.TrimSpace(dt.Text()), label)
+			return ok && (rest == "" || strings.HasPrefix(rest, " $")) // as it was given
+		}
+	}
+	var sum form.Cents
+	for _, group := range sectionOf(t, p, title).Shows(texts...).All("div") {
+		if group.Attr("class") != "summary-group" {
+			continue
+		}
+		var list form.Cents
+		items := 0
+		names, amounts := group.All("dt"), group.All("dd")
+		for i, dt := range names {
+			switch {
+			case slices.ContainsFunc(labels, named(dt)):
+				list, items = list+amount(amounts[i]), items+1
+			case slices.ContainsFunc([]string{"Value of your share", "Total value", "Total owing"}, named(dt)):
+				if said := amount(amounts[i]); said != list {
+					t.Errorf("%s: a list adds up to %s, the page says %s", title, list, said)
+				}
+				items = 0
+			}
+		}
+		if items > 1 {
+			t.Errorf("%s: a list of %d has no total", title, items)
+		}
+		sum += list
+	}
+	for i, dt := range p.All("dt") {
+		if said := p.All("dd")[i]; named(dt)(total) && amount(said) != sum {
+			t.Errorf("%s: the column adds up to %s, the page says %s", title, sum, said.Text())
+		}
+	}
+}
+
+func sectionOf(t *testing.T, p *page.Page, title string) *page.Page {
 	t.Helper()
 	i := slices.IndexFunc(p.All("section"), func(s *page.Page) bool {
 		heads := s.All("h2")
@@ -55,7 +105,13 @@ func column(t *testing.T, p *page.Page, title, total string, texts ...string) {
 	if i < 0 {
 		t.Fatalf("the page has no %s", title)
 	}
-	section := p.All("section")[i].Shows(texts...)
+	return p.All("section")[i]
+}
+
+// column adds up the amounts of the section with that title.
+func column(t *testing.T, p *page.Page, title, total string, texts ...string) {
+	t.Helper()
+	section := sectionOf(t, p, title).Shows(texts...)
 	labels, amounts := section.All("dt"), section.All("dd")
 	var sum, said form.Cents
 	for i, dd := range amounts {

@@ -66,6 +66,17 @@ func TestPrefillIsOffered(t *testing.T) {
 	c.WantPage(c.Get("assets"), http.StatusOK).WantField("vehicles.0.value", "100").Hides("Toyota", "Box trailer")
 }
 
+// TestGivenPeriodIsAskedAbout types a fortnight's pay over the given one, whose period was
+// that of a year, without script.
+func TestGivenPeriodIsAskedAbout(t *testing.T) {
+	t.Parallel()
+	c := given(harness.New(t), knownAnswers)
+	period := c.WantPage(c.Get("income"), http.StatusOK).Field("employment_income.gross_salary.period").Value
+	tell(c, map[string]url.Values{"income": {"employment_income.gross_salary": {"1,640"},
+		"employment_income.gross_salary.period": {period}}})
+	c.WantPage(c.Get("declaration"), http.StatusOK).Shows("Gross salary: $1,640.00 a year. It was filled in as $85,000.50.")
+}
+
 // TestPrefillOnTwoDevices checks that what the partner gave overwrites nothing
 // that was typed, however late a device with the given values saves.
 func TestPrefillOnTwoDevices(t *testing.T) {

@@ -135,7 +135,7 @@ func (j *journey) visit(at time.Time) {
 			j.step(at, j.submit)
 			j.step(at.Add(900*time.Millisecond+about(r, 700*time.Millisecond, 0.4)), j.draw)
 		default:
-			answers, err := j.answers.Section(name, at).MarshalJSON()
+			answers, err := j.answers.Section(name, at).Stored()
 			if err != nil {
 				panic(err) // a section that was made here always marshals
 			}

@@ -308,6 +308,16 @@ func (f Field) Amount() Cents {
 	return *v.p
 }
 
+// Part is the customer's part of an amount that is stored whole, and how it comes about,
+// "$900.00 × 50%"; false if all of it is the customer's.
+func (f Field) Part() (part Cents, how string, ok bool) {
+	if f.Owned == nil || *f.Owned == wholeAmount || f.Value.Empty() {
+		return 0, "", false
+	}
+	whole := new(big.Int).Mul(big.NewInt(int64(f.Amount())), big.NewInt(int64(*f.Owned)))
+	return DivRound(whole, wholeAmount), f.Value.Display() + " × " + strconv.Itoa(*f.Owned) + "%", true
+}
+
 // LacksPeriod reports whether an amount was given without its period.
 func (f Field) LacksPeriod() bool {
 	v, ok := f.Value.(*money)

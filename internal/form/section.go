@@ -63,7 +63,7 @@ type Group struct {
 	Hint   string
 	Fields []Field
 	List   *List // nil for a plain group
-	// Subtotal, if not nil, is what the list adds to the section's total. Documents show it.
+	// Subtotal, if not nil, is what the list adds to the section's total.
 	Subtotal *Field
 }
 
@@ -100,6 +100,7 @@ type Field struct {
 	AskPeriod     string // message for an amount without a period
 	SharedBy      string // the input with the share of an amount that is asked for, or ""
 	Several       bool   // amounts can be added up: payslips of two jobs
+	Owned         *int   // the customer's percentage of the amount, which is stored whole; nil for all
 
 	// Of choices.
 	Options []Option

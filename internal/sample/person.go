@@ -51,6 +51,9 @@ var (
 		"0491 571 266", "0491 571 491", "0491 571 804", "0491 572 549", "0491 572 665", "0491 572 983", "0491 573 770",
 	}
 
+	// abroad is one that Ofcom reserves in the United Kingdom.
+	abroad = "+44 20 7946 0958"
+
 	trades = []job{
 		{"Registered nurse", "Royal Prince Alfred Hospital", 92}, {"Primary school teacher", "Department of Education", 88},
 		{"Electrician", "Brightline Electrical", 96}, {"Software engineer", "Tidewater Systems", 138},

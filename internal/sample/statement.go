@@ -2,7 +2,9 @@ package sample
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"net/url"
 	"time"
 
 	"candor/internal/form"
@@ -61,18 +63,28 @@ func NewStatement(r *rand.Rand, p Person, now time.Time) *statement.Statement {
 		Occupation: p.job.title, Employer: p.job.employer, Email: p.Email,
 		Address: statement.Address{Street: p.street, Suburb: p.place.suburb, State: p.place.state, Postcode: p.place.postcode,
 			Country: statement.Australia},
-		Phone: Pick(r, phones),
-		// Alone: the amounts of made-up expenses are the customer's.
+		Phone:     Pick(r, phones),
 		Household: statement.Household{Type: "single", Dependants: new(int)},
 	}
-	salary := float64(p.job.salary) * (0.8 + float64(p.age)/120)
-	if salary > 0 {
-		s.Income.Employment.GrossSalary = dollars(r, salary, 0.12)
+	if Chance(r, 0.5) {
+		s.Personal.Household.Type = "couple"
 	}
-	if salary == 0 {
+	if Chance(r, 0.35) {
+		*s.Personal.Household.Dependants = 1 + r.IntN(3)
+	}
+	if Chance(r, 0.005) {
+		s.Personal.Phone = abroad // who has just moved here
+	}
+	salary := float64(p.job.salary) * (0.8 + float64(p.age)/120)
+	switch {
+	case p.job.employer == "Self-employed":
+		s.Income.Other.Business = dollars(r, salary, 0.4)
+	case salary > 0:
+		s.Income.Employment.GrossSalary = dollars(r, salary, 0.12)
+	default:
 		s.Income.Other.GovernmentPayments = dollars(r, benefit(p.age), 0.08)
 	}
-	if Chance(r, 0.35) && salary > 0 {
+	if Chance(r, 0.35) && s.Income.Employment.GrossSalary > 0 {
 		s.Income.Employment.Bonuses = dollars(r, salary*0.06, 0.6)
 	}
 	if Chance(r, 0.2) {
@@ -80,9 +92,32 @@ func NewStatement(r *rand.Rand, p Person, now time.Time) *statement.Statement {
 	}
 	addHomes(r, p, s)
 	addSavings(r, p, s, salary)
+	give(r, s, statement.IncomeSection, nil)
 	AddDebts(r, s)
 	AddExpenses(r, s)
 	return s
+}
+
+// give takes a section's recurring amounts in the periods in which people know them (D77), and
+// more inputs.
+func give(r *rand.Rand, s *statement.Statement, name string, more url.Values) {
+	section := s.Section(name, time.Time{})
+	inputs := section.Inputs()
+	section.Walk(func(path string, f form.Field) {
+		period := f.DefaultPeriod
+		if period == form.Once {
+			period = Pick(r, form.Periods[:3])
+		}
+		if f.Period == form.Once || period == f.Period || f.Amount() == 0 {
+			return
+		}
+		yearly, times := form.Entry{Amount: f.Amount(), Period: f.Period}.Yearly(), form.Entry{Amount: 1, Period: period}.Yearly()
+		inputs.Set(path, (yearly / times / 100 * 100).Decimal())
+		inputs.Set(path+".period", string(period))
+	})
+	maps.Copy(inputs, more)
+	section.Read(inputs)
+	s.KeepEntered(section)
 }
 
 // benefit is what someone of that age without work gets in a year, in thousands:
@@ -101,10 +136,10 @@ func addHomes(r *rand.Rand, p Person, s *statement.Statement) {
 			Description: "Family home", Address: p.street + ", " + p.place.suburb + " " + p.place.state + " " + p.place.postcode,
 			Ownership: "joint", OwnershipPercentage: 50, CurrentValue: dollars(r, 820*p.place.prices, 0.25),
 		}
-		if Chance(r, 0.3) {
+		if !s.Personal.Household.Couple() || Chance(r, 0.1) {
 			home.Ownership, home.OwnershipPercentage = "sole", 100
 		}
-		if left := 0.85 - float64(p.age-25)*0.018 - r.Float64()*0.2; left > 0.05 {
+		if left := 0.85 - float64(p.age-25)*0.018 - r.Float64()*0.2; left > 0.05 && p.job.salary > 0 { // a bank asks for pay
 			home.MortgageOwing = form.Cents(float64(home.CurrentValue) * left)
 		}
 		s.Assets.RealProperty = append(s.Assets.RealProperty, home)
@@ -158,40 +193,49 @@ func AddDebts(r *rand.Rand, s *statement.Statement) {
 	s.Liabilities = statement.SuggestLiabilities(&s.Assets)
 	for _, m := range s.Liabilities.Mortgages {
 		m.Lender, m.MonthlyRepayment = Pick(r, banks), m.Balance*6/1000/100*100
+		if Chance(r, 0.05) {
+			m.Balance = m.Balance / 1000_00 * 1000_00
+		}
 	}
 	for _, o := range s.Liabilities.PersonalLoans {
 		o.Lender, o.MonthlyRepayment = Pick(r, []string{"Toyota Finance", "Macquarie Leasing", "Pepper Money", "Angle Finance"}),
 			o.Balance*22/1000/100*100
 	}
 	for range r.IntN(3) {
-		limit := form.Cents(2+r.IntN(12)) * 1000 * 100
+		limit, used := form.Cents(2+r.IntN(12))*1000*100, r.Float64()*0.9
+		if Chance(r, 0.1) {
+			used = 0.9 + r.Float64()*0.105 // fees can take it above the limit
+		}
 		s.Liabilities.CreditCards = append(s.Liabilities.CreditCards, &statement.CreditCard{
-			Issuer: Pick(r, cards), Limit: limit, Balance: form.Cents(float64(limit) * r.Float64() * 0.7),
+			Issuer: Pick(r, cards), Limit: limit, Balance: form.Cents(float64(limit) * used),
 		})
 	}
 	if Chance(r, 0.25) {
-		balance := dollars(r, 9, 0.7)
-		s.Liabilities.PersonalLoans = append(s.Liabilities.PersonalLoans, &statement.PersonalLoan{
-			Lender: Pick(r, lenders), Purpose: Pick(r, purposes), Balance: balance, MonthlyRepayment: balance * 4 / 100 / 100 * 100,
-		})
+		borrowed := dollars(r, 14, 0.7)
+		loan := &statement.PersonalLoan{Lender: Pick(r, lenders), Purpose: Pick(r, purposes),
+			Balance: borrowed * form.Cents(1+r.IntN(36)) / 36, MonthlyRepayment: borrowed * 4 / 100 / 100 * 100}
+		if Chance(r, 0.03) {
+			loan.Lender, loan.MonthlyRepayment = "My parents", 0
+		}
+		s.Liabilities.PersonalLoans = append(s.Liabilities.PersonalLoans, loan)
 	}
 	if Chance(r, 0.3) {
-		s.Liabilities.Other = append(s.Liabilities.Other, &statement.OtherLiability{
+		s.Liabilities.Other = append(s.Liabilities.Other, &statement.OtherLiability{ // repaid with the tax
 			Description: "HELP study loan", Lender: "Australian Taxation Office", Balance: dollars(r, 19, 0.6),
-			MonthlyRepayment: dollars(r, 0.3, 0.4),
 		})
 	}
 }
 
 // AddExpenses makes up the expenses, with the repayments of the liabilities, the rates of
-// the assets, and a rent that the income allows.
+// the assets, a rent, if any, that most incomes allow, and a couple's share.
 func AddExpenses(r *rand.Rand, s *statement.Statement) {
 	s.Expenses = statement.SuggestExpenses(&s.Assets, &s.Liabilities)
 	e := &s.Expenses
 	if len(s.Assets.RealProperty) > 0 {
 		e.Housing.Rates = dollars(r, 0.19, 0.3)
-	} else if e.Housing.MortgageRent = dollars(r, 2.3, 0.3); s.Income.Monthly() > 0 {
-		e.Housing.MortgageRent = min(e.Housing.MortgageRent, s.Income.Monthly()*2/5/100*100)
+	} else if !Chance(r, 0.03) { // who lives with relatives pays none
+		allowed := s.Income.Monthly() * form.Cents(30+r.IntN(72)) / 100
+		e.Housing.MortgageRent = min(dollars(r, 2.3, 0.3), allowed/100*100)
 	}
 	e.Housing.Utilities, e.Housing.Insurance = dollars(r, 0.34, 0.4), dollars(r, 0.14, 0.5)
 	e.Transport.Fuel, e.Transport.RegistrationInsurance = dollars(r, 0.24, 0.5), dollars(r, 0.16, 0.3)
@@ -199,4 +243,24 @@ func AddExpenses(r *rand.Rand, s *statement.Statement) {
 		Groceries: dollars(r, 0.95, 0.4), Clothing: dollars(r, 0.12, 0.7), Medical: dollars(r, 0.17, 0.8),
 		Entertainment: dollars(r, 0.33, 0.7),
 	}
+	more := url.Values{}
+	if len(s.Liabilities.Mortgages) > 0 {
+		const input = "housing.mortgage_rent" // what the form offers, which few round
+		repaid := e.Housing.MortgageRent
+		if Chance(r, 0.02) {
+			repaid = (repaid/50_00 + form.Cents(r.IntN(2))) * 50_00
+		}
+		more.Set(input, repaid.Decimal())
+		more.Set(input+".period", string(form.Monthly))
+	}
+	if n := s.Personal.Household.Dependants; n != nil && *n > 0 {
+		e.Living.Children = dollars(r, 0.35*float64(*n), 0.8)
+	}
+	if s.Personal.Household.Couple() {
+		for _, p := range []*form.Cents{&e.Living.Groceries, &e.Living.Clothing, &e.Living.Medical, &e.Living.Entertainment} {
+			*p = *p * 3 / 2
+		}
+		more.Set(statement.ShareInput, Pick(r, []string{"50", "50", "50", "60", "40", "100"}))
+	}
+	give(r, s, statement.ExpensesSection, more)
 }

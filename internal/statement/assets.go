@@ -147,14 +147,17 @@ func (a *Assets) section() *form.Section {
 func (p *Property) fields() []form.Field {
 	percentage := form.Percent(&p.OwnershipPercentage, "ownership_percentage", "Your share")
 	percentage.Otherwise = func() string { return wholeOf(p.Ownership) }
+	value := form.Money(&p.CurrentValue, "current_value", "Current value", form.Once)
+	owing := form.Money(&p.MortgageOwing, "mortgage_owing", "Mortgage owing", form.Once)
+	value.Owned, owing.Owned = &p.OwnershipPercentage, &p.OwnershipPercentage
 	return []form.Field{
 		form.LongText(&p.Description, "description", "Description").
 			Asks("Enter a description").Hints("For example, family home.").Names(),
 		form.LongText(&p.Address, "address", "Address").Asks("Enter its address").Suggests(homeList).FilledBy("This is my home"),
 		form.Choice(&p.Ownership, "ownership", "Ownership", ownerships).Asks("Select how it is owned"),
 		percentage,
-		form.Money(&p.CurrentValue, "current_value", "Current value", form.Once),
-		form.Money(&p.MortgageOwing, "mortgage_owing", "Mortgage owing", form.Once),
+		value,
+		owing,
 		form.Total(p.Net, "net_value", "Net value of your share", form.Once),
 	}
 }

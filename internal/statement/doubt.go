@@ -81,10 +81,18 @@ var doubts = []struct {
 			Args: []string{a.State, a.Postcode, state},
 		})
 	}},
+	{"phone_country", func(s *Statement, _ time.Time) []Doubt {
+		a, phone := s.Personal.Address, s.Personal.Phone
+		return when(!a.Abroad() && strings.HasPrefix(phone, "+") && !strings.HasPrefix(phone, "+61"), Doubt{
+			Path: "personal_details.address.country", Text: "Your phone number is {phone}. Your address is in {suburb}, {state}, Australia.",
+			Args: []string{phone, a.Suburb, a.State},
+		})
+	}},
 	{"no_income", func(s *Statement, _ time.Time) []Doubt {
 		return when(s.Income.TotalGross() == 0, Doubt{Path: "income.total_gross_income", Text: "You have no income."})
 	}},
 	{"income_period", incomeByPeriod},
+	{"given_period", givenPeriod},
 	{"bonus_above_salary", func(s *Statement, _ time.Time) []Doubt {
 		bonuses, salary := s.Income.Employment.Bonuses, s.Income.Employment.GrossSalary
 		return when(bonuses > salary, Doubt{
@@ -103,7 +111,7 @@ var doubts = []struct {
 	{"rent_above_income", func(s *Statement, _ time.Time) []Doubt {
 		rent, income := s.Expenses.Housing.MortgageRent, s.Income.Monthly()
 		return when(income > 0 && rent > income, Doubt{
-			Path: "expenses.housing.mortgage_rent", Text: "Your mortgage or rent is {rent} a month. Your income is {income} a month.",
+			Path: "expenses.housing.mortgage_rent", Text: "Your mortgage or rent is {rent} a month. Your income before tax is {income} a month.",
 			Args: []string{rent.String(), income.String()},
 		})
 	}},
@@ -157,7 +165,9 @@ var doubts = []struct {
 	}},
 	{"debt_without_repayment", func(s *Statement, _ time.Time) (out []Doubt) {
 		for _, debt := range s.Liabilities.debts() {
-			out = append(out, when(debt.balance > 0 && debt.repayment == 0, Doubt{
+			// Others are repaid in other ways, as a study loan with the tax.
+			other := strings.HasPrefix(debt.path, "liabilities."+otherDebtList)
+			out = append(out, when(!other && debt.balance > 0 && debt.repayment == 0, Doubt{
 				Path: debt.path, Text: "You owe {amount} ({debt}) and repay nothing.", Args: []string{debt.balance.String(), debt.name},
 			})...)
 		}
@@ -196,7 +206,8 @@ var doubts = []struct {
 			{"commitments.debt_repayments", "You repay {owed} a month on other debts. In your expenses it is {paid}.",
 				owed.Commitments.DebtRepayments, paid.Commitments.DebtRepayments, left},
 		} {
-			out = append(out, when(line.asked && s.missing(line.owed, line.paid) > 0, Doubt{
+			// People round what the form offers.
+			out = append(out, when(line.asked && s.missing(line.owed, line.paid) > line.owed/20, Doubt{
 				Path: "expenses." + line.path, Text: line.text, Args: []string{line.owed.String(), line.paid.String()},
 			})...)
 		}

@@ -1,12 +1,14 @@
 package statement_test
 
 import (
+	"encoding/json"
 	"os"
 	"regexp"
 	"slices"
 	"testing"
 	"time"
 
+	"candor/internal/form"
 	"candor/internal/statement"
 )
 
@@ -122,6 +124,9 @@ func TestOddAmounts(t *testing.T) {
 	type s = statement.Statement
 	const salary, business, rent = "employment_income.gross_salary", "other_income.business_income", "expenses.housing.mortgage_rent"
 	const pension, child, rental = "other_income.government_payments", "other_income.child_support", "other_income.rental_income"
+	given := func(s *s, amount string) {
+		s.Prefill = statement.Prefill{statement.IncomeSection: form.Given{salary: json.RawMessage(amount)}}
+	}
 	renter := func(s *s) {
 		s.Assets.RealProperty, s.Liabilities.Mortgages, s.Expenses.Housing.MortgageRent = nil, nil, 0
 	}
@@ -171,10 +176,30 @@ func TestOddAmounts(t *testing.T) {
 			give(t, s, rental, "3,846.15", "week")
 			give(t, s, pension, "3,846.15", "fortnight")
 		}, nil},
+		"a fortnight's pay for a given year's": {func(s *s) {
+			s.Income.Employment.Bonuses, s.Income.Other.Business, s.Expenses.Housing.Utilities = 0, 0, 0
+			s.Expenses.Housing.MortgageRent, s.Liabilities = 0, statement.Liabilities{}
+			s.Income.Other.Dividends, s.Expenses.Living.Groceries, s.Assets.RealProperty[0].MortgageOwing = 90_000_00, 2_000_00, 0
+			given(s, "85000")
+			give(t, s, salary, "1,640", "year")
+		},
+			[]string{
+				"given_period income.employment_income.gross_salary Gross salary: $1,640.00 a year. It was filled in as $85,000.00."}},
+		"another pay for a given one":            {func(s *s) { given(s, "650000"); give(t, s, salary, "65,000", "year") }, nil},
+		"a period of its own for a given amount": {func(s *s) { given(s, "850000"); give(t, s, salary, "2,500", "fortnight") }, nil},
+		"more than ten times what was given": {func(s *s) {
+			s.Prefill = statement.Prefill{statement.ExpensesSection: form.Given{"housing.utilities": json.RawMessage("5999.99")}}
+		}, []string{"given_period expenses.housing.utilities Utilities: $60,000.00 a month. It was filled in as $5,999.99."}},
 		"an expense": {func(s *s) { s.Expenses.Housing.Utilities++ },
-			[]string{"expense_above_income expenses.housing.utilities Utilities: $60,000.01 a month. Your income is $60,000.00 a month."}},
+			[]string{"expense_above_income expenses.housing.utilities Utilities: $60,000.01 a month. Your income before tax is $60,000.00 a month."}},
 		"rent is asked about once": {func(s *s) { s.Expenses.Housing.MortgageRent = 60_000_01 },
-			[]string{"rent_above_income " + rent + " Your mortgage or rent is $60,000.01 a month. Your income is $60,000.00 a month."}},
+			[]string{"rent_above_income " + rent + " Your mortgage or rent is $60,000.01 a month. Your income before tax is $60,000.00 a month."}},
+		"a phone of another country": {func(s *s) {
+			s.Personal.Phone, s.Personal.Address.Suburb = "+64 4 472 3000", "Wellington"
+		}, []string{"phone_country personal_details.address.country " +
+			"Your phone number is +64 4 472 3000. Your address is in Wellington, NSW, Australia."}},
+		"an Australian phone, from abroad": {func(s *s) { s.Personal.Phone = "+61 412 345 678" }, nil},
+		"a phone abroad":                   {func(s *s) { s.Personal.Phone, s.Personal.Address.Country = "+64 4 472 3000", "NZ" }, nil},
 		"no income": {func(s *s) {
 			s.Income = statement.Income{}
 		}, []string{"no_income income.total_gross_income You have no income."}},
@@ -187,11 +212,34 @@ func TestOddAmounts(t *testing.T) {
 		"enough to live on": {func(s *s) { only(s, 1_543_32) }, nil},
 		"too little to live on": {func(s *s) { only(s, 1_543_31) },
 			[]string{"low_expenses expenses.total_monthly_expenses You spend $1,543.31 a month in total."}},
+		"less than half of what a couple spends": {func(s *s) {
+			only(s, 617_32)
+			share := 20
+			s.Personal.Household.Type, s.Expenses.Share = "couple", &share
+		}, nil},
+		"too little for a couple": {func(s *s) {
+			only(s, 617_31)
+			share := 20
+			s.Personal.Household.Type, s.Expenses.Share = "couple", &share
+		}, []string{"low_expenses expenses.total_monthly_expenses You spend $617.31 a month in total."}},
 		"rent is missing in too little": {func(s *s) { only(s, 1_000_00); s.Assets.RealProperty = nil },
 			[]string{"low_expenses expenses.total_monthly_expenses You spend $1,000.00 a month in total. You pay no rent."}},
 		"a last repayment": {func(s *s) { s.Liabilities.PersonalLoans[0].Balance-- },
 			[]string{
 				"repayment_above_balance liabilities.personal_loans.0.monthly_repayment You owe $199.99 (Wisr) and repay $200.00 a month."}},
+		"a loan that isn't repaid": {func(s *s) {
+			s.Liabilities.PersonalLoans[0].MonthlyRepayment = 0
+			s.Liabilities.Mortgages[0].MonthlyRepayment = 0
+		}, []string{"debt_without_repayment liabilities.mortgages.0.monthly_repayment You owe $300,000.00 (ANZ) and repay nothing.",
+			"debt_without_repayment liabilities.personal_loans.0.monthly_repayment You owe $200.00 (Wisr) and repay nothing."}},
+		"a study loan, repaid with the tax": {func(s *s) {
+			s.Liabilities.Other = []*statement.OtherLiability{{Description: "HELP", Balance: 19_000_00}}
+		}, nil},
+		"a rounded repayment": {func(s *s) { s.Expenses.Housing.MortgageRent = 1_710_00 }, nil},
+		"less than the repayment": {func(s *s) { s.Expenses.Housing.MortgageRent = 1_709_99 },
+			[]string{"repayments_missing expenses.housing.mortgage_rent " +
+				"You repay $1,800.00 a month on mortgages. In your expenses it is $1,709.99."}},
+		"a rounded mortgage": {func(s *s) { s.Assets.RealProperty[0].MortgageOwing += 3_000_00 }, nil},
 		"a mortgage that was paid down": {func(s *s) { s.Assets.RealProperty[0].MortgageOwing -= 20_000_00 },
 			[]string{"debt_differs assets.real_property.0.mortgage_owing " +
 				"You owe $280,000.00 on 12 Smith St. In your liabilities it is $300,000.00."}},

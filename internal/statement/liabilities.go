@@ -118,7 +118,7 @@ func (l *Liabilities) section() *form.Section {
 		Name:            LiabilitiesSection,
 		AsksWhatApplies: true,
 		Title:           "Liabilities",
-		Intro:           "Tick what you owe. Count store cards, buy now pay later and study loans. If you share a debt, enter your part.",
+		Intro:           "Tick what you owe. Count store cards, buy now pay later, study loans. If shared, enter your part.",
 		Groups: []form.Group{
 			{Title: "Mortgages",
 				List:     form.ListOf(&l.Mortgages, mortgageList, "Mortgages", "mortgage", (*Mortgage).fields),

@@ -51,13 +51,34 @@ func incomeByPeriod(s *Statement, _ time.Time) (out []Doubt) {
 	return out
 }
 
+// givenPeriod are the amounts of another size than what was given, if that replaced the period
+// that the page starts with: the customer probably meant another one.
+func givenPeriod(s *Statement, _ time.Time) (out []Doubt) {
+	for _, name := range []string{IncomeSection, ExpensesSection} {
+		s.Section(name, time.Time{}).Walk(func(path string, f form.Field) {
+			var given Cents
+			if f.Entries() != nil || f.DefaultPeriod == f.Period || given.UnmarshalJSON(s.Prefill[name][path]) != nil || given == 0 {
+				return
+			}
+			amount, text := f.Amount(), "{label}: {amount} a month. It was filled in as {given}."
+			if f.Period == form.Yearly {
+				text = "{label}: {amount} a year. It was filled in as {given}."
+			}
+			out = append(out, when(amount > 0 && (amount < given/10 || amount > 10*given), Doubt{
+				Path: name + "." + path, Text: text, Label: f.Label, Args: []string{amount.String(), given.String()},
+			})...)
+		})
+	}
+	return out
+}
+
 // expensesAboveIncome are the expenses that are above the whole income, except the rent,
 // which has a rule of its own.
 func expensesAboveIncome(s *Statement, _ time.Time) (out []Doubt) {
 	income := s.Income.Monthly()
 	s.Section(ExpensesSection, time.Time{}).Walk(func(path string, f form.Field) {
 		out = append(out, when(f.Asked() && path != "housing.mortgage_rent" && income > 0 && f.Amount() > income, Doubt{
-			Path: ExpensesSection + "." + path, Text: "{label}: {expense} a month. Your income is {income} a month.", Label: f.Label,
+			Path: ExpensesSection + "." + path, Text: "{label}: {expense} a month. Your income before tax is {income} a month.", Label: f.Label,
 			Args: []string{f.Amount().String(), income.String()},
 		})...)
 	})
@@ -76,6 +97,9 @@ func lowExpenses(s *Statement, _ time.Time) []Doubt {
 	if s.paysNoRent() {
 		text = "You spend {expenses} a month in total. You pay no rent."
 	}
-	total := s.Expenses.Total()
-	return when(total < bareMinimum, Doubt{Path: "expenses.total_monthly_expenses", Text: text, Args: []string{total.String()}})
+	minimum, total := bareMinimum, s.Expenses.Total()
+	if percent, known := s.share(); known && percent < 50 {
+		minimum = minimum * Cents(percent) / 50 // of what both spend
+	}
+	return when(total < minimum, Doubt{Path: "expenses.total_monthly_expenses", Text: text, Args: []string{total.String()}})
 }

@@ -46,9 +46,9 @@ func (s *Statement) Names(expected *string) Names {
 }
 
 // SameName reports whether two names can be of one person (D79). Of names in Latin letters,
-// case, accents, apostrophes, hyphens and the order of words don't matter. Words of one can
-// be missing in the other, if two are left, and initials stand for words, if the family name
-// is in full. Names with other letters must be the same but for spaces.
+// case, accents, apostrophes, hyphens and the order of words don't matter. Words between the
+// first and the last of one can be missing in the other, and initials stand for words, if the
+// family name is in full. Names with other letters must be the same but for spaces.
 func SameName(one, other string) bool {
 	a, latin := nameWords(one)
 	b, alsoLatin := nameWords(other)
@@ -63,7 +63,8 @@ func SameName(one, other string) bool {
 }
 
 // shortened reports whether the longer name has each word of the shorter one, or its
-// initial. One word in full is enough only if it is the last of a name: the family name.
+// initial, and lacks only middle names. One word in full is enough only if it is the last of a
+// name: the family name.
 func shortened(short, long []string) bool {
 	left, full := slices.Clone(long), ""
 	var initials []string
@@ -85,6 +86,9 @@ func shortened(short, long []string) bool {
 			return false
 		}
 		left = slices.Delete(left, i, i+1)
+	}
+	if slices.Contains(left, long[0]) || slices.Contains(left, long[len(long)-1]) {
+		return false
 	}
 	return equal > 1 || equal == 1 && len(short) > 1 && (full == short[len(short)-1] || full == long[len(long)-1])
 }

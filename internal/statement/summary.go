@@ -119,7 +119,7 @@ func DataSchema(summary, documents, confirmations *form.Schema) *form.Schema {
 	root := &form.Schema{Type: "object", Title: "Form data", Properties: map[string]*form.Schema{
 		"summary": summary, DocumentsSection: documents, confirmationsMember: confirmations,
 		enteredMember: {Type: "object",
-			Description: "The amounts that the customer gave in another period than the field’s, by their paths in this object.",
+			Description: "The amounts that the customer gave in another period than the field’s, as several, or for a household of which they pay a share, by their paths in this object.",
 			Additional:  form.EntriesSchema()},
 		prefilledMember: {Type: "object",
 			Description: "The answers that were given as prefill, by their paths in this object: confirmed if the customer submitted the same value there, else changed.",

@@ -115,12 +115,12 @@ func differing(a *Assets, l *Liabilities) (out []owing) {
 		if len(lines) != 1 || named(lines[0]) != 1 || o.list == mortgageList && unnamed {
 			continue
 		}
-		near := Cents(0)
-		if o.balance != o.whole { // a share is a whole percent, which a third isn't
-			near, o.path = o.whole/100, lines[0].path
+		if o.balance != o.whole {
+			o.path = lines[0].path
 		}
 		o.listed = lines[0].balance
-		if max(o.listed-o.balance, o.balance-o.listed) > near {
+		// People round, and a share is a whole percent, which a third isn't.
+		if max(o.listed-o.balance, o.balance-o.listed) > o.whole/100 {
 			out = append(out, o)
 		}
 	}

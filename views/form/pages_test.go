@@ -3,6 +3,7 @@ package form_test
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"io"
 	"maps"
 	"net/http"
@@ -134,7 +135,7 @@ func odd(t *testing.T) *statement.Statement {
 	t.Helper()
 	s := example(t)
 	s.Personal.DateOfBirth = now.AddDate(-17, 0, 0)
-	s.Personal.Address.State = "WA"
+	s.Personal.Address.State, s.Personal.Phone = "WA", "+64 4 472 3000"
 	s.Assets.RealProperty[0].CurrentValue, s.Assets.RealProperty[0].Ownership = 50_000_000, "sole"
 	s.Liabilities.PersonalLoans = []*statement.PersonalLoan{{Lender: "Wisr", Balance: 500_000, MonthlyRepayment: 20_000},
 		{Lender: "Zip", Balance: 90_000}}
@@ -163,6 +164,9 @@ func tooMuch(t *testing.T) *statement.Statement {
 	s.Entered = map[string]map[string]form.Entries{statement.IncomeSection: {"employment_income.gross_salary": entries}}
 	s.Expenses.Housing.MortgageRent, s.Assets.RealProperty, s.Liabilities.Mortgages = 0, nil, nil
 	s.Expenses.Living.Children = 300_000
+	given := form.Given{"other_income.rental_income": json.RawMessage("1")}
+	s.Prefill = statement.Prefill{statement.IncomeSection: given, statement.ExpensesSection: form.Given{
+		"housing.utilities": json.RawMessage("1")}}
 	return s
 }
 

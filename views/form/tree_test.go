@@ -155,7 +155,7 @@ func checkOutline(s *statement.Statement) []string {
 }
 
 func answerLine(f form.Field) []string {
-	if f.Asked() && !f.Value.Empty() {
+	if f.Asked() && !f.Value.Empty() && f.Kind != form.KindPercent { // which the amounts say
 		return []string{"term ", "definition"}
 	}
 	return nil

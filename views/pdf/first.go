@@ -177,7 +177,7 @@ func (d *document) repaymentsNote(s *statement.Statement) string {
 	case all == 0:
 		return ""
 	case left == 0:
-		return d.say("Monthly expenses contain all repayments: the monthly surplus is what is left after them.")
+		return d.say("Monthly expenses contain all repayments: “Left each month before tax” is after them.")
 	case left == all:
 		return d.say("Monthly expenses contain no repayments: they are taken off in the last figure.")
 	}

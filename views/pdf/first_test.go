@@ -79,7 +79,7 @@ func TestRenderFirstPage(t *testing.T) {
 		rent, loan statement.Cents
 		want       string
 	}{
-		{dollars(4_675), dollars(412), "Monthly expenses contain all repayments: the monthly surplus is what is left after them."},
+		{dollars(4_675), dollars(412), "Monthly expenses contain all repayments: “Left each month before tax” is after them."},
 		{0, 0, "Monthly expenses contain $389.00 of the repayments: the other $5,087.00 is taken off in the last figure."},
 	} {
 		answers := *in.Answers

@@ -108,11 +108,11 @@ func (c *customer) section(state *forms.State, name string) *form.Section {
 	return unshared(answers.Section(name, c.now))
 }
 
-// unshared answers a couple's question for the share: the amounts of data and of made-up
-// customers are the customer's own (D78).
+// unshared answers a couple's question for the share if it isn't: the amounts of data are
+// the customer's own (D78).
 func unshared(section *form.Section) *form.Section {
 	section.Walk(func(path string, f form.Field) {
-		if path == statement.ShareInput && f.Asked() {
+		if path == statement.ShareInput && f.Asked() && f.Value.Empty() {
 			f.Value.Parse(func(string) string { return "100" })
 		}
 	})
