@@ -122,6 +122,8 @@ func TestGapsAreNamed(t *testing.T) {
 	c.WantRedirect(c.Post("assets", url.Values{"has": {"vehicles", "investments"}, "vehicles.0.value": {""},
 		"vehicles.1.value": {"lots"}, "vehicles.1.amount_owing.later": {"on"}, "action": {"save"}}))
 	c.WantRedirect(c.Post("expenses", url.Values{"living.groceries.later": {"on"}, "action": {"save"}}))
+	c.WantRedirect(c.Post("income", url.Values{"employment_income.gross_salary": {"85k"},
+		"employment_income.gross_salary.period": {""}, "action": {"save"}}))
 	hub := c.WantPage(c.Get(""), http.StatusOK)
 	var left []string
 	for _, gaps := range hub.All("ul") {
@@ -140,6 +142,7 @@ func TestGapsAreNamed(t *testing.T) {
 		"Needs fixing:", "Date of birth date_of_birth.day",
 		"Missing:", "You live household.type", "Dependants household.dependants", "Street address address.street",
 		"Suburb address.suburb", "Phone number phone", "Email address email",
+		"Missing:", "Gross salary employment_income.gross_salary.period",
 		"Needs fixing:", "Vehicle 2: value vehicles.1.value",
 		"Missing:", "Vehicle 2: description vehicles.1.description", "Investments investments",
 		"Left for later:", "Vehicle 2: amount owing vehicles.1.amount_owing",

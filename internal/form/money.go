@@ -324,6 +324,18 @@ func (f Field) WrongPart() string {
 	return "." + amountPart(v.wrong)
 }
 
+// ErrorPart is which of the field's Parts an error about it leads to: a date's first box, the
+// one of several amounts that is wrong or the period that it lacks.
+func (f Field) ErrorPart() string {
+	switch {
+	case f.LacksPeriod():
+		return f.WrongPart() + ".period"
+	case f.Kind == KindDate:
+		return f.Parts()[0]
+	}
+	return f.WrongPart()
+}
+
 func (v *money) Display() string      { return v.p.String() }
 func (v *money) Empty() bool          { return *v.p == 0 && len(v.typed) == 0 }
 func (v *money) ErrorMessage() string { return v.message }
