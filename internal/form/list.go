@@ -91,16 +91,23 @@ func (l *List) Remove(i int) bool {
 	return true
 }
 
-// ItemName is what item i is called by its answers, "Car loan, Mazda 3"; "" without a
-// name, or if another item has the same one.
+// ItemName is what item i is called by its answers, "Car loan, Mazda 3", with a number if others
+// have the same name; "" without a name.
 func (l *List) ItemName(i int) string {
 	name := l.nameOf(i)
+	number, same := 0, 0
 	for other := range l.Len() {
-		if other != i && l.nameOf(other) == name {
-			return ""
+		if l.nameOf(other) == name {
+			same++
+			if other <= i {
+				number++
+			}
 		}
 	}
-	return name
+	if name == "" || same == 1 {
+		return name
+	}
+	return name + " (" + strconv.Itoa(number) + ")"
 }
 
 func (l *List) nameOf(i int) string {
