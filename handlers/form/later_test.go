@@ -26,11 +26,14 @@ func TestLeftForLater(t *testing.T) {
 	values.Set("vehicles.0.value.later", "true")
 	values.Del("real_property.0.ownership")
 	values.Set("real_property.0.ownership.later", "true")
+	values.Set("bank_accounts.0.account_type", "preset")
+	values.Set("bank_accounts.0.account_type.later", "true")
 	if next := c.WantRedirect(c.Post("assets", values)); next != "liabilities" {
 		t.Errorf("sent on to %q, want liabilities", next)
 	}
 	page := c.WantPage(c.Get("assets"), http.StatusOK).WantField("vehicles.0.value", "").WantField("vehicles.0.value.later", "true").
-		WantField("real_property.0.ownership.later", "true").WantField("vehicles.1.value.later", "")
+		WantField("real_property.0.ownership.later", "true").WantField("vehicles.1.value.later", "").
+		WantField("bank_accounts.0.account_type.later", "true").WantField("bank_accounts.0.account_type", "")
 	if len(page.Errors()) > 0 {
 		t.Errorf("errors %q", page.Errors())
 	}
@@ -60,6 +63,7 @@ func TestLeftForLater(t *testing.T) {
 	// An answer takes the tick back, also if it is still there.
 	values.Set("vehicles.0.value", "1")
 	values.Set("real_property.0.ownership", "sole")
+	values.Set("bank_accounts.0.account_type", "savings")
 	c.WantRedirect(c.Post("assets", values))
 	c.WantPage(c.Get(""), http.StatusOK).Shows("6 of 7").Hides("Left for later")
 	c.WantPage(c.Get("assets"), http.StatusOK).WantField("vehicles.0.value.later", "")

@@ -332,6 +332,9 @@ func parseFields(fields []Field, prefix string, values url.Values) {
 		})
 		if left := f.deferred(); left != nil {
 			*left = values.Get(prefix+f.Name+LaterInput) != ""
+			if f.Left() && f.Value.Input("") == PresetInput { // a tick says more than what the page starts with
+				f.Value.Parse(nothing)
+			}
 		}
 	}
 }
@@ -363,7 +366,7 @@ func nothing(string) string { return "" }
 // postcode.
 func fillIn(fields []Field, draft bool) {
 	for _, f := range fields {
-		if !f.Asked() {
+		if !f.Asked() || f.Left() {
 			continue
 		}
 		if f.Value.Empty() && f.Otherwise != nil && (!draft || f.Kind == KindPercent) {
