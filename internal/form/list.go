@@ -178,20 +178,19 @@ func (s *Section) SetVersions() {
 		if g.List != nil {
 			inputs := url.Values{}
 			g.List.Version = ""
-			g.List.inputs(inputs, Field.kept)
+			g.List.inputs(inputs)
 			sum := sha256.Sum256([]byte(inputs.Encode()))
 			g.List.Version = hex.EncodeToString(sum[:8])
 		}
 	}
 }
 
-// inputs adds the inputs of all items, as each field's typed returns them, and of the
-// version.
-func (l *List) inputs(out url.Values, typed func(Field, string) url.Values) {
+// inputs adds the inputs of all items and of the version.
+func (l *List) inputs(out url.Values) {
 	for i := range l.Len() {
 		for _, f := range l.Item(i) {
 			if f.Asked() {
-				maps.Copy(out, typed(f, l.Input(i, f)))
+				maps.Copy(out, f.Typed(l.Input(i, f)))
 			}
 		}
 	}

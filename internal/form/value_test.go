@@ -3,6 +3,7 @@ package form_test
 import (
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -520,6 +521,18 @@ func TestAddAmount(t *testing.T) {
 	}
 	if _, added := s.AddAmount("f"); added {
 		t.Error("a field takes any number of amounts")
+	}
+	typed := values("f=1")
+	for i := 2; i <= 13; i++ {
+		typed.Set("f."+strconv.Itoa(i), "1")
+	}
+	msg := s.Decode(typed).For("f")
+	if got := s.Inputs().Get("f.13"); msg != "F must have at most 12 amounts" || got != "1" || amount != 0 {
+		t.Errorf("13 amounts make %v: %q, the last is kept as %q", amount, msg, got)
+	}
+	typed.Del("f.7")
+	if errs := s.Decode(typed); len(errs) > 0 || amount != 12_00 {
+		t.Errorf("12 amounts and a gap make %v: %v", amount, errs)
 	}
 	if _, added := s.AddAmount("g"); added {
 		t.Error("a field that isn't made for several amounts takes them")
