@@ -71,8 +71,9 @@ func (a Address) oneLine() []string {
 	return []string{strings.TrimSpace(a.Street + ", " + strings.Join(strings.Fields(a.Suburb+" "+a.State+" "+a.Postcode), " "))}
 }
 
-// border are postcodes with places in two states or more, by Australia Post's list.
-var border = []string{"0872", "2406", "2540", "2611", "2618", "2620", "3644", "3691", "3707", "4375", "4377", "4380", "4383", "4385", "4825"}
+// border are postcodes with places in two states or more.
+var border = []string{"0872", "2406", "2540", "2611", "2618", "2620", "3644", "3691", "3707", "4375", "4377", "4380", "4383",
+	"4385", "4825"}
 
 // stateOf is the state or territory of a postcode by Australia Post's ranges;
 // "" if there is none, or more than one.
