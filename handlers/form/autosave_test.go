@@ -159,9 +159,9 @@ func TestListChangedElsewhere(t *testing.T) {
 	stored(c, "assets", "vehicles.0.description", "Boat", "vehicles.1.description", "Bike", "vehicles.1.value", "100",
 		"vehicles.2.description", "Boat", "vehicles.2.value", "120")
 
-	three.press("remove:vehicles.0", http.StatusOK).Offers("Remove vehicle 3")
+	three.press("remove:vehicles.0", http.StatusOK).Offers("Remove Boat (2)")
 	stored(c, "assets", "vehicles.0.description", "Boat", "vehicles.2.description", "Boat")
-	three.press("remove:vehicles.0", http.StatusOK).Lacks("Remove vehicle 3")
+	three.press("remove:vehicles.0", http.StatusOK).Lacks("Remove Boat (2)")
 	stored(c, "assets", "vehicles.0.description", "Bike", "vehicles.1.description", "Boat")
 }
 

@@ -26,11 +26,14 @@ func TestLeftForLater(t *testing.T) {
 	values.Set("vehicles.0.value.later", "true")
 	values.Del("real_property.0.ownership")
 	values.Set("real_property.0.ownership.later", "true")
+	values.Set("bank_accounts.0.account_type", "preset")
+	values.Set("bank_accounts.0.account_type.later", "true")
 	if next := c.WantRedirect(c.Post("assets", values)); next != "liabilities" {
 		t.Errorf("sent on to %q, want liabilities", next)
 	}
 	page := c.WantPage(c.Get("assets"), http.StatusOK).WantField("vehicles.0.value", "").WantField("vehicles.0.value.later", "true").
-		WantField("real_property.0.ownership.later", "true").WantField("vehicles.1.value.later", "")
+		WantField("real_property.0.ownership.later", "true").WantField("vehicles.1.value.later", "").
+		WantField("bank_accounts.0.account_type.later", "true").WantField("bank_accounts.0.account_type", "")
 	if len(page.Errors()) > 0 {
 		t.Errorf("errors %q", page.Errors())
 	}
@@ -60,6 +63,7 @@ func TestLeftForLater(t *testing.T) {
 	// An answer takes the tick back, also if it is still there.
 	values.Set("vehicles.0.value", "1")
 	values.Set("real_property.0.ownership", "sole")
+	values.Set("bank_accounts.0.account_type", "savings")
 	c.WantRedirect(c.Post("assets", values))
 	c.WantPage(c.Get(""), http.StatusOK).Shows("6 of 7").Hides("Left for later")
 	c.WantPage(c.Get("assets"), http.StatusOK).WantField("vehicles.0.value.later", "")
@@ -122,6 +126,8 @@ func TestGapsAreNamed(t *testing.T) {
 	c.WantRedirect(c.Post("assets", url.Values{"has": {"vehicles", "investments"}, "vehicles.0.value": {""},
 		"vehicles.1.value": {"lots"}, "vehicles.1.amount_owing.later": {"on"}, "action": {"save"}}))
 	c.WantRedirect(c.Post("expenses", url.Values{"living.groceries.later": {"on"}, "action": {"save"}}))
+	c.WantRedirect(c.Post("income", url.Values{"employment_income.gross_salary": {"85k"},
+		"employment_income.gross_salary.period": {""}, "action": {"save"}}))
 	hub := c.WantPage(c.Get(""), http.StatusOK)
 	var left []string
 	for _, gaps := range hub.All("ul") {
@@ -140,6 +146,7 @@ func TestGapsAreNamed(t *testing.T) {
 		"Needs fixing:", "Date of birth date_of_birth.day",
 		"Missing:", "You live household.type", "Dependants household.dependants", "Street address address.street",
 		"Suburb address.suburb", "Phone number phone", "Email address email",
+		"Missing:", "Gross salary employment_income.gross_salary.period",
 		"Needs fixing:", "Vehicle 2: value vehicles.1.value",
 		"Missing:", "Vehicle 2: description vehicles.1.description", "Investments investments",
 		"Left for later:", "Vehicle 2: amount owing vehicles.1.amount_owing",

@@ -207,12 +207,27 @@ func TestBrowserContinueWaitsForFiles(t *testing.T) {
 	p.tab.Click(mainButton)
 	p.tab.WaitForText("#waiting", "Waiting for 1 file…")
 	release()
-	p.tab.WaitForURL("/personal_details")
-	if posts := network.posts.Load(); posts != 4 {
-		t.Errorf("%d posts, want three files and Continue once", posts)
+	p.tab.WaitForTrue(`document.activeElement.matches("#stored select") && document.activeElement.value === "identification"`)
+	p.tab.WaitGone(pressed)
+	if n := counted(p.Customer, "SELECT count(*) FROM document WHERE category <> ''"); n != 0 {
+		t.Errorf("%d guesses are stored that came after Continue", n)
 	}
+	p.tab.Click(mainButton)
+	p.tab.WaitForURL("/personal_details")
 	if n := counted(p.Customer, "SELECT count(*) FROM document WHERE category IN ('income_evidence', 'identification')"); n != 2 {
 		t.Errorf("%d documents have the category that the page showed, want 2", n)
+	}
+
+	p.tab.Open(p.base + p.Path("documents") + "?category=tax_return")
+	release = network.hold()
+	p.tab.Upload("#file", temporaryFile(t, "notice.pdf", harness.PDFOf(7<<20)))
+	p.tab.WaitForTrue(`document.querySelector("progress")?.value > 0`)
+	p.tab.Click(mainButton)
+	p.tab.WaitForText("#waiting", "Waiting for 1 file…")
+	release()
+	p.tab.WaitForURL("/personal_details")
+	if posts := network.posts.Load(); posts != 6 {
+		t.Errorf("%d posts, want four files and Continue twice", posts)
 	}
 }
 

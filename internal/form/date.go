@@ -58,7 +58,7 @@ func (v *date) Parse(get func(string) string) {
 	switch missing := v.missing(); {
 	case len(missing) == 3:
 	case len(missing) > 0:
-		v.message = "must include " + strings.Join(missing, " and ")
+		v.message = lacksPart + strings.Join(missing, " and ")
 	default:
 		*v.p, v.message = v.parse()
 	}
@@ -92,6 +92,9 @@ func (v *date) split() {
 var ordinal = regexp.MustCompile(`^([0-9]{1,2})(?:st|nd|rd|th)$`)
 
 const notADate = "must be a real date, like 27 3 1985"
+
+// lacksPart begins the message about a date that misses a part.
+const lacksPart = "must include "
 
 func (v *date) missing() []string {
 	var out []string
@@ -142,6 +145,9 @@ func parseMonth(s string) (time.Month, bool) {
 		if name := strings.ToLower(m.String()); len(s) >= 3 && strings.HasPrefix(name, s) {
 			return m, true
 		}
+	}
+	if m := slices.Index(vietnameseMonths, s); m >= 0 { // before the "t" of tám is taken for tháng
+		return time.Month(m + 1), true
 	}
 	s = strings.TrimSpace(monthWords.ReplaceAllString(s, ""))
 	if m := slices.Index(chineseMonths, s) + slices.Index(vietnameseMonths, s) + 2; m > 0 {

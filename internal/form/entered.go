@@ -138,12 +138,18 @@ func (f Field) typedZero() bool {
 	return ok && *v.p == 0 && v.message == "" && len(v.typed) > 0
 }
 
+// TakesAmount reports whether another amount can be added to the answer.
+func (f Field) TakesAmount() bool {
+	v, ok := f.Value.(*money)
+	return ok && f.Several && len(v.typed) < maxAmounts
+}
+
 // AddAmount adds an empty amount to the named field, and reports whether the
 // field takes one more.
 func (s *Section) AddAmount(name string) (input string, added bool) {
 	s.Walk(func(path string, f Field) {
 		v, ok := f.Value.(*money)
-		if path != name || !ok || !f.Several || len(v.typed) >= maxAmounts {
+		if path != name || !ok || !f.TakesAmount() {
 			return
 		}
 		if len(v.typed) == 0 {

@@ -1,5 +1,7 @@
 package form
 
+import "strings"
+
 // LaterInput is the end of the name of an input that leaves a field for later:
 // "living.groceries.later".
 const LaterInput = ".later"
@@ -81,10 +83,17 @@ func gaps(fields []Field, of Gap) []Gap {
 		known := f.isPreset() || f.Otherwise != nil && f.Value.Empty() && f.Otherwise() != ""
 		if f.Left() || f.errorMessage(true) != "" && !known {
 			out = append(out, Gap{
-				Left: f.Left(), Wrong: f.Value.ErrorMessage() != "",
-				Input: of.Input + f.Name + f.Parts()[0], Label: f.Label, Item: of.Item, Number: of.Number, Name: of.Name,
+				Left: f.Left(), Wrong: f.Value.ErrorMessage() != "" && !f.lacksPart(),
+				Input: of.Input + f.Name + f.ErrorPart(), Label: f.Label, Item: of.Item, Number: of.Number, Name: of.Name,
 			})
 		}
 	}
 	return out
+}
+
+// lacksPart reports whether the answer is only begun: an amount without its period, a date
+// without its year.
+func (f Field) lacksPart() bool {
+	v, isDate := f.Value.(*date)
+	return f.LacksPeriod() || isDate && strings.HasPrefix(v.message, lacksPart)
 }

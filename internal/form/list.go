@@ -91,16 +91,23 @@ func (l *List) Remove(i int) bool {
 	return true
 }
 
-// ItemName is what item i is called by its answers, "Car loan, Mazda 3"; "" without a
-// name, or if another item has the same one.
+// ItemName is what item i is called by its answers, "Car loan, Mazda 3", with a number if others
+// have the same name; "" without a name.
 func (l *List) ItemName(i int) string {
 	name := l.nameOf(i)
+	number, same := 0, 0
 	for other := range l.Len() {
-		if other != i && l.nameOf(other) == name {
-			return ""
+		if l.nameOf(other) == name {
+			same++
+			if other <= i {
+				number++
+			}
 		}
 	}
-	return name
+	if name == "" || same == 1 {
+		return name
+	}
+	return name + " (" + strconv.Itoa(number) + ")"
 }
 
 func (l *List) nameOf(i int) string {
@@ -171,20 +178,19 @@ func (s *Section) SetVersions() {
 		if g.List != nil {
 			inputs := url.Values{}
 			g.List.Version = ""
-			g.List.inputs(inputs, Field.kept)
+			g.List.inputs(inputs)
 			sum := sha256.Sum256([]byte(inputs.Encode()))
 			g.List.Version = hex.EncodeToString(sum[:8])
 		}
 	}
 }
 
-// inputs adds the inputs of all items, as each field's typed returns them, and of the
-// version.
-func (l *List) inputs(out url.Values, typed func(Field, string) url.Values) {
+// inputs adds the inputs of all items and of the version.
+func (l *List) inputs(out url.Values) {
 	for i := range l.Len() {
 		for _, f := range l.Item(i) {
 			if f.Asked() {
-				maps.Copy(out, typed(f, l.Input(i, f)))
+				maps.Copy(out, f.Typed(l.Input(i, f)))
 			}
 		}
 	}

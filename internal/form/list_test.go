@@ -27,3 +27,18 @@ func TestErrorInGeneral(t *testing.T) {
 		}
 	}
 }
+
+// TestItemName numbers only items of one name.
+func TestItemName(t *testing.T) {
+	t.Parallel()
+	type loan struct{ purpose string }
+	loans := []*loan{{"Toyota"}, {"Boat"}, {"Toyota"}, {}}
+	list := form.ListOf(&loans, "loans", "Loans", "loan", func(l *loan) []form.Field {
+		return []form.Field{form.Text(&l.purpose, "purpose", "Purpose").Names()}
+	})
+	for i, want := range []string{"Toyota (1)", "Boat", "Toyota (2)", "", ""} {
+		if got := list.ItemName(i); got != want {
+			t.Errorf("item %d is called %q, want %q", i, got, want)
+		}
+	}
+}

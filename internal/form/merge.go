@@ -145,11 +145,11 @@ func Merge(blank func() *Section, edit Edit, theirs url.Values) *Merged {
 		}
 		return out
 	}
-	m := &merge{theirs: read(blank(), theirs, Field.kept), union: edit.Union, out: out}
+	m := &merge{theirs: read(blank(), theirs), union: edit.Union, out: out}
 	for _, base := range edit.Bases {
-		m.bases = append(m.bases, read(blank(), base, Field.kept))
+		m.bases = append(m.bases, read(blank(), base))
 	}
-	m.ours = read(section, m.unticked(section, edit.Ours), Field.Typed)
+	m.ours = read(section, m.unticked(section, edit.Ours))
 	m.kinds()
 	for _, g := range section.Groups {
 		for _, f := range g.Fields {
@@ -165,25 +165,22 @@ func Merge(blank func() *Section, edit Edit, theirs url.Values) *Merged {
 // A side is the answers of ours, of theirs or of a base.
 type side struct {
 	section *Section
-	// inputs are a field's. One that is too long to keep is ours, but neither stored nor
-	// known to be (D85).
-	inputs  func(Field, string) url.Values
 	answers map[string]url.Values // the inputs of each field that has an answer, by its path
 	periods map[string]url.Values // of amounts without an answer: a period can be chosen first
 	texts   map[string]string     // the answer of a field or list to compare; "" for none and for a preset
 	items   map[string][]string   // the answers of each item of a list to compare
 }
 
-func read(section *Section, values url.Values, inputs func(Field, string) url.Values) *side {
-	s := &side{section, inputs, map[string]url.Values{}, map[string]url.Values{}, map[string]string{}, map[string][]string{}}
+func read(section *Section, values url.Values) *side {
+	s := &side{section, map[string]url.Values{}, map[string]url.Values{}, map[string]string{}, map[string][]string{}}
 	section.Read(values)
 	section.Walk(func(path string, f Field) {
-		switch typed := inputs(f, path); {
+		switch typed := f.Typed(path); {
 		case !f.Asked():
 		case answered(typed):
 			s.answers[path] = typed
 			if !f.isPreset() {
-				s.texts[path] = inputs(f, f.Name).Encode() // an item's has no number
+				s.texts[path] = f.Typed(f.Name).Encode() // an item's has no number
 			}
 		case f.Kind == KindMoney:
 			s.periods[path] = typed
@@ -230,7 +227,7 @@ func (s *side) of(name string) url.Values {
 		return s.answers[name]
 	}
 	out := url.Values{}
-	l.inputs(out, s.inputs)
+	l.inputs(out)
 	return out
 }
 

@@ -34,6 +34,10 @@ type typed struct {
 // maxAmounts is how many amounts can be added up in one field.
 const maxAmounts = 12
 
+// mostAmounts is how many are read: those that can't be added up are shown again and refused
+// (D85).
+const mostAmounts = 2 * maxAmounts
+
 // Money describes an amount in dollars, 0 if nothing is typed.
 func Money(p *Cents, name, label string, period Period) Field {
 	return Field{Name: name, Label: label, Kind: KindMoney, Period: period, Optional: true, Value: &money{p: p, period: period}}
@@ -108,17 +112,21 @@ func (v *money) Parse(get func(string) string) {
 		}
 		v.typed = append(v.typed, next)
 	}
-	if v.message == "" {
+	switch {
+	case v.message != "":
+	case len(v.typed) > maxAmounts:
+		v.message, v.wrong = tooMany, maxAmounts
+	default:
 		*v.p, v.message = v.sum()
 	}
 }
 
-// limit is how many amounts can make up the answer.
+// limit is how many amounts are read.
 func (v *money) limit() int {
 	if v.period == Once {
 		return 1
 	}
-	return maxAmounts
+	return mostAmounts
 }
 
 // amountPart is the input's part of amount i of a field: "", "2", "3".
@@ -204,6 +212,8 @@ func (v *money) sum() (Cents, string) {
 const noPeriod = "must be an amount a week, fortnight, month, quarter or year"
 
 const notAnAmount = "must be an amount in dollars, like 1250 or 1,250.50"
+
+var tooMany = "must have at most " + strconv.Itoa(maxAmounts) + " amounts"
 
 var tooLarge = "must be " + MaxCents.String() + " or less"
 
@@ -332,6 +342,18 @@ func (f Field) WrongPart() string {
 		return ""
 	}
 	return "." + amountPart(v.wrong)
+}
+
+// ErrorPart is which of the field's Parts an error about it leads to: a date's first box, the
+// one of several amounts that is wrong or the period that it lacks.
+func (f Field) ErrorPart() string {
+	switch {
+	case f.LacksPeriod():
+		return f.WrongPart() + ".period"
+	case f.Kind == KindDate:
+		return f.Parts()[0]
+	}
+	return f.WrongPart()
 }
 
 func (v *money) Display() string      { return v.p.String() }

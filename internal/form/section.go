@@ -23,7 +23,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // MaxListItems is how many items a list can hold (D24).
@@ -222,8 +221,7 @@ func (s *Section) Validate() Errors {
 }
 
 // Inputs returns every input as the customer last typed it, by input name. A
-// draft stores it: Read of the result gives the same section, without inputs that
-// are too long to keep (D85).
+// draft stores it, valid or not (D85): Read of the result gives the same section.
 func (s *Section) Inputs() url.Values {
 	values := url.Values{}
 	if len(s.has) > 0 {
@@ -232,11 +230,11 @@ func (s *Section) Inputs() url.Values {
 	for _, g := range s.Groups {
 		for _, f := range g.Fields {
 			if f.Asked() {
-				maps.Copy(values, f.kept(f.Name))
+				maps.Copy(values, f.Typed(f.Name))
 			}
 		}
 		if g.List != nil {
-			g.List.inputs(values, Field.kept)
+			g.List.inputs(values)
 		}
 	}
 	return values
@@ -262,17 +260,6 @@ func (f Field) Typed(path string) url.Values {
 	}
 	if f.Left() {
 		values.Set(path+LaterInput, "true")
-	}
-	return values
-}
-
-// kept is Typed without what is longer than a draft keeps.
-func (f Field) kept(path string) url.Values {
-	values := f.Typed(path)
-	for name, typed := range values {
-		if utf8.RuneCountInString(typed[0]) > f.mostKept() {
-			values.Set(name, "")
-		}
 	}
 	return values
 }
@@ -333,17 +320,11 @@ func parseFields(fields []Field, prefix string, values url.Values) {
 		})
 		if left := f.deferred(); left != nil {
 			*left = values.Get(prefix+f.Name+LaterInput) != ""
+			if f.Left() && f.Value.Input("") == PresetInput { // a tick says more than what the page starts with
+				f.Value.Parse(nothing)
+			}
 		}
 	}
-}
-
-// mostKept is how many characters of an input a draft keeps: more than any valid answer
-// has before it is normalised.
-func (f Field) mostKept() int {
-	if t, ok := f.Value.(*text); ok {
-		return 4 * t.max
-	}
-	return 4 * maxCode
 }
 
 // maxCode is the longest input that isn't text: an amount, a number, a code.
@@ -364,7 +345,7 @@ func nothing(string) string { return "" }
 // postcode.
 func fillIn(fields []Field, draft bool) {
 	for _, f := range fields {
-		if !f.Asked() {
+		if !f.Asked() || f.Left() {
 			continue
 		}
 		if f.Value.Empty() && f.Otherwise != nil && (!draft || f.Kind == KindPercent) {

@@ -3,6 +3,7 @@ package form_test
 import (
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -124,7 +125,8 @@ func TestPastDate(t *testing.T) {
 		{"２７日", "１１月", "１９８５年", "1985-11-27", ""},
 		{"27", "Mar.", "1985", "1985-03-27", ""}, {"27 Sept. 1985", "", "", "1985-09-27", ""}, {"27", ".", "1985", "", notReal},
 		{"27", "Ma.", "1985", "", notReal}, {"27", "tháng 3", "1985", "1985-03-27", ""}, {"27", "Tháng Ba", "1985", "1985-03-27", ""},
-		{"27", "thg 3", "1985", "1985-03-27", ""}, {"27", "T12", "1985", "1985-12-27", ""},
+		{"27", "thg 3", "1985", "1985-03-27", ""}, {"27", "T12", "1985", "1985-12-27", ""}, {"27", "Tám", "1985", "1985-08-27", ""},
+		{"27", "tư", "1985", "1985-04-27", ""}, {"27", "tháng tám", "1985", "1985-08-27", ""},
 		{"27", "tha\u0301ng mười một", "1985", "1985-11-27", ""}, {"27", "thang 4", "1985", "1985-04-27", ""},
 		{"27", "13月", "1985", "", notReal}, {"27", "tháng", "1985", "", notReal}, {"27", "月", "1985", "", notReal},
 		{"27", "tháng 0", "1985", "", notReal}, {"27", "tháng march", "1985", "", notReal},
@@ -141,6 +143,10 @@ func TestPastDate(t *testing.T) {
 		want, _ := time.Parse(form.DateLayout, tt.want)
 		if !got.Equal(want) || msg != tt.message {
 			t.Errorf("%q %q %q: %s, %q; want %s, %q", tt.day, tt.month, tt.year, got, msg, want, tt.message)
+		}
+		begun := strings.HasPrefix(msg, "Enter") || strings.HasPrefix(msg, "Born must include")
+		if gaps := s.Gaps(); msg != "" && gaps[0].Wrong == begun {
+			t.Errorf("%q %q %q: %q is said to be wrong: %t", tt.day, tt.month, tt.year, msg, gaps[0].Wrong)
 		}
 	}
 }
@@ -515,6 +521,18 @@ func TestAddAmount(t *testing.T) {
 	}
 	if _, added := s.AddAmount("f"); added {
 		t.Error("a field takes any number of amounts")
+	}
+	typed := values("f=1")
+	for i := 2; i <= 13; i++ {
+		typed.Set("f."+strconv.Itoa(i), "1")
+	}
+	msg := s.Decode(typed).For("f")
+	if got := s.Inputs().Get("f.13"); msg != "F must have at most 12 amounts" || got != "1" || amount != 0 {
+		t.Errorf("13 amounts make %v: %q, the last is kept as %q", amount, msg, got)
+	}
+	typed.Del("f.7")
+	if errs := s.Decode(typed); len(errs) > 0 || amount != 12_00 {
+		t.Errorf("12 amounts and a gap make %v: %v", amount, errs)
 	}
 	if _, added := s.AddAmount("g"); added {
 		t.Error("a field that isn't made for several amounts takes them")

@@ -29,13 +29,6 @@ var guessWords = map[DocumentCategory][]string{
 		"贷款", "貸款", "信用卡", "房贷", "房貸", "按揭"},
 }
 
-// A statement alone is a bank's, unless a word says whose else it is.
-var (
-	statementWords = []string{"statement", "statements", "estatement", "sao ke", "对账单", "對賬單", "流水"}
-	otherWords     = []string{"super", "superannuation", "rates", "water", "gas", "electricity", "insurance", "rental", "council",
-		"dividend", "tax"}
-)
-
 var (
 	humps   = regexp.MustCompile(`(\p{Ll})(\p{Lu})`)
 	letters = regexp.MustCompile(`\p{L}+`)
@@ -72,9 +65,6 @@ func GuessCategory(fileName string) DocumentCategory {
 		default:
 			guess = category
 		}
-	}
-	if guess == "" && slices.ContainsFunc(statementWords, says) && !slices.ContainsFunc(otherWords, says) {
-		return "bank_statement"
 	}
 	return guess
 }

@@ -71,11 +71,14 @@ func (a Address) oneLine() []string {
 	return []string{strings.TrimSpace(a.Street + ", " + strings.Join(strings.Fields(a.Suburb+" "+a.State+" "+a.Postcode), " "))}
 }
 
+// border are postcodes with places in two states or more.
+var border = []string{"0872", "2406", "2540", "2611", "2618", "2620", "3644", "3691", "3707", "4375", "4377", "4380", "4383",
+	"4385", "4825"}
+
 // stateOf is the state or territory of a postcode by Australia Post's ranges;
-// "" if there is none. A few postcodes reach over a border: the customer can
-// choose another one.
+// "" if there is none, or more than one.
 func stateOf(postcode string) string {
-	if len(postcode) != len("2000") {
+	if len(postcode) != len("2000") || slices.Contains(border, postcode) {
 		return ""
 	}
 	for _, r := range []struct{ from, to, state string }{

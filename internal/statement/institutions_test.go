@@ -12,9 +12,10 @@ import (
 func TestStateFollowsFromThePostcode(t *testing.T) {
 	t.Parallel()
 	for postcode, want := range map[string]string{
-		"2204": "NSW", "2600": "ACT", "2618": "ACT", "2619": "NSW", "2913": "ACT", "0200": "ACT", "0800": "NT", "3000": "VIC",
+		"2204": "NSW", "2600": "ACT", "2617": "ACT", "2619": "NSW", "2913": "ACT", "0200": "ACT", "0800": "NT", "3000": "VIC",
 		"8001": "VIC",
-		"4101": "QLD", "9726": "QLD", "5000": "SA", "6000": "WA", "7000": "TAS", "0100": "", "": "", "220": "", "22040": "",
+		"4101": "QLD", "9726": "QLD", "5000": "SA", "6000": "WA", "7000": "TAS", "0100": "", "0872": "", "2620": "", "3644": "",
+		"": "", "220": "", "22040": "",
 	} {
 		for chosen, want := range map[string]string{"": want, "VIC": "VIC"} {
 			var s statement.Statement
@@ -22,7 +23,7 @@ func TestStateFollowsFromThePostcode(t *testing.T) {
 			values.Set("address.postcode", postcode)
 			values.Set("address.state", chosen)
 			errs := s.Section(statement.PersonalDetailsSection, statementtest.Now()).Decode(values)
-			asked := postcode == "0100" && chosen == "" // of a whole postcode only
+			asked := len(postcode) == 4 && want == "" // of a whole postcode only
 			if s.Personal.Address.State != want || (errs.For("address.state") != "") != asked {
 				t.Errorf("postcode %q, state %q: %q, %v; want %q", postcode, chosen, s.Personal.Address.State, errs, want)
 			}

@@ -102,8 +102,16 @@ const (
 	financePrefix = "Finance for "
 )
 
-// loanFor is the purpose of a vehicle's loan, within a text's limit (D24).
-func loanFor(v *Vehicle) string { return within(loanPrefix+v.Description, maxPurpose) }
+// loanFor is the purpose of a vehicle's loan, of as many whole words as a text can have (D24).
+func loanFor(v *Vehicle) string {
+	whole := loanPrefix + v.Description
+	purpose := within(whole, maxPurpose)
+	rest, end := whole[len(purpose):], strings.LastIndexByte(purpose, ' ')
+	if rest != "" && rest[0] != ' ' && end > len(loanPrefix) {
+		return purpose[:end]
+	}
+	return purpose
+}
 
 // financeFor is the description of a vehicle's loan in statements from before.
 func financeFor(v *Vehicle) string { return within(financePrefix+v.Description, maxDescription) }

@@ -3,6 +3,7 @@ package statement_test
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -216,6 +217,30 @@ func TestPresetAccount(t *testing.T) {
 		"bank_accounts.0.account_type": {form.PresetInput}})
 	if gaps := draft.Gaps(); len(gaps) > 0 {
 		t.Errorf("a draft's gaps: %v", gaps)
+	}
+}
+
+// TestLeftIsMoreThanADefault leaves for later what the page fills in.
+func TestLeftIsMoreThanADefault(t *testing.T) {
+	t.Parallel()
+	const kind, share = "bank_accounts.0.account_type", "real_property.0.ownership_percentage"
+	blank := func() *form.Section {
+		return new(statement.Statement).Section(statement.AssetsSection, statementtest.Now())
+	}
+	left := url.Values{
+		"has": {"bank_accounts", "real_property"}, "bank_accounts.0.institution": {"ING"}, kind: {form.PresetInput},
+		"real_property.0.address": {"1 First St"}, "real_property.0.ownership": {"sole"},
+	}
+	was := maps.Clone(left)
+	left.Set(kind+form.LaterInput, "true")
+	left.Set(share+form.LaterInput, "true")
+	merged := form.Merge(blank, form.Edit{Ours: left, Bases: []url.Values{was}}, was)
+	for name, values := range map[string]url.Values{"sent": left, "merged": merged.Store} {
+		section := blank()
+		section.Decode(values)
+		if got := section.Left(); !slices.Equal(got, []string{share, kind}) {
+			t.Errorf("%s: left for later are %q", name, got)
+		}
 	}
 }
 

@@ -206,11 +206,12 @@ func TestSuggest(t *testing.T) {
 			{Description: "Toyota", Value: 10, AmountOwing: 2_000},
 			{Description: "Bicycle", Value: 10},
 			{Description: strings.Repeat("é", 500), AmountOwing: 1},
+			{Description: strings.Repeat("caravan ", 50), AmountOwing: 1},
 		},
 	}
 	s := statement.Statement{Liabilities: statement.SuggestLiabilities(&a)}
 	l := s.Liabilities
-	if len(l.Mortgages) != 2 || len(l.PersonalLoans) != 2 || len(l.Other)+len(l.CreditCards) != 0 {
+	if len(l.Mortgages) != 2 || len(l.PersonalLoans) != 3 || len(l.Other)+len(l.CreditCards) != 0 {
 		t.Fatalf("suggested: %+v", l)
 	}
 	if want := (statement.Mortgage{Property: "1 First St", Balance: 16_667}); *l.Mortgages[0] != want {
@@ -222,6 +223,9 @@ func TestSuggest(t *testing.T) {
 	if want := (statement.PersonalLoan{Purpose: "Car loan, Toyota", Balance: 2_000}); *l.PersonalLoans[0] != want {
 		t.Errorf("car loan %+v, want %+v", *l.PersonalLoans[0], want)
 	}
+	if got, want := l.PersonalLoans[2].Purpose, "Car loan,"+strings.Repeat(" caravan", 23); got != want {
+		t.Errorf("a long purpose is %q, want whole words: %q", got, want)
+	}
 	section := s.Section(statement.LiabilitiesSection, statementtest.Now())
 	again := section.Inputs()
 	for _, e := range section.Decode(again) {
@@ -229,7 +233,7 @@ func TestSuggest(t *testing.T) {
 			t.Errorf("a suggestion isn't accepted: %+v", e)
 		}
 	}
-	if len(s.Liabilities.Mortgages) != 2 || len(s.Liabilities.PersonalLoans) != 2 {
+	if len(s.Liabilities.Mortgages) != 2 || len(s.Liabilities.PersonalLoans) != 3 {
 		t.Errorf("a posted suggestion comes back as %+v", s.Liabilities)
 	}
 	if none := statement.SuggestLiabilities(&statement.Assets{}); len(none.Mortgages)+len(none.PersonalLoans) != 0 {

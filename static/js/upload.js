@@ -62,6 +62,7 @@ document.addEventListener("change", ({ target }) => {
   if (!target.matches?.("#stored select")) return;
   const shown = byId(`${target.name}.was`);
   if (shown) shown.value = "";
+  delete target.dataset.unseen;
   delete target.dataset.rest;
   if (!target.closest("#rest")) return;
   for (const select of byId("stored").querySelectorAll(".file-row select")) {
@@ -88,8 +89,12 @@ function wait() {
   say(line.querySelector("p").textContent);
 }
 
+// unseen are the guesses that came after the button was pressed.
+const unseen = () => [...(byId("stored")?.querySelectorAll("[data-unseen]") ?? [])];
+
 // stay ends the wait of the pressed button.
 function stay() {
+  for (const select of unseen()) delete select.dataset.unseen;
   held?.removeAttribute("aria-disabled");
   held = null;
   if (byId("waiting")) byId("waiting").hidden = true;
@@ -210,6 +215,8 @@ function store(page) {
   const rows = page.querySelectorAll("#stored .file-row");
   page.querySelectorAll("[autofocus]").forEach((element) => element.removeAttribute("autofocus"));
   const added = rows.length - (shown?.children.length ?? -1);
+  const guess = rows[rows.length - 1]?.querySelector("select:has(+ .hint)");
+  if (held && guess) guess.dataset.unseen = "true";
   if (added === 1) shown.append(rows[rows.length - 1]);
   else if (added !== 0) byId("stored").replaceChildren(...page.getElementById("stored").children);
   if ((added === 1 || added === 0) && !byId("rest").contains(document.activeElement)) {
@@ -240,14 +247,18 @@ function cancel(item) {
   timer = setTimeout(send, pause);
 }
 
-// finish presses the button that waited, unless a file failed.
+// finish presses the button that waited, unless a file failed or Continue would store a guess
+// that no one has seen.
 function finish() {
   const failed = [...(byId("uploading")?.querySelectorAll(".is-failed") ?? [])];
   const button = held;
+  const [guess] = button?.value === "continue" ? unseen() : [];
   stay();
   if (button && failed.length) {
     failed[0].focus();
     say(failed.map((row) => `${row.querySelector(".file-name").textContent}: ${row.querySelector(".error").textContent}.`).join(" "));
+  } else if (guess) {
+    guess.focus();
   } else if (button?.isConnected) {
     button.form.requestSubmit(button);
   }

@@ -172,22 +172,15 @@ func (p Page) mark() string {
 }
 
 // errorTarget is the id of the element an error about the named input links
-// to: a date's first box, the one of several amounts that is wrong or the period that it
-// lacks, the first tick of kinds, an error's own input otherwise.
+// to: the part of its field, the first tick of kinds, an error's own input otherwise.
 func errorTarget(section *form.Section, name string) string {
 	target := name
 	if name == form.HasInput {
 		return firstTick(section)
 	}
 	section.Walk(func(path string, f form.Field) {
-		switch {
-		case path != name:
-		case f.Kind == form.KindDate:
-			target = name + ".day"
-		case f.LacksPeriod():
-			target = name + f.WrongPart() + ".period"
-		default:
-			target = name + f.WrongPart()
+		if path == name {
+			target = name + f.ErrorPart()
 		}
 	})
 	return target

@@ -15,7 +15,11 @@ import (
 func TestBrowserStartIsOnTheFirstScreen(t *testing.T) {
 	t.Parallel()
 	all := map[string]templ.Component{}
-	for name, h := range map[string]view.HubPage{"new": hub(), "begun": hub(view.Completed, view.InProgress)} {
+	offered, long := hub(), hub(view.Completed)
+	offered.Offered, long.Offered = true, true
+	long.Customer, long.Partner = "Nguyễn Thị Phương Thảo Montgomery-Featherstonehaugh", "Northern Rivers Community Credit Union"
+	for name, h := range map[string]view.HubPage{"new": hub(), "begun": hub(view.Completed, view.InProgress), "offered": offered,
+		"long": long} {
 		h.Languages = domain.Languages[:]
 		for _, language := range domain.Languages {
 			all[name+"-"+string(language)] = in(language, view.Hub(h))

@@ -114,11 +114,14 @@ func inPeriods(name, amount, period string) url.Values {
 	return values
 }
 
-// tooMany are more items of each list than it can hold.
+// tooMany are more items of each list, and more amounts of each question, than it can hold.
 func tooMany(name string) url.Values {
 	values := url.Values{}
 	for _, g := range new(statement.Statement).Section(name, now).Groups {
 		for i := range form.MaxListItems + 1 {
+			for _, f := range g.Fields {
+				values.Set(fmt.Sprintf("%s.%d", f.Name, i), "1")
+			}
 			if g.List != nil {
 				values.Set(fmt.Sprintf("%s.%d.%s", g.List.Name, i, g.List.ItemFields()[0].Name), "x")
 			}

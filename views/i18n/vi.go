@@ -409,6 +409,7 @@ var vietnamese = map[string]string{ //nolint:gosec // it takes words about passp
 	"{label} must have a point before the cents, like 1,250.50":                                                                         "{label} phải có dấu chấm trước phần xu, ví dụ 1,250.50",
 	"{label} must have a year of four digits, like 1985":                                                                                "{label} phải có năm gồm bốn chữ số, ví dụ 1985",
 	"{label} must have a year of four digits. Did you mean {value}?":                                                                    "{label} phải có năm gồm bốn chữ số. Có phải quý vị muốn nói {value}?",
+	"{label} must have at most 12 amounts":                                                                                              "{label} chỉ được có tối đa 12 khoản",
 	"{label} must have at most two decimals, like 1,250.50":                                                                             "{label} chỉ được có tối đa hai chữ số thập phân, ví dụ 1,250.50",
 	"{label} must include a day":                                                                                                        "{label} phải có ngày",
 	"{label} must include a day and a month":                                                                                            "{label} phải có ngày và tháng",

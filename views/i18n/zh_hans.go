@@ -409,6 +409,7 @@ var simplifiedChinese = map[string]string{ //nolint:gosec // it takes words abou
 	"{label} must have a point before the cents, like 1,250.50":                                                                         "{label}的分位前必须用小数点，例如 1,250.50",
 	"{label} must have a year of four digits, like 1985":                                                                                "{label}的年份必须是四位数字，例如 1985",
 	"{label} must have a year of four digits. Did you mean {value}?":                                                                    "{label}的年份必须是四位数字。您是指 {value} 吗？",
+	"{label} must have at most 12 amounts":                                                                                              "{label}最多只能有 12 笔金额",
 	"{label} must have at most two decimals, like 1,250.50":                                                                             "{label}最多只能有两位小数，例如 1,250.50",
 	"{label} must include a day":                                                                                                        "{label}必须包含日",
 	"{label} must include a day and a month":                                                                                            "{label}必须包含日和月",
