@@ -1,7 +1,6 @@
 package statement
 
 import (
-	"net/url"
 	"slices"
 	"strings"
 
@@ -101,9 +100,20 @@ func (s *Statement) OutdatedExpenses(section *form.Section) bool {
 }
 
 // HouseholdChanged reports whether the expenses have amounts that were typed for another
-// household: completed ones, or a draft.
-func (s *Statement) HouseholdChanged(draft url.Values) bool {
-	return s.ExpensesOutdated || len(draft) > 0 && s.Personal.Household.Couple() != draft.Has(ShareInput)
+// household: completed ones, or those shown, of a draft or not.
+func (s *Statement) HouseholdChanged(shown *form.Section, draft bool) bool {
+	return s.ExpensesOutdated || shown.Outdated || !draft && s.OutdatedExpenses(shown)
+}
+
+// sharing says which expenses are asked for as whole amounts of a couple.
+func (s *Statement) sharing() string {
+	switch {
+	case !s.Personal.Household.Couple():
+		return ""
+	case s.repaysMortgage():
+		return "all_but_mortgage"
+	}
+	return "all"
 }
 
 // ShareInput is the name of the question for a couple’s share, in Expenses.
@@ -112,6 +122,7 @@ const ShareInput = "share"
 // expensesSection describes the expenses, of a couple with the share (D78).
 func (s *Statement) expensesSection() *form.Section {
 	section := s.Expenses.section()
+	section.Sharing = s.sharing()
 	share := form.PercentOrNull(&s.Expenses.Share, ShareInput, "Your share of household costs").
 		Asks("Enter your share of household costs, from 0 to 100")
 	share.When = s.Personal.Household.Couple
