@@ -144,6 +144,62 @@ func TestHouseholdChanges(t *testing.T) {
 	}
 }
 
+// An amount is taken as its page asked for it: if a page of expenses is sent after that
+// changed, it is shown again and says so, and nothing is completed (D78).
+func TestPageOfAnotherHousehold(t *testing.T) {
+	t.Parallel()
+	const changed = "Who pays has changed. Check each amount here."
+	mortgage := func(c *harness.Customer) {
+		c.WantRedirect(c.Post("liabilities", url.Values{
+			"mortgages.0.lender": {"ANZ"}, "mortgages.0.balance": {"300000"}, "mortgages.0.monthly_repayment": {"1800"},
+		}))
+	}
+	alone := func(c *harness.Customer) { livesAs(c, "single") }
+	for name, tt := range map[string]struct {
+		before string // what is done with the page before the household changes
+		change func(*harness.Customer)
+		after  string // what is done with it then, before Continue
+	}{
+		"draft, mortgage":          {"autosave", mortgage, ""},
+		"open page, mortgage":      {"", mortgage, ""},
+		"saves itself, mortgage":   {"", mortgage, "autosave"},
+		"open page, no partner":    {"", alone, ""},
+		"saves itself, no partner": {"autosave", alone, "autosave"},
+		"saved, no partner":        {"save", alone, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := harness.New(t).NewCustomer()
+			livesAs(c, "couple")
+			tab := load(c, "expenses")
+			for input, typed := range map[string]string{"share": "50", "housing.mortgage_rent": "3600",
+				"housing.mortgage_rent.period": "month", "living.groceries": "1000"} {
+				tab.values.Set(input, typed)
+			}
+			switch tt.before {
+			case "autosave":
+				tab.press("autosave", http.StatusOK).Shows("× 50% = $1,800.00 a month").Hides(changed)
+			case "save":
+				tab.values.Set("action", "save")
+				c.WantRedirect(c.Post("expenses", tab.values))
+				tab = load(c, "expenses")
+			}
+			tt.change(c)
+			if tt.after != "" {
+				tab.press(tt.after, http.StatusOK, "living.groceries", "1001")
+			}
+			if tt.before != "" {
+				c.WantPage(c.Get("expenses"), http.StatusOK).Shows(changed)
+			}
+			tab.press("continue", http.StatusUnprocessableEntity).Shows(changed).WantField("housing.mortgage_rent", "3,600")
+			c.WantPage(c.Get("expenses"), http.StatusOK).Shows(changed)
+			tab.values.Set("action", "continue")
+			c.WantRedirect(c.Post("expenses", tab.values)) // after a look
+			c.WantPage(c.Get("expenses"), http.StatusOK).Hides(changed)
+		})
+	}
+}
+
 // A script that knows only the contract has no household and no share. A page asks both.
 func TestScriptHasNoHousehold(t *testing.T) {
 	t.Parallel()
@@ -177,7 +233,8 @@ func TestCarLoanIsAPersonalLoan(t *testing.T) {
 		"vehicles.0.description": {"Mazda 3"}, "vehicles.0.value": {"15000"}, "vehicles.0.amount_owing": {"9000"},
 	}))
 	page := c.WantPage(c.Get("liabilities"), http.StatusOK)
-	page.WantField("personal_loans.0.purpose", "Car loan, Mazda 3").WantField("personal_loans.0.balance", "9,000")
+	page.WantField("personal_loans.0.purpose", "Car loan, Mazda 3").WantField("personal_loans.0.balance", "9,000").
+		Hides("Your part.")
 	if !strings.Contains(page.Source, "<h3>Car loan, Mazda 3</h3>") {
 		t.Error("the loan isn't titled by what it is")
 	}

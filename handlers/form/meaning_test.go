@@ -53,12 +53,12 @@ var meanings = map[string]map[string]meant{
 		"living.medical":                   {"75", "", "75"},
 		"living.health_insurance":          {"210", "", "210"},
 		"living.phone_internet":            {"89", "", "89"},
-		"living.children":                  {"300", "", "300"},
-		"living.entertainment":             {"160", "", "160"},
+		"living.children":                  {"450", "week", "1950"},
+		"living.entertainment":             {"160", "month", "160"},
 		"commitments.debt_repayments":      {"250", "", "250"},
 		"commitments.child_support":        {"400", "", "400"},
 		"commitments.other":                {"30", "week", "130"}, // 30 × 52 ÷ 12
-		"total_monthly_expenses":           {"", "", "6552.66"},
+		"total_monthly_expenses":           {"", "", "8202.66"},
 	},
 }
 

@@ -115,15 +115,22 @@ func TestWrongAmountOfSeveral(t *testing.T) {
 func TestExpensesStartWithRepayments(t *testing.T) {
 	t.Parallel()
 	c := harness.New(t).NewCustomer()
-	c.WantPage(c.Get("expenses"), http.StatusOK).WantField("housing.mortgage_rent", "").Hides("from your liabilities")
+	c.WantPage(c.Get("expenses"), http.StatusOK).WantField("housing.mortgage_rent", "").Hides("We added your repayments")
 	c.Answer("assets")
 	c.Answer("liabilities")
-	page := c.WantPage(c.Get("expenses"), http.StatusOK).Shows("We filled in the repayments from your liabilities")
+	page := c.WantPage(c.Get("expenses"), http.StatusOK).Shows("We added your repayments")
 	page.WantField("housing.mortgage_rent", "3,630.25").WantField("transport.car_loan", "420").
 		WantField("commitments.debt_repayments", "684.90")
+	page = c.WantPage(c.Post("expenses", url.Values{"housing.mortgage_rent": {"3,630.25"}, "action": {"add:housing.mortgage_rent"}}),
+		http.StatusOK) // the rent of who lives elsewhere
+	page.WantField("housing.mortgage_rent", "3,630.25").WantField("housing.mortgage_rent.2", "").Hides("Add your rent.")
+	moved := statementtest.Values("personal_details")
+	moved.Set("address.street", "5 King Street")
+	c.WantRedirect(c.Post("personal_details", moved))
+	c.WantPage(c.Get("expenses"), http.StatusOK).Shows("Add your rent.")
 	c.WantRedirect(c.Post("expenses", url.Values{"housing.mortgage_rent": {"1"}}))
 	c.WantPage(c.Get("expenses"), http.StatusOK).WantField("housing.mortgage_rent", "1").WantField("transport.car_loan", "").
-		Hides("from your liabilities")
+		Hides("We added your repayments")
 }
 
 // The state follows from the postcode, and the home address and the customer's

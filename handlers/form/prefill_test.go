@@ -118,6 +118,18 @@ func TestPrefillBesideSuggestions(t *testing.T) {
 		WantField("housing.mortgage_rent", "3,630.25")
 	c = given(h, `{}`)
 	c.WantPage(c.Get("assets"), http.StatusOK).Hides(fromUs)
+	for amounts, shown := range map[string]bool{
+		`"living": {"groceries": 900}`:                               false, // a couple is asked for the whole
+		`"living": {"groceries": 900}, "transport": {"car_loan": 1}`: true,
+		`"living": {"groceries": 900}, "transport": {"car_loan": 0}`: false,
+	} {
+		c = given(h, `{"expenses": {`+amounts+`}}`)
+		livesAs(c, "couple")
+		page := c.WantPage(c.Get("expenses"), http.StatusOK).WantField("living.groceries", "")
+		if says := strings.Contains(page.Text(), fromUs); says != shown {
+			t.Errorf("%s: the page says that these answers were given: %t", amounts, says)
+		}
+	}
 }
 
 // TestPrefillConfirmedOrChanged submits a form in which the customer kept some
@@ -203,10 +215,25 @@ func TestPrefillIsSealedAndErased(t *testing.T) {
 // the customer confirms them with three clicks a section.
 func TestDataIsPrefill(t *testing.T) {
 	t.Parallel()
+	for _, lives := range []string{"single", "couple"} {
+		t.Run(lives, func(t *testing.T) { t.Parallel(); dataIsPrefill(t, lives) })
+	}
+}
+
+func dataIsPrefill(t *testing.T, lives string) {
 	h := harness.New(t)
+	answer := func(c *harness.Customer) {
+		c.AnswerAll()
+		livesAs(c, lives)
+		expenses := statementtest.Values("expenses")
+		if lives == "couple" {
+			expenses.Set("share", "50")
+		}
+		c.WantRedirect(c.Post("expenses", expenses))
+		c.WantRedirect(c.Sign())
+	}
 	first := h.NewCustomer()
-	first.AnswerAll()
-	first.WantRedirect(first.Sign())
+	answer(first)
 	data := h.Get("/sessions/" + first.ID.String() + "/data").WantStatus(http.StatusOK).Object()["data"].(map[string]any)
 	maps.DeleteFunc(data, func(name string, _ any) bool {
 		return slices.Contains([]string{"summary", "entered", "prefilled", "confirmations", "documents", "declaration"}, name)
@@ -215,8 +242,7 @@ func TestDataIsPrefill(t *testing.T) {
 	h.OK(err)
 	second := given(h, string(raw))
 	second.WantPage(second.Get(""), http.StatusOK)
-	second.AnswerAll()
-	second.WantRedirect(second.Sign())
+	answer(second)
 	got := h.Get("/sessions/" + second.ID.String() + "/data").WantStatus(http.StatusOK).
 		Object()["data"].(map[string]any)["prefilled"].(map[string]any)
 	if len(got) < 60 {

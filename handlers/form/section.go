@@ -42,19 +42,17 @@ func (s *Server) sectionPage(c echo.Context, v *visit, section *form.Section) vi
 // (D20).
 func suggested(ctx context.Context, v *visit, section *form.Section) string {
 	name := section.Name
-	if own, begun := v.Sections[name]; begun {
-		if name == statement.ExpensesSection && v.Statement.HouseholdChanged(own.Draft) {
-			return view.HouseholdNotice(ctx)
-		}
+	own, begun := v.Sections[name]
+	offer := v.Statement.Offers[name]
+	draft := own.Draft != nil || !begun && offer.Draft != nil
+	switch {
+	case (begun || offer.Filled()) && name == statement.ExpensesSection && v.Statement.HouseholdChanged(section, draft):
+		return view.HouseholdNotice(ctx)
+	case begun:
 		return ""
-	}
-	if offer := v.Statement.Offers[name]; offer.Filled() {
-		if name == statement.ExpensesSection && (v.Statement.OutdatedExpenses(section) || v.Statement.HouseholdChanged(offer.Draft)) {
-			return view.HouseholdNotice(ctx)
-		}
+	case offer.Filled():
 		return view.OfferedNotice(ctx)
-	}
-	if len(v.Statement.Prefill[name]) > 0 {
+	case section.Shows(v.Statement.Prefill[name]):
 		return view.PrefilledNotice(ctx, v.Account.Name)
 	}
 	switch name {
@@ -94,7 +92,7 @@ func (s *Server) AnswerSection(c echo.Context, v *visit) error {
 	switch {
 	case err != nil:
 		return err
-	case len(done.Refused)+len(done.Conflicts) > 0:
+	case len(done.Refused)+len(done.Conflicts) > 0, change.Action == forms.Complete && done.Section.Outdated:
 		return s.showEdited(c, v, action, done)
 	case action == view.ActionLanguage:
 		return s.switchLanguage(c, v, actionURL(c, v, name), domain.Language(target))
@@ -114,13 +112,19 @@ func (s *Server) showEdited(c echo.Context, v *visit, action string, done *forms
 	ctx := c.Request().Context()
 	page := s.sectionPage(c, v, done.Section)
 	status := http.StatusOK
+	if done.Section.Outdated {
+		page.Notice = view.HouseholdNotice(ctx)
+		if action == view.ActionAutosave { // of which the script shows only what was saved
+			page.Section.Sharing = page.Section.TypedSharing()
+		}
+	}
 	switch {
 	case len(done.Conflicts) > 0:
 		page.Collisions, page.Stored, page.Was = done.Conflicts, done.Stored, done.Base.Encode()
 		if action != view.ActionAutosave {
 			status = http.StatusUnprocessableEntity
 		}
-	case len(done.Refused) > 0:
+	case len(done.Refused) > 0 || done.Section.Outdated && actions[action] == forms.Complete:
 		page.Errors, status = done.Refused, http.StatusUnprocessableEntity
 	case done.List == nil:
 		page.Focus = done.At

@@ -255,7 +255,7 @@ var selfemployedSigned = figures{
 	"summary.total_monthly_repayments":            "1960",
 }
 
-// retiree has a part pension, the rent of a unit that is owned in shares, and income of a year.
+// retiree lives with her daughter. She has a part pension, the rent of a unit that is owned in shares, and income of a year.
 func retiree(t *testing.T) *household {
 	w := newHousehold(t, "Joan Petrov", "joan@customer.example")
 	w.details("03", "03", "1951", "9 Sea Parade", "Glenelg", "5045", "0412345671", "single")
@@ -282,7 +282,7 @@ func retiree(t *testing.T) *household {
 	w.press("/liabilities")
 
 	w.answer("mortgages.0.lender", fact{text: "ANZ"})
-	w.answer("mortgages.0.monthly_repayment", fact{"610", "month"})
+	w.answer("mortgages.0.monthly_repayment", fact{"366", "month"}) // 60 % of 610, which the bank's paper has for all owners
 	w.press("/expenses")
 
 	w.answer("housing.utilities", fact{"395", "quarter"})
@@ -291,7 +291,7 @@ func retiree(t *testing.T) *household {
 	w.answer("living.groceries", fact{"155", "week"})
 	w.answer("living.medical", fact{"120", "month"})
 	w.answer("living.health_insurance", fact{"245", "month"})
-	w.sign("Joan Petrov")
+	w.sign("Joan Petrov", "no_rent")
 	return w
 }
 
@@ -308,22 +308,22 @@ var retireeSigned = figures{
 	"assets.superannuation.0.balance":             "305000",
 	"assets.total_assets":                         "557000", // 420,000 × 60% + 305,000
 	"liabilities.mortgages.0.balance":             "54000",  // 90,000 × 60%
-	"liabilities.mortgages.0.monthly_repayment":   "610",
+	"liabilities.mortgages.0.monthly_repayment":   "366",    // 610 × 60%
 	"liabilities.total_liabilities":               "54000",
-	"expenses.housing.mortgage_rent":              "610",
+	"expenses.housing.mortgage_rent":              "366",
 	"expenses.housing.utilities":                  "131.67", // 395 × 4 = 1,580; ÷ 12 = 131.666…
 	"expenses.housing.rates":                      "208.33", // 625 × 4 = 2,500; ÷ 12 = 208.333…
 	"expenses.living.groceries":                   "671.67", // 155 × 52 = 8,060; ÷ 12 = 671.666…
 	"expenses.living.medical":                     "120",
 	"expenses.living.health_insurance":            "245",
-	"expenses.total_monthly_expenses":             "1986.67", // 610 + 131.67 + 208.33 + 671.67 + 120 + 245
+	"expenses.total_monthly_expenses":             "1742.67", // 366 + 131.67 + 208.33 + 671.67 + 120 + 245
 	"summary.total_assets":                        "557000",
 	"summary.total_liabilities":                   "54000",
 	"summary.net_worth":                           "503000",  // 557,000 − 54,000
 	"summary.total_monthly_income":                "4329.77", // 51,957.25 ÷ 12 = 4,329.770…
-	"summary.total_monthly_expenses":              "1986.67",
-	"summary.monthly_surplus":                     "2343.1", // 4,329.77 − 1,986.67
-	"summary.total_monthly_repayments":            "610",
+	"summary.total_monthly_expenses":              "1742.67",
+	"summary.monthly_surplus":                     "2587.1", // 4,329.77 − 1,742.67
+	"summary.total_monthly_repayments":            "366",
 }
 
 // unemployed lives on a benefit, pays no rent and very little, and is over a card's limit:
@@ -442,13 +442,13 @@ func (w *household) coupleOwns() {
 	w.answer("bank_accounts.0.balance", fact{text: "8400"})
 }
 
-// coupleOwes enters two mortgages, the finance of a car and a card.
+// coupleOwes enters Sam's half of two mortgages, the finance of a car and a card, which are Sam's alone.
 func (w *household) coupleOwes() {
 	w.Helper()
 	w.suggestion("mortgages.0.lender", "A", "ANZ")
-	w.answer("mortgages.0.monthly_repayment", fact{"1210", "fortnight"})
+	w.answer("mortgages.0.monthly_repayment", fact{"605", "fortnight"}) // half of 1,210, which the bank's paper has for both
 	w.answer("mortgages.1.lender", fact{text: "NAB"})
-	w.answer("mortgages.1.monthly_repayment", fact{"890", "fortnight"})
+	w.answer("mortgages.1.monthly_repayment", fact{"445", "fortnight"}) // half of 890, which the bank's paper has for both
 	w.tick("credit_cards")
 	w.suggestion("credit_cards.0.issuer", "A", "ANZ")
 	w.answer("credit_cards.0.limit", fact{text: "8000"})
@@ -457,11 +457,11 @@ func (w *household) coupleOwes() {
 	w.answer("personal_loans.0.monthly_repayment", fact{"234", "fortnight"})
 }
 
-// coupleSpends enters what isn't known from the debts, as each bill says it.
+// coupleSpends enters what isn't known from the debts, as each bill of the household says it.
 func (w *household) coupleSpends() {
 	w.Helper()
 	w.answer("share", fact{text: "50"})
-	w.answer("housing.mortgage_rent", fact{"4550", "month"})
+	w.answer("housing.mortgage_rent", fact{"2275", "month"})
 	w.answer("housing.utilities", fact{"390", "quarter"})
 	w.answer("housing.insurance", fact{"1420", "year"})
 	w.answer("housing.rates", fact{"480", "quarter"})
@@ -493,16 +493,16 @@ var coupleSigned = figures{
 	"assets.bank_accounts.0.balance":                 "8400",
 	"assets.total_assets":                            "898100",  // 1,150,000 × 50% + 520,000 × 50% + 32,000 + 21,500 + 1,200 + 8,400
 	"liabilities.mortgages.0.balance":                "240000",  // 480,000 × 50%
-	"liabilities.mortgages.0.monthly_repayment":      "2621.67", // 1,210 × 26 = 31,460; ÷ 12 = 2,621.666…
+	"liabilities.mortgages.0.monthly_repayment":      "1310.83", // half of 1,210 is 605; × 26 = 15,730; ÷ 12 = 1,310.833…
 	"liabilities.mortgages.1.balance":                "155000",  // 310,000 × 50%
-	"liabilities.mortgages.1.monthly_repayment":      "1928.33", // 890 × 26 = 23,140; ÷ 12 = 1,928.333…
+	"liabilities.mortgages.1.monthly_repayment":      "964.17",  // half of 890 is 445; × 26 = 11,570; ÷ 12 = 964.166…
 	"liabilities.personal_loans.0.balance":           "18500",
 	"liabilities.personal_loans.0.monthly_repayment": "507", // 234 × 26 = 6,084; ÷ 12
 	"liabilities.credit_cards.0.limit":               "8000",
 	"liabilities.credit_cards.0.balance":             "2300",
 	"liabilities.total_liabilities":                  "415800", // 240,000 + 155,000 + 18,500 + 2,300
 	"expenses.share":                                 "50",     // of what the household spends; debts are the customer's own part
-	"expenses.housing.mortgage_rent":                 "4550",   // 2,621.67 + 1,928.33
+	"expenses.housing.mortgage_rent":                 "2275",   // 1,310.83 + 964.17
 	"expenses.housing.utilities":                     "65",     // 390 × 4 ÷ 12 = 130; × 50%
 	"expenses.housing.insurance":                     "59.17",  // 1,420 ÷ 12 × 50% = 59.166…
 	"expenses.housing.rates":                         "80",     // 480 × 4 ÷ 12 = 160; × 50%
@@ -513,13 +513,13 @@ var coupleSigned = figures{
 	"expenses.living.clothing":                       "60",     // 120 × 50%
 	"expenses.living.medical":                        "37.5",   // 75 × 50%
 	"expenses.living.entertainment":                  "130",    // 60 × 52 = 3,120; ÷ 12 = 260; × 50%
-	// 4,550 + 65 + 59.17 + 80 + 507 + 184.17 + 77.50 + 563.33 + 60 + 37.50 + 130
-	"expenses.total_monthly_expenses":  "6313.67",
+	// 2,275 + 65 + 59.17 + 80 + 507 + 184.17 + 77.50 + 563.33 + 60 + 37.50 + 130
+	"expenses.total_monthly_expenses":  "4038.67",
 	"summary.total_assets":             "898100",
 	"summary.total_liabilities":        "415800",
 	"summary.net_worth":                "482300",  // 898,100 − 415,800
 	"summary.total_monthly_income":     "8033.33", // 96,400 ÷ 12 = 8,033.333…
-	"summary.total_monthly_expenses":   "6313.67",
-	"summary.monthly_surplus":          "1719.66", // 8,033.33 − 6,313.67
-	"summary.total_monthly_repayments": "5057",    // 2,621.67 + 1,928.33 + 507
+	"summary.total_monthly_expenses":   "4038.67",
+	"summary.monthly_surplus":          "3994.66", // 8,033.33 − 4,038.67
+	"summary.total_monthly_repayments": "2782",    // 1,310.83 + 964.17 + 507
 }

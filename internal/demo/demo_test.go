@@ -150,6 +150,10 @@ var oddities = map[statement.DoubtCode]func(s *statement.Statement){
 			0, 2_000_00
 	},
 	"low_expenses": func(s *statement.Statement) { s.Expenses = statement.Expenses{} },
+	"repayment_of_all_owners": func(s *statement.Statement) {
+		s.Assets.RealProperty = []*statement.Property{{Address: "Home", Ownership: "joint", OwnershipPercentage: 50}}
+		s.Liabilities.Mortgages = []*statement.Mortgage{{Property: "Home", Balance: 100_000_00, MonthlyRepayment: 1_000_00}}
+	},
 	"sole_owner_share": func(s *statement.Statement) {
 		s.Assets.RealProperty = []*statement.Property{{Address: "Home", Ownership: "sole", OwnershipPercentage: 50}}
 	},

@@ -111,6 +111,12 @@ func (s *Section) Prefill(g Given) {
 	})
 }
 
+// Shows reports whether the section shows any of the given answers.
+func (s *Section) Shows(g Given) (shown bool) {
+	s.Walk(func(path string, f Field) { shown = shown || g[path] != nil && !f.Value.Empty() })
+	return shown
+}
+
 // Same returns the paths of given answers that are the section's answers, too.
 func (s *Section) Same(g Given) map[string]bool {
 	out := map[string]bool{}

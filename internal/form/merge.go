@@ -59,7 +59,8 @@ import (
 // after a later one of its page, in which the old answer was typed again, looks like an
 // edit; so a page sends one at a time.
 //
-// An input outside fields and lists needs a line of its own here. Two devices that edit one
+// An input outside fields and lists needs a line of its own here. What a page asks for as
+// shared (Section.Sharing) is ours: that page was the last to say what amounts mean. Two devices that edit one
 // list after one of them pressed Continue conflict: completed answers have the version of
 // their content.
 //
@@ -138,6 +139,7 @@ func Merge(blank func() *Section, edit Edit, theirs url.Values) *Merged {
 	if len(edit.Bases) == 0 {
 		out.Changed = true
 		out.add(edit.Ours)
+		out.add(url.Values{SharingInput: {section.Sharing}})
 		for _, g := range section.Groups {
 			if g.List != nil {
 				out.version(g.List.Name, rand.Text())
@@ -150,6 +152,7 @@ func Merge(blank func() *Section, edit Edit, theirs url.Values) *Merged {
 		m.bases = append(m.bases, read(blank(), base))
 	}
 	m.ours = read(section, m.unticked(section, edit.Ours))
+	out.add(url.Values{SharingInput: {edit.Ours.Get(SharingInput)}})
 	m.kinds()
 	for _, g := range section.Groups {
 		for _, f := range g.Fields {

@@ -38,8 +38,12 @@ type Section struct {
 	// AsksWhatApplies is true if the customer first ticks the kinds of groups
 	// that apply (D56).
 	AsksWhatApplies bool
-	// Outdated is true after UnmarshalJSON if shared amounts were stored for another share
-	// than is asked for now: they have what was typed, and other sums (D78).
+	// Sharing says which amounts are whole ones, of which the customer has a share, "" if none
+	// is. A page sends it back: what was typed there means what its page asked for (D78).
+	Sharing string
+	// Outdated is true if amounts were given for another share than is asked for now: after
+	// UnmarshalJSON they have what was typed, and other sums; after Read or Decode the page had
+	// another Sharing (D78).
 	Outdated bool
 	// FromPage is true if our page sends the answers: questions that are AskedOnPage
 	// are required (D78).
@@ -52,7 +56,19 @@ type Section struct {
 	// and aren't in the lists.
 	Missing func() []MissingItem
 
-	has []string // the ticked kinds
+	has   []string // the ticked kinds
+	typed string   // the Sharing of the page whose inputs were read
+}
+
+// SharingInput is the name of the input with a page's Sharing.
+const SharingInput = "sharing"
+
+// TypedSharing is the Sharing of the page on which the answers were typed.
+func (s *Section) TypedSharing() string {
+	if s.Outdated {
+		return s.typed
+	}
+	return s.Sharing
 }
 
 // A Group is a set of questions under one heading, or a list of such sets.
@@ -193,6 +209,8 @@ func (s *Section) Decode(values url.Values) Errors {
 
 func (s *Section) read(values url.Values, keepBlank bool) {
 	s.readKinds(values)
+	s.typed = values.Get(SharingInput)
+	s.Outdated = s.typed != s.Sharing
 	for _, g := range s.Groups {
 		parseFields(g.Fields, "", values)
 	}
@@ -226,6 +244,9 @@ func (s *Section) Inputs() url.Values {
 	values := url.Values{}
 	if len(s.has) > 0 {
 		values[HasInput] = s.has
+	}
+	if typed := s.TypedSharing(); typed != "" {
+		values.Set(SharingInput, typed)
 	}
 	for _, g := range s.Groups {
 		for _, f := range g.Fields {

@@ -71,6 +71,9 @@ var accountTypes = []form.Option{
 // from zero; negative if the mortgage is larger (D20, D49).
 func (p *Property) Net() Cents { return share(p.CurrentValue-p.MortgageOwing, p.OwnershipPercentage) }
 
+// shared reports whether others own the property, too.
+func (p *Property) shared() bool { return p.OwnershipPercentage < 100 }
+
 func share(whole Cents, percentage int) Cents {
 	return form.DivRound(times(whole, percentage), 100)
 }
@@ -124,7 +127,7 @@ func (a *Assets) section() *form.Section {
 		Title:           "Assets",
 		Intro:           "Tick what you own. If shared, enter your part, except property. Careful estimates are fine.",
 		Groups: []form.Group{
-			{Title: "Property", Hint: "Whole amounts, then your share.",
+			{Title: "Property", Hint: "Whole amounts.",
 				List:     form.ListOf(&a.RealProperty, "real_property", "Property", "property", (*Property).fields),
 				Subtotal: form.Subtotal(a.propertyShare, "Value of your share")},
 			{Title: "Vehicles",

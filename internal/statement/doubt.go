@@ -117,8 +117,11 @@ var doubts = []struct {
 	}},
 	{"expense_above_income", expensesAboveIncome},
 	{"no_rent", func(s *Statement, now time.Time) []Doubt {
-		return when(s.paysNoRent() && len(lowExpenses(s, now)) == 0, Doubt{Path: "expenses.housing.mortgage_rent",
-			Text: "You pay no rent and own no home."})
+		text := "You pay no rent and own no home."
+		if s.livesElsewhere() {
+			text = "You pay no rent, and don’t own the home where you live."
+		}
+		return when(s.paysNoRent() && len(lowExpenses(s, now)) == 0, Doubt{Path: "expenses.housing.mortgage_rent", Text: text})
 	}},
 	{"low_expenses", lowExpenses},
 	{"sole_owner_share", func(s *Statement, _ time.Time) (out []Doubt) {
@@ -182,6 +185,7 @@ var doubts = []struct {
 		}
 		return out
 	}},
+	{"repayment_of_all_owners", repaymentsOfAllOwners},
 	{"card_above_limit", func(s *Statement, _ time.Time) (out []Doubt) {
 		for i, c := range s.Liabilities.CreditCards {
 			out = append(out, when(c.Balance > c.Limit, Doubt{

@@ -85,8 +85,8 @@ func TestFormDocumentHasEachDoubt(t *testing.T) {
 func ordinary() *statement.Statement {
 	s := &statement.Statement{
 		Personal: statement.PersonalDetails{
-			FullName: "Mia Chen", DateOfBirth: time.Date(1990, 3, 27, 0, 0, 0, 0, time.UTC), Address: statement.Address{State: "NSW",
-				Postcode: "2204"},
+			FullName: "Mia Chen", DateOfBirth: time.Date(1990, 3, 27, 0, 0, 0, 0, time.UTC),
+			Address: statement.Address{Street: "Unit 4, 12 Smith Street", Suburb: "Marrickville", State: "NSW", Postcode: "2204"},
 		},
 		Assets: statement.Assets{RealProperty: []*statement.Property{{Address: "12 Smith St", Ownership: "sole",
 			OwnershipPercentage: 100, CurrentValue: 500_000_00, MortgageOwing: 300_000_00}}},
@@ -167,9 +167,10 @@ func TestOddAmounts(t *testing.T) {
 		"a year's pension a fortnight": {func(s *s) { give(t, s, pension, "12,000", "fortnight") },
 			[]string{
 				"income_period income.other_income.government_payments Pensions and benefits: $12,000.00 a fortnight makes $312,000.00 a year."}},
-		"a year's child support a month": {func(s *s) { give(t, s, child, "4,166.67", "month") },
+		"a year's child support a month": {func(s *s) { give(t, s, child, "4,000", "month") },
 			[]string{
-				"income_period income.other_income.child_support Child support received: $4,166.67 a month makes $50,000.04 a year."}},
+				"income_period income.other_income.child_support Child support received: $4,000.00 a month makes $48,000.00 a year."}},
+		"much child support": {func(s *s) { give(t, s, child, "2,000", "month") }, nil},
 		"a year's rent a week": {func(s *s) { give(t, s, rental, "9,000", "week") },
 			[]string{"income_period income.other_income.rental_income Rental income: $9,000.00 a week makes $468,000.00 a year."}},
 		"much rent a week, pension a fortnight": {func(s *s) {
@@ -204,10 +205,16 @@ func TestOddAmounts(t *testing.T) {
 			s.Income = statement.Income{}
 		}, []string{"no_income income.total_gross_income You have no income."}},
 		"a renter":          {renter, []string{"no_rent " + rent + " You pay no rent and own no home."}},
-		"a renter who pays": {func(s *s) { renter(s); s.Expenses.Housing.MortgageRent = 1 }, nil},
+		"a renter who pays": {func(s *s) { renter(s); s.Expenses.Housing.MortgageRent = 1_00 }, nil},
 		"an owner": {func(s *s) {
 			renter(s)
-			s.Assets.RealProperty = []*statement.Property{{Address: "Paid off", OwnershipPercentage: 100, CurrentValue: 1}}
+			s.Assets.RealProperty = []*statement.Property{{Address: "4/12 Smith St", OwnershipPercentage: 100, CurrentValue: 1}}
+		}, nil},
+		"a renter with a mortgage": {func(s *s) { s.Personal.Address.Street = "112 Smith Street" },
+			[]string{"no_rent " + rent + " You pay no rent, and don’t own the home where you live."}},
+		"a renter with a mortgage who pays": {func(s *s) {
+			s.Personal.Address.Street = "112 Smith Street"
+			s.Expenses.Housing.MortgageRent += 600_00
 		}, nil},
 		"enough to live on": {func(s *s) { only(s, 1_543_32) }, nil},
 		"too little to live on": {func(s *s) { only(s, 1_543_31) },
@@ -283,6 +290,24 @@ func TestOddAmounts(t *testing.T) {
 				MonthlyRepayment: 1_00}}
 			s.Expenses.Commitments.DebtRepayments = 201_00
 		}, nil},
+		"the bank's whole repayment of half a home": {func(s *s) {
+			home := s.Assets.RealProperty[0]
+			home.Ownership, home.OwnershipPercentage, s.Liabilities.Mortgages[0].Balance = "joint", 50, 150_000_00
+		}, []string{"repayment_of_all_owners liabilities.mortgages.0.monthly_repayment Your part of the mortgage on 12 Smith St " +
+			"is $150,000.00. Your part of its repayment is $1,800.00 a month."}},
+		"a tenth of half a mortgage": {func(s *s) {
+			home := s.Assets.RealProperty[0]
+			home.Ownership, home.OwnershipPercentage, s.Liabilities.Mortgages[0].Balance = "joint", 50, 150_000_00
+			s.Liabilities.Mortgages[0].MonthlyRepayment = 1_250_00
+		}, nil},
+		"the whole repayment of one home of two": {func(s *s) {
+			s.Assets.RealProperty = append(s.Assets.RealProperty, &statement.Property{Address: "5 King St", Ownership: "joint",
+				OwnershipPercentage: 50, CurrentValue: 500_000_00, MortgageOwing: 200_000_00})
+			s.Liabilities.Mortgages = append(s.Liabilities.Mortgages, &statement.Mortgage{Lender: "ANZ", Property: "5 King St",
+				Balance: 100_000_00, MonthlyRepayment: 900_00})
+			s.Liabilities.Mortgages[0].MonthlyRepayment, s.Expenses.Housing.MortgageRent = 2_600_00, 3_500_00
+		}, []string{"repayment_of_all_owners liabilities.mortgages.1.monthly_repayment Your part of the mortgage on 5 King St " +
+			"is $100,000.00. Your part of its repayment is $900.00 a month."}},
 		"a card": {func(s *s) { s.Liabilities.CreditCards[0].Balance++ },
 			[]string{"card_above_limit liabilities.credit_cards.0.balance You owe $5,000.01 on Amex. Its limit is $5,000.00."}},
 		"more debts than assets": {func(s *s) {

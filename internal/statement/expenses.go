@@ -1,7 +1,6 @@
 package statement
 
 import (
-	"net/url"
 	"slices"
 	"strings"
 
@@ -101,9 +100,20 @@ func (s *Statement) OutdatedExpenses(section *form.Section) bool {
 }
 
 // HouseholdChanged reports whether the expenses have amounts that were typed for another
-// household: completed ones, or a draft.
-func (s *Statement) HouseholdChanged(draft url.Values) bool {
-	return s.ExpensesOutdated || len(draft) > 0 && s.Personal.Household.Couple() != draft.Has(ShareInput)
+// household: completed ones, or those shown, of a draft or not.
+func (s *Statement) HouseholdChanged(shown *form.Section, draft bool) bool {
+	return s.ExpensesOutdated || shown.Outdated || !draft && s.OutdatedExpenses(shown)
+}
+
+// sharing says which expenses are asked for as whole amounts of a couple.
+func (s *Statement) sharing() string {
+	switch {
+	case !s.Personal.Household.Couple():
+		return ""
+	case s.repaysMortgage():
+		return "all_but_mortgage"
+	}
+	return "all"
 }
 
 // ShareInput is the name of the question for a couple’s share, in Expenses.
@@ -112,6 +122,7 @@ const ShareInput = "share"
 // expensesSection describes the expenses, of a couple with the share (D78).
 func (s *Statement) expensesSection() *form.Section {
 	section := s.Expenses.section()
+	section.Sharing = s.sharing()
 	share := form.PercentOrNull(&s.Expenses.Share, ShareInput, "Your share of household costs").
 		Asks("Enter your share of household costs, from 0 to 100")
 	share.When = s.Personal.Household.Couple
@@ -125,13 +136,16 @@ func (s *Statement) expensesSection() *form.Section {
 			if s.Personal.Household.Couple() {
 				input = ShareInput
 			}
+			if f.Name == mortgageRent && s.repaysMortgage() && s.livesElsewhere() {
+				f.Hint = "Add your rent." // else it is typed over the mortgage
+			}
 			switch {
 			case f.Kind != form.KindMoney:
 				continue
 			case group.Name == "commitments" || f.Name == carLoan || f.Name == mortgageRent && s.repaysMortgage():
 				by, input = all, ""
 				if s.Personal.Household.Couple() {
-					f.Hint = strings.TrimSpace("Your part. " + f.Hint)
+					f.Hint = strings.TrimSpace(yourPart + " " + f.Hint)
 				}
 			}
 			group.Fields[i] = f.Shared(by, input)
@@ -139,6 +153,9 @@ func (s *Statement) expensesSection() *form.Section {
 	}
 	return section
 }
+
+// yourPart is the hint of an amount that the customer can share with others.
+const yourPart = "Your part."
 
 // all is the share of what the customer pays alone.
 func all() (percent int, known bool) { return 100, true }
@@ -158,15 +175,15 @@ func (e *Expenses) section() *form.Section {
 		Intro:           "Tick what you pay for your household. Leave out what others pay.",
 		Groups: []form.Group{
 			{Name: "housing", Title: "Housing", Fields: []form.Field{
-				expense(&h.MortgageRent, mortgageRent, "Mortgage or rent"),
-				expense(&h.Utilities, "housing.utilities", "Utilities").Hints("Power, gas, water."),
+				expense(&h.MortgageRent, mortgageRent, "Mortgage or rent").Sums(),
+				expense(&h.Utilities, "housing.utilities", "Utilities").Hints("Power, gas, water.").Sums(),
 				expense(&h.Insurance, "housing.insurance", "Home insurance"),
 				expense(&h.Rates, "housing.rates", "Rates").Hints("Council, body corporate."),
 			}},
 			{Name: "transport", Title: "Transport", Fields: []form.Field{
 				expense(&t.CarLoan, carLoan, "Car loan"),
 				expense(&t.Fuel, "transport.fuel", "Fuel and fares"),
-				expense(&t.RegistrationInsurance, "transport.registration_insurance", "Registration and car insurance"),
+				expense(&t.RegistrationInsurance, "transport.registration_insurance", "Registration and car insurance").Sums(),
 			}},
 			{Name: "living", Title: "Living", Fields: []form.Field{
 				expense(&l.Groceries, "living.groceries", "Groceries"),
@@ -174,7 +191,7 @@ func (e *Expenses) section() *form.Section {
 				expense(&l.Medical, "living.medical", "Medical costs"),
 				expense(&l.HealthInsurance, "living.health_insurance", "Health insurance"),
 				expense(&l.PhoneInternet, "living.phone_internet", "Phone and internet"),
-				expense(&l.Children, "living.children", "Children").Hints("Childcare, school."),
+				expense(&l.Children, "living.children", "Children").Hints("Childcare, school.").Sums(),
 				expense(&l.Entertainment, "living.entertainment", "Entertainment").Hints("Eating out, streaming, sport."),
 			}},
 			{Name: "commitments", Title: "Other costs", Fields: []form.Field{

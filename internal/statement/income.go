@@ -41,8 +41,8 @@ func (i *Income) section() *form.Section {
 		Groups: []form.Group{
 			{Name: "employment_income", Title: "Pay from a job", Fields: []form.Field{
 				income(&e.GrossSalary, "employment_income.gross_salary", "Gross salary").
-					Hints("See your payslip, or your income statement in myGov.").Sums(),
-				income(&e.Bonuses, "employment_income.bonuses", "Bonuses").Hints("Overtime and commission, too."),
+					Hints("Count overtime. See your payslip, or your income statement in myGov.").Sums(),
+				income(&e.Bonuses, "employment_income.bonuses", "Bonuses").Hints("Commission, too."),
 				income(&e.Allowances, "employment_income.allowances", "Allowances"),
 			}},
 			{Name: "business_income", Title: "Work for yourself", Fields: []form.Field{

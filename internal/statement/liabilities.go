@@ -1,6 +1,7 @@
 package statement
 
 import (
+	"slices"
 	"strings"
 
 	"candor/internal/form"
@@ -121,7 +122,14 @@ func within(text string, limit int) string {
 	return strings.TrimSpace(string(runes[:min(len(runes), limit)]))
 }
 
-func (l *Liabilities) section() *form.Section {
+// liabilitiesSection describes the liabilities. Who shares a property has the bank's paper
+// with the whole repayment of its mortgage, so the mortgages ask for the customer's part.
+func (s *Statement) liabilitiesSection() *form.Section {
+	l, part := &s.Liabilities, ""
+	if slices.ContainsFunc(s.Assets.RealProperty, (*Property).shared) {
+		part = yourPart
+	}
+	mortgage := func(m *Mortgage) []form.Field { return m.fields(part) }
 	return &form.Section{
 		Name:            LiabilitiesSection,
 		AsksWhatApplies: true,
@@ -129,7 +137,7 @@ func (l *Liabilities) section() *form.Section {
 		Intro:           "Tick what you owe. Count store cards, buy now pay later, study loans. If shared, enter your part.",
 		Groups: []form.Group{
 			{Title: "Mortgages",
-				List:     form.ListOf(&l.Mortgages, mortgageList, "Mortgages", "mortgage", (*Mortgage).fields),
+				List:     form.ListOf(&l.Mortgages, mortgageList, "Mortgages", "mortgage", mortgage),
 				Subtotal: form.Subtotal(l.mortgageBalance, "Total owing")},
 			{Title: "Personal loans",
 				List:     form.ListOf(&l.PersonalLoans, personalLoanList, "Personal loans", "personal loan", (*PersonalLoan).fields),
@@ -145,12 +153,12 @@ func (l *Liabilities) section() *form.Section {
 	}
 }
 
-func (m *Mortgage) fields() []form.Field {
+func (m *Mortgage) fields(hint string) []form.Field {
 	return []form.Field{
 		form.Text(&m.Lender, "lender", "Lender").Asks("Enter the lender").Suggests(lenderList),
 		form.LongText(&m.Property, "property", "Property").NotRequired().Names(),
-		form.Money(&m.Balance, "balance", "Balance owing", form.Once),
-		repayment(&m.MonthlyRepayment, mortgageList),
+		form.Money(&m.Balance, "balance", "Balance owing", form.Once).Hints(hint),
+		repayment(&m.MonthlyRepayment, mortgageList).Hints(hint),
 	}
 }
 

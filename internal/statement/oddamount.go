@@ -2,6 +2,9 @@ package statement
 
 import (
 	"cmp"
+	"regexp"
+	"slices"
+	"strings"
 	"time"
 
 	"candor/internal/form"
@@ -24,7 +27,7 @@ const (
 var hugeIncomes = map[string]Cents{
 	"other_income.government_payments": 100_000_00,
 	"other_income.rental_income":       200_000_00,
-	"other_income.child_support":       50_000_00,
+	"other_income.child_support":       24_000_00,
 }
 
 const businessIncome = "income.other_income.business_income"
@@ -85,9 +88,46 @@ func expensesAboveIncome(s *Statement, _ time.Time) (out []Doubt) {
 	return out
 }
 
-// paysNoRent reports whether the customer lives for nothing in a home that isn't theirs.
+// repaymentsOfAllOwners are those of shared properties that are probably the bank's whole figure
+// beside the customer's part of the balance: a year's is above a tenth of it. Of 30 years at
+// 6 % it is 7 %.
+func repaymentsOfAllOwners(s *Statement, _ time.Time) (out []Doubt) {
+	for i, m := range s.Liabilities.Mortgages {
+		for _, p := range s.Assets.RealProperty {
+			its := sameName(p.Address, m.Property) || len(s.Assets.RealProperty) == 1
+			out = append(out, when(its && p.shared() && m.MonthlyRepayment <= m.Balance && m.MonthlyRepayment*12 > m.Balance/10, Doubt{
+				Path: item("liabilities."+mortgageList, i, "monthly_repayment"),
+				Text: "Your part of the mortgage on {property} is {amount}. Your part of its repayment is {repayment} a month.",
+				Args: []string{p.Address, m.Balance.String(), m.MonthlyRepayment.String()},
+			})...)
+		}
+	}
+	return out
+}
+
+// paysNoRent reports whether the customer lives for nothing in a home that isn't theirs: what
+// they pay for housing is at most the mortgages of other properties. Mortgages without any
+// property have a rule of their own.
 func (s *Statement) paysNoRent() bool {
-	return s.Expenses.Housing.MortgageRent == 0 && len(s.Assets.RealProperty)+len(s.Liabilities.Mortgages) == 0
+	repaid := SuggestExpenses(&s.Assets, &s.Liabilities).Housing.MortgageRent
+	return s.missing(s.Expenses.Housing.MortgageRent, repaid) == 0 &&
+		(s.livesElsewhere() || len(s.Assets.RealProperty)+len(s.Liabilities.Mortgages) == 0)
+}
+
+// livesElsewhere reports whether the customer lives in none of their properties, as far as is known.
+func (s *Statement) livesElsewhere() bool {
+	return s.Personal.Address.Street != "" && len(s.Assets.RealProperty) > 0 &&
+		!slices.ContainsFunc(s.Assets.RealProperty, s.livesIn)
+}
+
+// house is what an address has of a house, however the rest of it is written: "18 Wattle".
+var house = regexp.MustCompile(`\d+\p{L}?\s+\p{L}+`)
+
+// livesIn reports whether the property is the customer's home, as far as addresses tell.
+func (s *Statement) livesIn(p *Property) bool {
+	home := strings.Join(s.Personal.Address.oneLine(), "")
+	own, its := house.FindString(strings.ToLower(home)), house.FindString(strings.ToLower(p.Address))
+	return own != "" && own == its || sameName(home, p.Address)
 }
 
 // lowExpenses are all expenses together if they are too low to live on. Rent that is missing

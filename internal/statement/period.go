@@ -5,7 +5,8 @@ import "candor/internal/form"
 // periods are those in which people know each recurring amount, by its path in the data
 // object without the numbers of items. The page starts with them (D77). With form.Once
 // none is true of most people, so the customer says it: pay comes weekly, fortnightly or
-// monthly; rent isn't a mortgage; and the others can be anything.
+// monthly; rent isn't a mortgage; childcare is billed by the week, school by the term;
+// eating out is by the week, streaming by the month; and the others can be anything.
 var periods = map[string]form.Period{
 	"income.employment_income.gross_salary":   form.Once,
 	"income.employment_income.bonuses":        form.Yearly,
@@ -34,8 +35,8 @@ var periods = map[string]form.Period{
 	"expenses.living.medical":                   form.Monthly,
 	"expenses.living.health_insurance":          form.Monthly,
 	"expenses.living.phone_internet":            form.Monthly,
-	"expenses.living.children":                  form.Monthly,
-	"expenses.living.entertainment":             form.Monthly,
+	"expenses.living.children":                  form.Once,
+	"expenses.living.entertainment":             form.Once,
 	"expenses.commitments.debt_repayments":      form.Monthly,
 	"expenses.commitments.child_support":        form.Monthly,
 	"expenses.commitments.other":                form.Once,

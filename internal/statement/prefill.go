@@ -14,12 +14,22 @@ type Prefill map[string]form.Given
 // statement with two properties and four debts.
 const MaxPrefillBytes = 32 << 10
 
-// prefilled are the sections that can be given, without answers.
+// prefilled are the sections that can be given, without answers. A couple's share is the
+// customer's to say, since amounts are given as the share of them (D78): that of data is
+// ignored, as a total is.
 func prefilled(now time.Time) []*form.Section {
 	none := new(Statement)
 	var out []*form.Section
 	for _, name := range []string{PersonalDetailsSection, IncomeSection, AssetsSection, LiabilitiesSection, ExpensesSection} {
-		out = append(out, none.Section(name, now))
+		section := none.Section(name, now)
+		for _, g := range section.Groups {
+			for i, f := range g.Fields {
+				if name == ExpensesSection && f.Name == ShareInput {
+					g.Fields[i].Kind = form.KindOutput
+				}
+			}
+		}
+		out = append(out, section)
 	}
 	return out
 }
@@ -54,8 +64,6 @@ func PrefillSchema() *form.Schema {
 	for _, section := range prefilled(time.Time{}) {
 		root.Properties[section.Name], root.Order = section.GivenSchema(), append(root.Order, section.Name)
 	}
-	// the customer's to say: amounts are given as the share of them (D78)
-	delete(root.Properties[ExpensesSection].Properties, ShareInput)
 	return root
 }
 

@@ -111,7 +111,7 @@ func (s *Statement) describe(name string, now time.Time) *form.Section {
 	case AssetsSection:
 		return s.Assets.section()
 	case LiabilitiesSection:
-		return s.Liabilities.section()
+		return s.liabilitiesSection()
 	case ExpensesSection:
 		return s.expensesSection()
 	case DeclarationSection:

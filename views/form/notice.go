@@ -57,7 +57,7 @@ func SuggestedNotice(ctx context.Context) string {
 
 // RepaymentsNotice says where the first expenses come from (D55).
 func RepaymentsNotice(ctx context.Context) string {
-	return i18n.T(ctx, "We filled in the repayments from your liabilities.")
+	return i18n.T(ctx, "We added your repayments.")
 }
 
 // HouseholdNotice says why completed expenses must be looked at again (D78).

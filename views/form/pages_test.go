@@ -221,6 +221,7 @@ func pages(t *testing.T) map[string]templ.Component {
 	signed.Errors = signed.Declaration.Decode(url.Values{})
 	signer := example(t)
 	signer.Declaration.FullName = "Donald Duck"
+	signer.Personal.Address.Street = "5 King Street" // and pays for another home
 	another := checkPage(signer)
 	another.Doubts = signer.Doubts(now)
 	another.Unconfirmed = another.Doubts

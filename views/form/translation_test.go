@@ -162,6 +162,11 @@ func everyText(t *testing.T) []templ.Component {
 		p.Errors = p.Section.Decode(values)
 		all = append(all, view.Section(p), view.Check(checkPage(s)), view.Hub(view.HubPage{Page: page(), Couple: true}))
 	}
+	for _, lives := range []string{"single", "couple"} {
+		s := example(t)
+		s.Personal.Address.Street, s.Personal.Household.Type = "5 King Street", lives // not where the mortgage is
+		all = append(all, view.Section(sectionPage(s.Section(statement.ExpensesSection, now))))
+	}
 	for _, problem := range []string{
 		statement.NoFile, statement.NoCategory, statement.TooManyFiles, statement.FileEmpty, statement.FileTooLarge,
 		statement.FileTypeUnknown, statement.FileDamaged, statement.PictureTooLarge,

@@ -258,7 +258,7 @@ func (f *State) Empty(name string) *form.Section {
 		blank.Assets = f.Statement.Assets // for what the section offers
 	}
 	if name == statement.ExpensesSection { // for what the section asks
-		blank.Personal.Household, blank.Liabilities = f.Statement.Personal.Household, f.Statement.Liabilities
+		blank.Personal, blank.Liabilities = f.Statement.Personal, f.Statement.Liabilities
 	}
 	section := blank.Section(name, f.now)
 	if section != nil {
