@@ -233,7 +233,7 @@ func AddExpenses(r *rand.Rand, s *statement.Statement) {
 	e := &s.Expenses
 	if len(s.Assets.RealProperty) > 0 {
 		e.Housing.Rates = dollars(r, 0.19, 0.3)
-	} else if !Chance(r, 0.03) { // who lives with relatives pays none
+	} else if !Chance(r, 0.02) { // who lives with relatives pays none
 		allowed := s.Income.Monthly() * form.Cents(30+r.IntN(72)) / 100
 		e.Housing.MortgageRent = min(dollars(r, 2.3, 0.3), allowed/100*100)
 	}

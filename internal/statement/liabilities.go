@@ -107,8 +107,8 @@ const (
 func loanFor(v *Vehicle) string {
 	whole := loanPrefix + v.Description
 	purpose := within(whole, maxPurpose)
-	rest, end := whole[len(purpose):], strings.LastIndexByte(purpose, ' ')
-	if rest != "" && rest[0] != ' ' && end > len(loanPrefix) {
+	rest, cut := strings.CutPrefix(whole, purpose)
+	if end := strings.LastIndexByte(purpose, ' '); cut && rest != "" && rest[0] != ' ' && end > len(loanPrefix) {
 		return purpose[:end]
 	}
 	return purpose
