@@ -134,7 +134,7 @@ func (s *Statement) liabilitiesSection() *form.Section {
 		Name:            LiabilitiesSection,
 		AsksWhatApplies: true,
 		Title:           "Liabilities",
-		Intro:           "Tick what you owe. Count store cards, buy now pay later, study loans. If shared, enter your part.",
+		Intro:           "Tick all debts. Count store cards, buy now pay later, study loans. If shared, your part.",
 		Groups: []form.Group{
 			{Title: "Mortgages",
 				List:     form.ListOf(&l.Mortgages, mortgageList, "Mortgages", "mortgage", mortgage),
