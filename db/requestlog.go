@@ -92,14 +92,13 @@ func (q *Queries) RequestOutcomes(ctx context.Context, scope domain.Scope, f dom
 	if len(rest) > 0 {
 		reach, most = requestReach, domain.RequestReach
 	}
-	l.columns = "id, duration_us"
+	l.columns = "id, status, duration_us"
 	for _, one := range rest {
 		if one.column != "status" {
 			l.columns += ", " + one.column
 		}
 		clauses = append(clauses, one.compare+" "+l.arg(one.value))
 	}
-	l.columns += ", status"
 	var rows []struct {
 		domain.RequestOutcome
 		Looked int `db:"looked"`

@@ -201,12 +201,15 @@ func TestBrowserContinueWaitsForFiles(t *testing.T) {
 		t.Errorf("%d posts, want one for each file that isn't too large", posts)
 	}
 
-	release = network.hold()
-	p.tab.Upload("#file", temporaryFile(t, "passport.pdf", harness.PDFOf(8<<20)))
-	p.tab.WaitForTrue(`document.querySelector("progress")?.value > 0`)
-	p.tab.Click(mainButton)
-	p.tab.WaitForText("#waiting", "Waiting for 1 file…")
-	release()
+	continueMeanwhile := func(name string, size int) {
+		release := network.hold()
+		p.tab.Upload("#file", temporaryFile(t, name, harness.PDFOf(size)))
+		p.tab.WaitForTrue(`document.querySelector("progress")?.value > 0`)
+		p.tab.Click(mainButton)
+		p.tab.WaitForText("#waiting", "Waiting for 1 file…")
+		release()
+	}
+	continueMeanwhile("passport.pdf", 8<<20)
 	p.tab.WaitForTrue(`document.activeElement.matches("#stored select") && document.activeElement.value === "identification"`)
 	p.tab.WaitGone(pressed)
 	if n := counted(p.Customer, "SELECT count(*) FROM document WHERE category <> ''"); n != 0 {
@@ -219,12 +222,7 @@ func TestBrowserContinueWaitsForFiles(t *testing.T) {
 	}
 
 	p.tab.Open(p.base + p.Path("documents") + "?category=tax_return")
-	release = network.hold()
-	p.tab.Upload("#file", temporaryFile(t, "notice.pdf", harness.PDFOf(7<<20)))
-	p.tab.WaitForTrue(`document.querySelector("progress")?.value > 0`)
-	p.tab.Click(mainButton)
-	p.tab.WaitForText("#waiting", "Waiting for 1 file…")
-	release()
+	continueMeanwhile("notice.pdf", 7<<20)
 	p.tab.WaitForURL("/personal_details")
 	if posts := network.posts.Load(); posts != 6 {
 		t.Errorf("%d posts, want four files and Continue twice", posts)

@@ -106,6 +106,11 @@ func parseDecimal(s string) (Cents, error) {
 	return Cents(v), nil
 }
 
+// Share returns a percentage of an amount, rounded as DivRound does.
+func (c Cents) Share(percent int) Cents {
+	return DivRound(new(big.Int).Mul(big.NewInt(int64(c)), big.NewInt(int64(percent))), wholeAmount)
+}
+
 // DivRound returns n/d in cents, halves away from zero (D49). It takes a big
 // integer, so that a sum of products is rounded once, at its end.
 func DivRound(n *big.Int, d int64) Cents {

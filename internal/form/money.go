@@ -324,8 +324,7 @@ func (f Field) Part() (part Cents, how string, ok bool) {
 	if f.Owned == nil || *f.Owned == wholeAmount || f.Value.Empty() {
 		return 0, "", false
 	}
-	whole := new(big.Int).Mul(big.NewInt(int64(f.Amount())), big.NewInt(int64(*f.Owned)))
-	return DivRound(whole, wholeAmount), f.Value.Display() + " × " + strconv.Itoa(*f.Owned) + "%", true
+	return f.Amount().Share(*f.Owned), f.Value.Display() + " × " + strconv.Itoa(*f.Owned) + "%", true
 }
 
 // LacksPeriod reports whether an amount was given without its period.

@@ -69,18 +69,12 @@ var accountTypes = []form.Option{
 
 // Net is the customer's share of value less mortgage, halves of a cent away
 // from zero; negative if the mortgage is larger (D20, D49).
-func (p *Property) Net() Cents { return share(p.CurrentValue-p.MortgageOwing, p.OwnershipPercentage) }
+func (p *Property) Net() Cents {
+	return (p.CurrentValue - p.MortgageOwing).Share(p.OwnershipPercentage)
+}
 
 // shared reports whether others own the property, too.
 func (p *Property) shared() bool { return p.OwnershipPercentage < 100 }
-
-func share(whole Cents, percentage int) Cents {
-	return form.DivRound(times(whole, percentage), 100)
-}
-
-func times(whole Cents, percentage int) *big.Int {
-	return new(big.Int).Mul(big.NewInt(int64(whole)), big.NewInt(int64(percentage)))
-}
 
 // Total is the customer's share of property, plus everything else at full
 // value (D20).
@@ -92,7 +86,7 @@ func (a *Assets) Total() Cents {
 func (a *Assets) propertyShare() Cents {
 	shares := new(big.Int)
 	for _, p := range a.RealProperty {
-		shares.Add(shares, times(p.CurrentValue, p.OwnershipPercentage))
+		shares.Add(shares, new(big.Int).Mul(big.NewInt(int64(p.CurrentValue)), big.NewInt(int64(p.OwnershipPercentage))))
 	}
 	return form.DivRound(shares, 100)
 }

@@ -25,7 +25,7 @@ type owing struct {
 func (a *Assets) owed() []owing {
 	var out []owing
 	for i, p := range a.RealProperty {
-		if balance := share(p.MortgageOwing, p.OwnershipPercentage); balance > 0 {
+		if balance := p.MortgageOwing.Share(p.OwnershipPercentage); balance > 0 {
 			out = append(out, owing{
 				path: item("assets.real_property", i, "mortgage_owing"), thing: p.Address, whole: p.MortgageOwing, balance: balance,
 				list: mortgageList, text: "Add the mortgage of {property}, {amount}", field: "property", value: p.Address,
