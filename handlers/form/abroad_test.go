@@ -58,7 +58,7 @@ func TestScriptKnowsNoCountry(t *testing.T) {
 	for _, phone := range []string{"0000000000", "0412 345 67"} {
 		values.Set("phone", phone)
 		c.WantPage(c.Post("personal_details", values), http.StatusUnprocessableEntity).WantError("phone",
-			"must be a whole number with its area code").WantField("phone", phone)
+			"must be complete, with its area code").WantField("phone", phone)
 	}
 	c.WantPage(c.Post("personal_details", url.Values{}), http.StatusUnprocessableEntity)
 }

@@ -146,6 +146,7 @@ func (w *walker) walkSections() {
 	w.tab.Type(input("vehicles.0.description"), "Ute")
 	w.submit(add, "vehicles.1.description", "Assets", "Vehicle 2 added")
 	w.tab.Type(input("vehicles.1.description"), "Boat")
+	w.tab.Type(input("vehicles.1.value"), "900")
 	w.submit(fmt.Sprintf(remove, 0), "item-vehicles-1", "Assets", "Vehicle 1 removed")
 	if !w.noScript {
 		if got := w.tab.WaitForDialog(); got != "Remove Ute?" {

@@ -93,7 +93,7 @@ func TestFormerAnswersAreConfirmedByATapEach(t *testing.T) {
 			Hides("Completed", "In progress")
 		c.WantPage(c.Get("declaration"), http.StatusOK).Shows("Some sections aren’t finished").Lacks("Sign and send")
 		for _, section := range statement.BeforeDeclaration[:5] {
-			c.WantPage(c.Get(section), http.StatusOK).Shows(fromLastTime, "about a minute").Hides("Who pays has changed")
+			c.WantPage(c.Get(section), http.StatusOK).Shows(fromLastTime, "about a minute").Hides(outdated)
 			oneTap(c, section)
 			c.WantPage(c.Get(section), http.StatusOK).Hides(fromLastTime, "about a minute")
 		}
@@ -241,19 +241,23 @@ func TestFormerHouseholdChanged(t *testing.T) {
 	h.Do(harness.Call{Method: http.MethodDelete, Path: "/sessions/" + former.ID.String()}).WantStatus(http.StatusOK)
 
 	c := again(h, former.ID, "")
-	c.WantPage(c.Get("expenses"), http.StatusOK).Shows("Who pays has changed") // not yet known
+	c.WantPage(c.Get("expenses"), http.StatusOK).Shows(outdated) // not yet known
 	oneTap(c, "personal_details")
-	c.WantPage(c.Get("expenses"), http.StatusOK).Hides("Who pays has changed").
+	c.WantPage(c.Get("expenses"), http.StatusOK).Hides(outdated).
 		WantField("share", "50").WantField("living.groceries", "1,000")
 
 	alone := again(h, former.ID, "")
 	personal.Set("household.type", "single")
 	alone.WantRedirect(alone.Post("personal_details", personal))
-	alone.WantPage(alone.Get("expenses"), http.StatusOK).Shows("Who pays has changed")
+	alone.WantPage(alone.Get("expenses"), http.StatusOK).Shows(outdated)
 	for _, section := range []string{"income", "assets", "liabilities", "documents"} {
 		alone.Answer(section)
 	}
-	oneTap(alone, "expenses")
+	tab := load(alone, "expenses")
+	tab.press("continue", http.StatusUnprocessableEntity)
+	tab.values.Set("sharing.checked", "true")
+	tab.values.Set("action", "continue")
+	alone.WantRedirect(alone.Post("expenses", tab.values))
 	alone.WantRedirect(alone.Sign())
 	if got := fmt.Sprint(dataOf(h, alone.ID)["changed_sections"]); !strings.Contains(got, "expenses") {
 		t.Errorf("500 of the former session is 1,000 now; changed: %s", got)

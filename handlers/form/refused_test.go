@@ -49,6 +49,45 @@ func TestRefusedTextStays(t *testing.T) {
 	}
 }
 
+// TestNamedThingsHaveAmounts: a blank amount of a loan that has a name isn't signed as 0. A 0 is
+// typed, and a script that knows only the contract may leave it out (D19).
+func TestNamedThingsHaveAmounts(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t).NewCustomer()
+	for section, tt := range map[string]struct {
+		named  map[string]string
+		asked  []string
+		amount []string
+	}{
+		"assets": {map[string]string{"vehicles.0.description": "Mazda", "superannuation.0.fund_name": "Rest",
+			"investments.0.description": "Shares", "bank_accounts.0.institution": "ING"},
+			[]string{"Mazda: enter the value", "Rest: enter the balance", "Shares: enter the value", "ING: enter the balance"},
+			[]string{"vehicles.0.value", "superannuation.0.balance", "investments.0.value", "bank_accounts.0.balance"}},
+		"liabilities": {map[string]string{"credit_cards.0.issuer": "ANZ", "personal_loans.0.lender": "Wisr",
+			"mortgages.0.lender": "Ubank", "other_liabilities.0.description": "Fine"},
+			[]string{"ANZ: enter the credit limit", "ANZ: enter the balance owing", "Fine: enter the balance owing"},
+			[]string{"credit_cards.0.limit", "credit_cards.0.balance", "personal_loans.0.balance", "mortgages.0.balance", "other_liabilities.0.balance"}},
+	} {
+		script := url.Values{}
+		for input, text := range tt.named {
+			script.Set(input, text)
+		}
+		script.Set("bank_accounts.0.account_type", "transaction")
+		c.WantRedirect(c.Post(section, script))
+		tab := load(c, section)
+		page := tab.press("continue", http.StatusUnprocessableEntity)
+		if got := page.Errors(); len(got) != len(tt.amount) {
+			t.Errorf("errors %q, want %d", got, len(tt.amount))
+		}
+		page.Shows(tt.asked...)
+		for _, input := range tt.amount {
+			tab.values.Set(input, "0")
+		}
+		tab.values.Set("action", "continue")
+		c.WantRedirect(c.Post(section, tab.values))
+	}
+}
+
 // TestItemsBeyondTheListStay posts a 51st vehicle with the page's own inputs.
 func TestItemsBeyondTheListStay(t *testing.T) {
 	t.Parallel()

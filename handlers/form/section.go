@@ -34,7 +34,7 @@ func (s *Server) ShowSection(c echo.Context, v *visit) error {
 func (s *Server) sectionPage(c echo.Context, v *visit, section *form.Section) view.SectionPage {
 	return view.SectionPage{
 		Page: s.page(v), Section: section, Asked: v.Asks[section.Name], Known: known(v, section.Name),
-		Action: actionURL(c, v, sectionOf(c)), Returning: returning(c),
+		Action: actionURL(c, v, sectionOf(c)), Returning: returning(c), Abroad: v.Statement.Personal.Address.Abroad(),
 	}
 }
 
@@ -42,15 +42,11 @@ func (s *Server) sectionPage(c echo.Context, v *visit, section *form.Section) vi
 // (D20).
 func suggested(ctx context.Context, v *visit, section *form.Section) string {
 	name := section.Name
-	own, begun := v.Sections[name]
-	offer := v.Statement.Offers[name]
-	draft := own.Draft != nil || !begun && offer.Draft != nil
+	_, begun := v.Sections[name]
 	switch {
-	case (begun || offer.Filled()) && name == statement.ExpensesSection && v.Statement.HouseholdChanged(section, draft):
-		return view.HouseholdNotice(ctx)
-	case begun:
+	case begun || section.Outdated:
 		return ""
-	case offer.Filled():
+	case v.Statement.Offers[name].Filled():
 		return view.OfferedNotice(ctx)
 	case section.Shows(v.Statement.Prefill[name]):
 		return view.PrefilledNotice(ctx, v.Account.Name)
@@ -92,7 +88,7 @@ func (s *Server) AnswerSection(c echo.Context, v *visit) error {
 	switch {
 	case err != nil:
 		return err
-	case len(done.Refused)+len(done.Conflicts) > 0, change.Action == forms.Complete && done.Section.Outdated:
+	case len(done.Refused)+len(done.Conflicts) > 0:
 		return s.showEdited(c, v, action, done)
 	case action == view.ActionLanguage:
 		return s.switchLanguage(c, v, actionURL(c, v, name), domain.Language(target))
@@ -112,19 +108,13 @@ func (s *Server) showEdited(c echo.Context, v *visit, action string, done *forms
 	ctx := c.Request().Context()
 	page := s.sectionPage(c, v, done.Section)
 	status := http.StatusOK
-	if done.Section.Outdated {
-		page.Notice = view.HouseholdNotice(ctx)
-		if action == view.ActionAutosave { // of which the script shows only what was saved
-			page.Section.Sharing = page.Section.TypedSharing()
-		}
-	}
 	switch {
 	case len(done.Conflicts) > 0:
 		page.Collisions, page.Stored, page.Was = done.Conflicts, done.Stored, done.Base.Encode()
 		if action != view.ActionAutosave {
 			status = http.StatusUnprocessableEntity
 		}
-	case len(done.Refused) > 0 || done.Section.Outdated && actions[action] == forms.Complete:
+	case len(done.Refused) > 0:
 		page.Errors, status = done.Refused, http.StatusUnprocessableEntity
 	case done.List == nil:
 		page.Focus = done.At

@@ -138,6 +138,7 @@ var oddities = map[statement.DoubtCode]func(s *statement.Statement){
 	"given_period": func(s *statement.Statement) {
 		s.Prefill = statement.Prefill{statement.ExpensesSection: form.Given{"housing.utilities": json.RawMessage("10")}}
 		s.Expenses.Housing.Utilities = 100_10
+		s.Personal.Household.Type, s.Expenses.Share = "single", nil
 		s.Entered[statement.ExpensesSection] = nil
 	},
 	"business_above_salary": func(s *statement.Statement) {
@@ -152,7 +153,7 @@ var oddities = map[statement.DoubtCode]func(s *statement.Statement){
 	"low_expenses": func(s *statement.Statement) { s.Expenses = statement.Expenses{} },
 	"repayment_of_all_owners": func(s *statement.Statement) {
 		s.Assets.RealProperty = []*statement.Property{{Address: "Home", Ownership: "joint", OwnershipPercentage: 50}}
-		s.Liabilities.Mortgages = []*statement.Mortgage{{Property: "Home", Balance: 100_000_00, MonthlyRepayment: 1_000_00}}
+		s.Liabilities.Mortgages = []*statement.Mortgage{{Property: "Home", Balance: 100_000_00, MonthlyRepayment: 1_100_00}}
 	},
 	"sole_owner_share": func(s *statement.Statement) {
 		s.Assets.RealProperty = []*statement.Property{{Address: "Home", Ownership: "sole", OwnershipPercentage: 50}}

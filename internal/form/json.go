@@ -125,7 +125,9 @@ func (s *Section) UnmarshalJSON(data []byte) error {
 		}
 		s.Restore(entered)
 	}
-	s.Outdated = s.share()
+	if s.share() {
+		s.Outdate()
+	}
 	return nil
 }
 

@@ -59,10 +59,10 @@ import (
 // after a later one of its page, in which the old answer was typed again, looks like an
 // edit; so a page sends one at a time.
 //
-// An input outside fields and lists needs a line of its own here. What a page asks for as
-// shared (Section.Sharing) is ours: that page was the last to say what amounts mean. Two devices that edit one
-// list after one of them pressed Continue conflict: completed answers have the version of
-// their content.
+// An input outside fields and lists needs a line of its own here. What a page asked for as
+// shared (Section.Sharing) is current only if it is on both sides, or if the customer ticks here
+// that the amounts are right. Two devices that edit one list after one of them pressed Continue
+// conflict: completed answers have the version of their content.
 //
 // So, whatever the order of the posts: a unit that one device changed is stored as that
 // device left it; a post never changes a unit that its page didn't; what was typed is
@@ -152,7 +152,7 @@ func Merge(blank func() *Section, edit Edit, theirs url.Values) *Merged {
 		m.bases = append(m.bases, read(blank(), base))
 	}
 	m.ours = read(section, m.unticked(section, edit.Ours))
-	out.add(url.Values{SharingInput: {edit.Ours.Get(SharingInput)}})
+	m.sharing(edit.Ours.Get(CheckedInput) != "")
 	m.kinds()
 	for _, g := range section.Groups {
 		for _, f := range g.Fields {
@@ -251,6 +251,16 @@ func (m *merge) unticked(section *Section, ours url.Values) url.Values {
 		})
 	}
 	return rest
+}
+
+// sharing merges what amounts were asked for.
+func (m *merge) sharing(checked bool) {
+	sharing, theirs := m.ours.section.TypedSharing(), m.theirs.section.TypedSharing()
+	if m.theirs.section.Outdated && !checked {
+		sharing = theirs
+	}
+	m.out.Changed = m.out.Changed || sharing != theirs
+	m.out.add(url.Values{SharingInput: {sharing}})
 }
 
 // kinds merges the ticks of what the customer has one by one.

@@ -23,7 +23,7 @@ func Phone(p *string, name, label string, abroad func() bool) Field {
 				case abroad():
 					return "must start with + and the code of its country, like +44 20 7946 0958"
 				}
-				return "must be a whole number with its area code, like 0412 345 678. If it isn’t Australian, start with +, like +44 20 7946 0958"
+				return "must be complete, with its area code, like 0412 345 678. If it isn’t Australian, start with +, like +44 20 7946 0958"
 			}}}
 }
 

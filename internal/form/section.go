@@ -41,9 +41,9 @@ type Section struct {
 	// Sharing says which amounts are whole ones, of which the customer has a share, "" if none
 	// is. A page sends it back: what was typed there means what its page asked for (D78).
 	Sharing string
-	// Outdated is true if amounts were given for another share than is asked for now: after
-	// UnmarshalJSON they have what was typed, and other sums; after Read or Decode the page had
-	// another Sharing (D78).
+	// Outdated is true if amounts were given for another share than is asked for now, until the
+	// customer ticks that they are right: after UnmarshalJSON they have what was typed, and
+	// other sums; after Read or Decode the page had another Sharing (D78).
 	Outdated bool
 	// FromPage is true if our page sends the answers: questions that are AskedOnPage
 	// are required (D78).
@@ -60,8 +60,18 @@ type Section struct {
 	typed string   // the Sharing of the page whose inputs were read
 }
 
-// SharingInput is the name of the input with a page's Sharing.
-const SharingInput = "sharing"
+// SharingInput is the name of the input with a page's Sharing, CheckedInput that of the tick
+// that outdated amounts are right.
+const (
+	SharingInput = "sharing"
+	CheckedInput = "sharing.checked"
+)
+
+// formerSharing is that of stored answers, if it isn't the Sharing.
+const formerSharing = "former"
+
+// Outdate says that the answers were given for another share.
+func (s *Section) Outdate() { s.Outdated, s.typed = true, formerSharing }
 
 // TypedSharing is the Sharing of the page on which the answers were typed.
 func (s *Section) TypedSharing() string {
@@ -201,16 +211,20 @@ func (f Field) Parts() []string {
 func (s *Section) Read(values url.Values) { s.read(values, true) }
 
 // Decode reads what the customer typed, drops blank list items, and returns an
-// error for every missing or invalid answer, and for kinds without any.
+// error for every missing or invalid answer, for kinds without any, and for outdated amounts.
 func (s *Section) Decode(values url.Values) Errors {
 	s.read(values, false)
-	return append(s.validateKinds(), s.Validate()...)
+	errs := s.validateKinds()
+	if s.Outdated {
+		errs = append(errs, newError(CheckedInput, Wording{Text: "Check each amount, then tick that you have"}))
+	}
+	return append(errs, s.Validate()...)
 }
 
 func (s *Section) read(values url.Values, keepBlank bool) {
 	s.readKinds(values)
 	s.typed = values.Get(SharingInput)
-	s.Outdated = s.typed != s.Sharing
+	s.Outdated = s.typed != s.Sharing && values.Get(CheckedInput) == ""
 	for _, g := range s.Groups {
 		parseFields(g.Fields, "", values)
 	}
@@ -506,8 +520,8 @@ func (f Field) NotRequired() Field {
 	return f
 }
 
-// RequiredOnPage requires an answer of our page only.
+// RequiredOnPage requires an answer of our page only, of an amount also a typed 0.
 func (f Field) RequiredOnPage() Field {
-	f.AskedOnPage = true
+	f.AskedOnPage, f.Optional = true, false
 	return f
 }

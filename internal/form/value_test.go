@@ -220,7 +220,7 @@ func abroad() bool { return true }
 func TestPhone(t *testing.T) {
 	t.Parallel()
 	const (
-		wrongHere   = "Phone must be a whole number with its area code, like 0412 345 678. If it isn’t Australian, start with +, like +44 20 7946 0958"
+		wrongHere   = "Phone must be complete, with its area code, like 0412 345 678. If it isn’t Australian, start with +, like +44 20 7946 0958"
 		wrongAbroad = "Phone must start with + and the code of its country, like +44 20 7946 0958"
 	)
 	for typed, want := range map[string]string{

@@ -2,6 +2,7 @@ package statement
 
 import (
 	"math/big"
+	"strings"
 
 	"candor/internal/form"
 )
@@ -144,7 +145,7 @@ func (a *Assets) section() *form.Section {
 func (p *Property) fields() []form.Field {
 	percentage := form.Percent(&p.OwnershipPercentage, "ownership_percentage", "Your share")
 	percentage.Otherwise = func() string { return wholeOf(p.Ownership) }
-	value := form.Money(&p.CurrentValue, "current_value", "Current value", form.Once)
+	value := amountOf(&p.CurrentValue, "current_value", "Current value")
 	owing := form.Money(&p.MortgageOwing, "mortgage_owing", "Mortgage owing", form.Once)
 	value.Owned, owing.Owned = &p.OwnershipPercentage, &p.OwnershipPercentage
 	return []form.Field{
@@ -159,6 +160,11 @@ func (p *Property) fields() []form.Field {
 	}
 }
 
+// amountOf is what a thing with a name is worth, or what is owed on it: a blank isn't signed as 0.
+func amountOf(p *Cents, name, label string) form.Field {
+	return form.Money(p, name, label, form.Once).RequiredOnPage().Asks("Enter the " + strings.ToLower(label))
+}
+
 // wholeOf is the share of a sole owner; "" of others, who must say it.
 func wholeOf(ownership string) string {
 	if ownership == soleOwner {
@@ -171,7 +177,7 @@ func (v *Vehicle) fields() []form.Field {
 	return []form.Field{
 		form.LongText(&v.Description, "description", "Description").
 			Asks("Enter a description").Hints("Make, model and year.").Names(),
-		form.Money(&v.Value, "value", "Value", form.Once),
+		amountOf(&v.Value, "value", "Value"),
 		form.Money(&v.AmountOwing, "amount_owing", "Amount owing", form.Once),
 	}
 }
@@ -182,20 +188,20 @@ func (b *BankAccount) fields() []form.Field {
 			Suggests(bankList).Names(),
 		form.Choice(&b.AccountType, "account_type", "Account type", accountTypes).Asks("Select the type of account").
 			Presets("transaction"),
-		form.Money(&b.Balance, "balance", "Balance", form.Once),
+		amountOf(&b.Balance, "balance", "Balance"),
 	}
 }
 
 func (f *SuperFund) fields() []form.Field {
 	return []form.Field{
 		form.Text(&f.FundName, "fund_name", "Fund name").Asks("Enter the name of the fund").Suggests(fundList).Names(),
-		form.Money(&f.Balance, "balance", "Balance", form.Once),
+		amountOf(&f.Balance, "balance", "Balance"),
 	}
 }
 
 func (i *Investment) fields() []form.Field {
 	return []form.Field{
 		form.LongText(&i.Description, "description", "Description").Asks("Enter a description").Names(),
-		form.Money(&i.Value, "value", "Value", form.Once),
+		amountOf(&i.Value, "value", "Value"),
 	}
 }

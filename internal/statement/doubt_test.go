@@ -127,6 +127,10 @@ func TestOddAmounts(t *testing.T) {
 	given := func(s *s, amount string) {
 		s.Prefill = statement.Prefill{statement.IncomeSection: form.Given{salary: json.RawMessage(amount)}}
 	}
+	givenRent := func(s *s) {
+		s.Assets.RealProperty, s.Liabilities = nil, statement.Liabilities{}
+		s.Prefill = statement.Prefill{statement.ExpensesSection: form.Given{"housing.mortgage_rent": json.RawMessage("2600")}}
+	}
 	renter := func(s *s) {
 		s.Assets.RealProperty, s.Liabilities.Mortgages, s.Expenses.Housing.MortgageRent = nil, nil, 0
 	}
@@ -158,11 +162,11 @@ func TestOddAmounts(t *testing.T) {
 				"income_period income.other_income.business_income Business income: $41,250.00 a fortnight makes $1,072,500.00 a year."}},
 		"a year's salary a week": {func(s *s) { give(t, s, salary, "85,000", "week") },
 			[]string{"income_period income.employment_income.gross_salary Gross salary: $85,000.00 a week makes $4,420,000.00 a year."}},
-		"a month's of a rich one": {func(s *s) { give(t, s, salary, "41,666.66", "month") }, nil},
-		"a year's salary a month": {func(s *s) { give(t, s, salary, "41,666.67", "month") },
-			[]string{"income_period income.employment_income.gross_salary Gross salary: $41,666.67 a month makes $500,000.04 a year."}},
-		"a year's salary a quarter": {func(s *s) { give(t, s, salary, "125,000.01", "quarter") },
-			[]string{"income_period income.employment_income.gross_salary Gross salary: $125,000.01 a quarter makes $500,000.04 a year."}},
+		"a month's of a rich one": {func(s *s) { give(t, s, salary, "20,833.33", "month") }, nil},
+		"a year's salary a month": {func(s *s) { give(t, s, salary, "20,833.34", "month") },
+			[]string{"income_period income.employment_income.gross_salary Gross salary: $20,833.34 a month makes $250,000.08 a year."}},
+		"a year's salary a quarter": {func(s *s) { give(t, s, salary, "62,500.01", "quarter") },
+			[]string{"income_period income.employment_income.gross_salary Gross salary: $62,500.01 a quarter makes $250,000.04 a year."}},
 		"a year's salary a year": {func(s *s) { give(t, s, salary, "2,000,000", "year") }, nil},
 		"a year's pension a fortnight": {func(s *s) { give(t, s, pension, "12,000", "fortnight") },
 			[]string{
@@ -175,7 +179,7 @@ func TestOddAmounts(t *testing.T) {
 			[]string{"income_period income.other_income.rental_income Rental income: $9,000.00 a week makes $468,000.00 a year."}},
 		"much rent a week, pension a fortnight": {func(s *s) {
 			give(t, s, rental, "3,846.15", "week")
-			give(t, s, pension, "3,846.15", "fortnight")
+			give(t, s, pension, "3,076.92", "fortnight")
 		}, nil},
 		"a fortnight's pay for a given year's": {func(s *s) {
 			s.Income.Employment.Bonuses, s.Income.Other.Business, s.Expenses.Housing.Utilities = 0, 0, 0
@@ -186,8 +190,13 @@ func TestOddAmounts(t *testing.T) {
 		},
 			[]string{
 				"given_period income.employment_income.gross_salary Gross salary: $1,640.00 a year. It was filled in as $85,000.00."}},
-		"another pay for a given one":            {func(s *s) { given(s, "650000"); give(t, s, salary, "65,000", "year") }, nil},
+		"another pay for a given one":            {func(s *s) { given(s, "65000"); give(t, s, salary, "100,000", "year") }, nil},
 		"a period of its own for a given amount": {func(s *s) { given(s, "850000"); give(t, s, salary, "2,500", "fortnight") }, nil},
+		"a week's rent for a given month's": {func(s *s) {
+			givenRent(s)
+			s.Expenses.Housing.MortgageRent = 650_00
+		}, []string{"given_period " + rent + " Mortgage or rent: $650.00 a month. It was filled in as $2,600.00."}},
+		"another rent for a given one": {func(s *s) { givenRent(s); s.Expenses.Housing.MortgageRent = 1_900_00 }, nil},
 		"more than ten times what was given": {func(s *s) {
 			s.Prefill = statement.Prefill{statement.ExpensesSection: form.Given{"housing.utilities": json.RawMessage("5999.99")}}
 		}, []string{"given_period expenses.housing.utilities Utilities: $60,000.00 a month. It was filled in as $5,999.99."}},
@@ -208,14 +217,27 @@ func TestOddAmounts(t *testing.T) {
 		"a renter who pays": {func(s *s) { renter(s); s.Expenses.Housing.MortgageRent = 1_00 }, nil},
 		"an owner": {func(s *s) {
 			renter(s)
-			s.Assets.RealProperty = []*statement.Property{{Address: "4/12 Smith St", OwnershipPercentage: 100, CurrentValue: 1}}
+			s.Assets.RealProperty = []*statement.Property{{Address: "4/12 Smith St", Ownership: "sole", OwnershipPercentage: 100, CurrentValue: 1}}
 		}, nil},
 		"a renter with a mortgage": {func(s *s) { s.Personal.Address.Street = "112 Smith Street" },
 			[]string{"no_rent " + rent + " You pay no rent, and don’t own the home where you live."}},
 		"a renter with a mortgage who pays": {func(s *s) {
 			s.Personal.Address.Street = "112 Smith Street"
 			s.Expenses.Housing.MortgageRent += 600_00
+			s.Entered = map[string]map[string]form.Entries{statement.ExpensesSection: {"housing.mortgage_rent": {
+				{Amount: 1_800_00, Period: form.Monthly}, {Amount: 600_00, Period: form.Monthly}}}}
 		}, nil},
+		"a rent typed over a mortgage": {func(s *s) {
+			s.Personal.Address.Street = "112 Smith Street"
+			s.Expenses.Housing.MortgageRent = 2_400_00
+		}, []string{"repayments_missing " + rent + " Your mortgage or rent is $2,400.00 a month. " +
+			"$1,800.00 of it repays mortgages, and $600.00 is rent."}},
+		"an owner with a PO box":      {func(s *s) { s.Personal.Address.Street = "PO Box 12 Hawthorn" }, nil},
+		"an owner of a home named so": {func(s *s) { s.Assets.RealProperty[0].Address, s.Liabilities.Mortgages[0].Property = "Home", "Home" }, nil},
+		"a renter in a street of saints": {func(s *s) {
+			s.Personal.Address.Street, s.Assets.RealProperty[0].Address, s.Liabilities.Mortgages[0].Property = "5 St Kilda Rd",
+				"5 St Georges Rd", "5 St Georges Rd"
+		}, []string{"no_rent " + rent + " You pay no rent, and don’t own the home where you live."}},
 		"enough to live on": {func(s *s) { only(s, 1_543_32) }, nil},
 		"too little to live on": {func(s *s) { only(s, 1_543_31) },
 			[]string{"low_expenses expenses.total_monthly_expenses You spend $1,543.31 a month in total."}},
@@ -265,6 +287,12 @@ func TestOddAmounts(t *testing.T) {
 			s.Assets.RealProperty[0].OwnershipPercentage, s.Assets.RealProperty[0].MortgageOwing = 99, 0
 		}, []string{"sole_owner_share assets.real_property.0.ownership_percentage " +
 			"You are the sole owner of 12 Smith St. Your share is 99%."}},
+		"all of a joint home": {func(s *s) { s.Assets.RealProperty[0].Ownership = "joint" },
+			[]string{"sole_owner_share assets.real_property.0.ownership_percentage 12 Smith St has more than one owner. Your share is 100%."}},
+		"a repayment that was corrected": {func(s *s) { s.Expenses.Housing.MortgageRent = 1_890_01 },
+			[]string{"repayments_missing " + rent + " Your mortgage or rent is $1,890.01 a month. " +
+				"$1,800.00 of it repays mortgages, and $90.01 is rent."}},
+		"a repayment that was rounded up": {func(s *s) { s.Expenses.Housing.MortgageRent = 1_890_00 }, nil},
 		"a third of a home": {func(s *s) {
 			home := s.Assets.RealProperty[0]
 			home.CurrentValue, home.MortgageOwing, home.Ownership, home.OwnershipPercentage = 950_000_00, 900_000_00, "joint", 33
@@ -295,19 +323,19 @@ func TestOddAmounts(t *testing.T) {
 			home.Ownership, home.OwnershipPercentage, s.Liabilities.Mortgages[0].Balance = "joint", 50, 150_000_00
 		}, []string{"repayment_of_all_owners liabilities.mortgages.0.monthly_repayment Your part of the mortgage on 12 Smith St " +
 			"is $150,000.00. Your part of its repayment is $1,800.00 a month."}},
-		"a tenth of half a mortgage": {func(s *s) {
+		"an eighth of half a mortgage": {func(s *s) {
 			home := s.Assets.RealProperty[0]
 			home.Ownership, home.OwnershipPercentage, s.Liabilities.Mortgages[0].Balance = "joint", 50, 150_000_00
-			s.Liabilities.Mortgages[0].MonthlyRepayment = 1_250_00
+			s.Liabilities.Mortgages[0].MonthlyRepayment, s.Expenses.Housing.MortgageRent = 1_562_50, 1_562_50
 		}, nil},
 		"the whole repayment of one home of two": {func(s *s) {
 			s.Assets.RealProperty = append(s.Assets.RealProperty, &statement.Property{Address: "5 King St", Ownership: "joint",
 				OwnershipPercentage: 50, CurrentValue: 500_000_00, MortgageOwing: 200_000_00})
 			s.Liabilities.Mortgages = append(s.Liabilities.Mortgages, &statement.Mortgage{Lender: "ANZ", Property: "5 King St",
-				Balance: 100_000_00, MonthlyRepayment: 900_00})
-			s.Liabilities.Mortgages[0].MonthlyRepayment, s.Expenses.Housing.MortgageRent = 2_600_00, 3_500_00
+				Balance: 100_000_00, MonthlyRepayment: 1_050_00})
+			s.Liabilities.Mortgages[0].MonthlyRepayment, s.Expenses.Housing.MortgageRent = 2_600_00, 3_650_00
 		}, []string{"repayment_of_all_owners liabilities.mortgages.1.monthly_repayment Your part of the mortgage on 5 King St " +
-			"is $100,000.00. Your part of its repayment is $900.00 a month."}},
+			"is $100,000.00. Your part of its repayment is $1,050.00 a month."}},
 		"a card": {func(s *s) { s.Liabilities.CreditCards[0].Balance++ },
 			[]string{"card_above_limit liabilities.credit_cards.0.balance You owe $5,000.01 on Amex. Its limit is $5,000.00."}},
 		"more debts than assets": {func(s *s) {

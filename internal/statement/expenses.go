@@ -99,12 +99,6 @@ func (s *Statement) OutdatedExpenses(section *form.Section) bool {
 	return section.Outdated || s.Personal.Household.Couple() != (s.Expenses.Share != nil)
 }
 
-// HouseholdChanged reports whether the expenses have amounts that were typed for another
-// household: completed ones, or those shown, of a draft or not.
-func (s *Statement) HouseholdChanged(shown *form.Section, draft bool) bool {
-	return s.ExpensesOutdated || shown.Outdated || !draft && s.OutdatedExpenses(shown)
-}
-
 // sharing says which expenses are asked for as whole amounts of a couple.
 func (s *Statement) sharing() string {
 	switch {
@@ -137,14 +131,18 @@ func (s *Statement) expensesSection() *form.Section {
 				input = ShareInput
 			}
 			if f.Name == mortgageRent && s.repaysMortgage() && s.livesElsewhere() {
-				f.Hint = "Add your rent." // else it is typed over the mortgage
+				f.Hint = addRent // else it is typed over the mortgage
 			}
 			switch {
 			case f.Kind != form.KindMoney:
 				continue
 			case group.Name == "commitments" || f.Name == carLoan || f.Name == mortgageRent && s.repaysMortgage():
 				by, input = all, ""
-				if s.Personal.Household.Couple() {
+				switch {
+				case !s.Personal.Household.Couple():
+				case f.Hint == addRent:
+					f.Hint = "Your part. Add your part of the rent."
+				default:
 					f.Hint = strings.TrimSpace(yourPart + " " + f.Hint)
 				}
 			}
@@ -156,6 +154,9 @@ func (s *Statement) expensesSection() *form.Section {
 
 // yourPart is the hint of an amount that the customer can share with others.
 const yourPart = "Your part."
+
+// addRent is the hint beside mortgages of other homes than the customer's.
+const addRent = "Add your rent."
 
 // all is the share of what the customer pays alone.
 func all() (percent int, known bool) { return 100, true }

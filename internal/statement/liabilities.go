@@ -157,7 +157,7 @@ func (m *Mortgage) fields(hint string) []form.Field {
 	return []form.Field{
 		form.Text(&m.Lender, "lender", "Lender").Asks("Enter the lender").Suggests(lenderList),
 		form.LongText(&m.Property, "property", "Property").NotRequired().Names(),
-		form.Money(&m.Balance, "balance", "Balance owing", form.Once).Hints(hint),
+		amountOf(&m.Balance, "balance", "Balance owing").Hints(hint),
 		repayment(&m.MonthlyRepayment, mortgageList).Hints(hint),
 	}
 }
@@ -166,7 +166,7 @@ func (p *PersonalLoan) fields() []form.Field {
 	return []form.Field{
 		form.Text(&p.Lender, "lender", "Lender").Asks("Enter the lender").Suggests(lenderList),
 		form.Text(&p.Purpose, "purpose", "Purpose").NotRequired().Names(),
-		form.Money(&p.Balance, "balance", "Balance owing", form.Once),
+		amountOf(&p.Balance, "balance", "Balance owing"),
 		repayment(&p.MonthlyRepayment, personalLoanList),
 	}
 }
@@ -174,8 +174,8 @@ func (p *PersonalLoan) fields() []form.Field {
 func (c *CreditCard) fields() []form.Field {
 	return []form.Field{
 		form.Text(&c.Issuer, "issuer", "Card issuer").Asks("Enter the card issuer").Suggests(lenderList).Names(),
-		form.Money(&c.Limit, "limit", "Credit limit", form.Once),
-		form.Money(&c.Balance, "balance", "Balance owing", form.Once),
+		amountOf(&c.Limit, "limit", "Credit limit"),
+		amountOf(&c.Balance, "balance", "Balance owing"),
 	}
 }
 
@@ -183,7 +183,7 @@ func (o *OtherLiability) fields() []form.Field {
 	return []form.Field{
 		form.LongText(&o.Description, "description", "Description").Asks("Enter a description").Names(),
 		form.Text(&o.Lender, "lender", "Lender").NotRequired().Suggests(lenderList),
-		form.Money(&o.Balance, "balance", "Balance owing", form.Once),
+		amountOf(&o.Balance, "balance", "Balance owing"),
 		repayment(&o.MonthlyRepayment, otherDebtList),
 	}
 }

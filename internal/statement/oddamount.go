@@ -14,7 +14,7 @@ import (
 const (
 	// hugeIncome is a year's. An income above it that was given for a shorter time is
 	// probably that of a year: few people have as much. hugeIncomes has lower limits.
-	hugeIncome Cents = 500_000_00
+	hugeIncome Cents = 250_000_00
 	// bareMinimum is what a person spends in a month at the least: the lowest basic rate of
 	// JobSeeker Payment from the age of 22, that of each partner of a couple, $712.30 a
 	// fortnight from 20 September 2024 (Services Australia). It is below the poverty lines of
@@ -25,7 +25,7 @@ const (
 // hugeIncomes are the limits, by paths in the section, of incomes that the page asks for
 // by week, fortnight or month: who has only a year's figure types that.
 var hugeIncomes = map[string]Cents{
-	"other_income.government_payments": 100_000_00,
+	"other_income.government_payments": 80_000_00,
 	"other_income.rental_income":       200_000_00,
 	"other_income.child_support":       24_000_00,
 }
@@ -54,20 +54,21 @@ func incomeByPeriod(s *Statement, _ time.Time) (out []Doubt) {
 	return out
 }
 
-// givenPeriod are the amounts of another size than what was given, if that replaced the period
-// that the page starts with: the customer probably meant another one.
+// givenPeriod are the amounts of another size than what was given, by as much as a fortnight's
+// differs from a month's, if that replaced the period that the page starts with: the customer
+// probably meant another one.
 func givenPeriod(s *Statement, _ time.Time) (out []Doubt) {
 	for _, name := range []string{IncomeSection, ExpensesSection} {
 		s.Section(name, time.Time{}).Walk(func(path string, f form.Field) {
 			var given Cents
-			if f.Entries() != nil || f.DefaultPeriod == f.Period || given.UnmarshalJSON(s.Prefill[name][path]) != nil || given == 0 {
+			if f.Entries() != nil || f.SharedBy != "" || f.DefaultPeriod == f.Period || given.UnmarshalJSON(s.Prefill[name][path]) != nil || given == 0 {
 				return
 			}
 			amount, text := f.Amount(), "{label}: {amount} a month. It was filled in as {given}."
 			if f.Period == form.Yearly {
 				text = "{label}: {amount} a year. It was filled in as {given}."
 			}
-			out = append(out, when(amount > 0 && (amount < given/10 || amount > 10*given), Doubt{
+			out = append(out, when(amount > 0 && (amount < given*3/5 || amount > given*9/5), Doubt{
 				Path: name + "." + path, Text: text, Label: f.Label, Args: []string{amount.String(), given.String()},
 			})...)
 		})
@@ -89,13 +90,13 @@ func expensesAboveIncome(s *Statement, _ time.Time) (out []Doubt) {
 }
 
 // repaymentsOfAllOwners are those of shared properties that are probably the bank's whole figure
-// beside the customer's part of the balance: a year's is above a tenth of it. Of 30 years at
-// 6 % it is 7 %.
+// beside the customer's part of the balance: a year's is above an eighth of it. At 6 % it is
+// 7 % with 30 years to go, and as much as an eighth with 11.
 func repaymentsOfAllOwners(s *Statement, _ time.Time) (out []Doubt) {
 	for i, m := range s.Liabilities.Mortgages {
 		for _, p := range s.Assets.RealProperty {
 			its := sameName(p.Address, m.Property) || len(s.Assets.RealProperty) == 1
-			out = append(out, when(its && p.shared() && m.MonthlyRepayment <= m.Balance && m.MonthlyRepayment*12 > m.Balance/10, Doubt{
+			out = append(out, when(its && p.shared() && m.MonthlyRepayment <= m.Balance && m.MonthlyRepayment*12 > m.Balance/8, Doubt{
 				Path: item("liabilities."+mortgageList, i, "monthly_repayment"),
 				Text: "Your part of the mortgage on {property} is {amount}. Your part of its repayment is {repayment} a month.",
 				Args: []string{p.Address, m.Balance.String(), m.MonthlyRepayment.String()},
@@ -114,20 +115,42 @@ func (s *Statement) paysNoRent() bool {
 		(s.livesElsewhere() || len(s.Assets.RealProperty)+len(s.Liabilities.Mortgages) == 0)
 }
 
-// livesElsewhere reports whether the customer lives in none of their properties, as far as is known.
+// livesElsewhere reports whether the customer lives in none of their properties, which only
+// addresses with a house tell, not "Home" or a PO box.
 func (s *Statement) livesElsewhere() bool {
-	return s.Personal.Address.Street != "" && len(s.Assets.RealProperty) > 0 &&
-		!slices.ContainsFunc(s.Assets.RealProperty, s.livesIn)
+	home := houseOf(s.Personal.Address.Street)
+	return home != "" && len(s.Assets.RealProperty) > 0 && !slices.ContainsFunc(s.Assets.RealProperty, func(p *Property) bool {
+		its := houseOf(p.Address)
+		return its == "" || its == home
+	})
 }
 
-// house is what an address has of a house, however the rest of it is written: "18 Wattle".
-var house = regexp.MustCompile(`\d+\p{L}?\s+\p{L}+`)
+// rentOverRepayments is one amount of housing costs that is above the repayments of mortgages:
+// the rent was probably typed over those of another home, or a repayment was corrected since.
+// What is above the whole income or without a property is asked about by other rules.
+func rentOverRepayments(s *Statement, repaid Cents) []Doubt {
+	paid, rounding := s.Expenses.Housing.MortgageRent, repaid/20
+	if s.livesElsewhere() {
+		rounding = 0
+	}
+	one := len(s.Entered[ExpensesSection][mortgageRent]) < 2 && len(s.Assets.RealProperty) > 0 && paid <= s.Income.Monthly()
+	return when(one && repaid > 0 && s.missing(paid, repaid) > rounding, Doubt{
+		Path: ExpensesSection + "." + mortgageRent,
+		Text: "Your mortgage or rent is {paid} a month. {owed} of it repays mortgages, and {rent} is rent.",
+		Args: []string{paid.String(), repaid.String(), (paid - repaid).String()},
+	})
+}
 
-// livesIn reports whether the property is the customer's home, as far as addresses tell.
-func (s *Statement) livesIn(p *Property) bool {
-	home := strings.Join(s.Personal.Address.oneLine(), "")
-	own, its := house.FindString(strings.ToLower(home)), house.FindString(strings.ToLower(p.Address))
-	return own != "" && own == its || sameName(home, p.Address)
+// house is what an address has of a house, however the rest of it is written: "18 Wattle",
+// "5 St Kilda"; of a PO box it is the box.
+var house = regexp.MustCompile(`(?:box\s+)?\d+\p{L}?\s+(?:(?:st|saint|mt|mount|the)\s+)?\p{L}+`)
+
+func houseOf(address string) string {
+	its := house.FindString(strings.ToLower(address))
+	if strings.HasPrefix(its, "box") {
+		return ""
+	}
+	return its
 }
 
 // lowExpenses are all expenses together if they are too low to live on. Rent that is missing

@@ -100,7 +100,7 @@ func TestPrefillRefuses(t *testing.T) {
 		`{"personal_details": {"address": {"country": "GB", "state": "NSW"}}}`:      "personal_details.address.state is not asked with these answers",
 		`{"personal_details": {"address": {"country": "UK"}}}`:                      "personal_details.address.country must be the code of one of the options, such as AU",
 		`{"personal_details": {"date_of_birth": "2012-01-01"}}`:                     "personal_details.date_of_birth must be at least 16 years ago. Check the year: younger people can’t use this form",
-		`{"personal_details": {"phone": "0412 345 67"}}`:                            "personal_details.phone must be a whole number with its area code, like 0412 345 678. If it isn’t Australian, start with +, like +44 20 7946 0958",
+		`{"personal_details": {"phone": "0412 345 67"}}`:                            "personal_details.phone must be complete, with its area code, like 0412 345 678. If it isn’t Australian, start with +, like +44 20 7946 0958",
 		`{"assets": {"vehicles": [null]}}`:                                          "assets.vehicles.0 must be an object",
 		`{"assets": {"vehicles": [{}]}}`:                                            "assets.vehicles.0 must have at least one answer",
 		`{"assets": {"vehicles": [{"description": " "}]}}`:                          "assets.vehicles.0 must have at least one answer",

@@ -1,5 +1,5 @@
 // Ticks of what a customer has: "None of these" and the others exclude each other,
-// a tick leads to its first question, and unticking clears what was entered.
+// a tapped tick leads to its first question, and unticking clears what was entered.
 document.addEventListener("change", ({ target }) => {
   if (!target.matches?.(".kind > h2 input, .kind > .choice input")) return;
   const kind = target.closest(".kind");
@@ -9,7 +9,7 @@ document.addEventListener("change", ({ target }) => {
     for (const other of target.form.querySelectorAll("input[name=has]")) {
       if (other !== target && (other.value === "none") !== none && other.checked) other.click();
     }
-    questions[0]?.focus();
+    if (!target.matches(":focus-visible")) questions[0]?.focus();
     return;
   }
   for (const tick of kind.querySelectorAll(".later :checked")) tick.checked = false;
@@ -28,11 +28,10 @@ document.addEventListener("change", ({ target }) => {
   entered[0].dispatchEvent(new Event("input", { bubbles: true }));
 });
 
-// A choice that is tapped leads to the question after it, if that waits to be typed.
-// Arrow keys choose, too: they show the focus, and stay. The declaration's tick leads to
-// the signature.
+// A choice that is tapped leads to the question after it, if that waits to be typed, as the
+// declaration's tick leads to the signature. Keys show the focus, and stay: Tab is next.
 document.addEventListener("change", ({ target }) => {
-  const leads = target.id === "accepted" ? target.checked : target.type === "radio" && !target.matches(":focus-visible");
+  const leads = (target.type === "radio" || target.id === "accepted" && target.checked) && !target.matches(":focus-visible");
   if (!leads) return;
   const fields = [...target.form.querySelectorAll(".field")];
   const next = fields[fields.indexOf(target.closest(".field")) + 1]?.querySelector("input");

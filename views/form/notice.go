@@ -60,11 +60,6 @@ func RepaymentsNotice(ctx context.Context) string {
 	return i18n.T(ctx, "We added your repayments.")
 }
 
-// HouseholdNotice says why completed expenses must be looked at again (D78).
-func HouseholdNotice(ctx context.Context) string {
-	return i18n.T(ctx, "Who pays has changed. Check each amount here.")
-}
-
 // itemInSentence is itemName inside a sentence.
 func itemInSentence(ctx context.Context, l *form.List, i int) string {
 	if name := l.ItemName(i); name != "" {

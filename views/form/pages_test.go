@@ -224,7 +224,14 @@ func pages(t *testing.T) map[string]templ.Component {
 	signer.Personal.Address.Street = "5 King Street" // and pays for another home
 	another := checkPage(signer)
 	another.Doubts = signer.Doubts(now)
+	signer.Expenses.Housing.MortgageRent += 500_00 // its rent, typed over
+	signer.Assets.RealProperty[0].Ownership, signer.Assets.RealProperty[0].OwnershipPercentage = "joint", 100
+	over := checkPage(signer)
+	over.Doubts = signer.Doubts(now)
 	another.Unconfirmed = another.Doubts
+	outdated := sectionPage(section(statement.ExpensesSection))
+	outdated.Abroad = true
+	outdated.Errors = outdated.Section.Decode(url.Values{form.SharingInput: {"all"}, "living.groceries": {"200"}})
 	unfinished := checkPage(new(statement.Statement))
 	unfinished.Unfinished = waiting.Tasks[:6]
 
@@ -258,6 +265,7 @@ func pages(t *testing.T) map[string]templ.Component {
 		"assets-later":       view.Section(left),
 		"liabilities":        view.Section(prefilled),
 		"expenses":           view.Section(sectionPage(section(statement.ExpensesSection))),
+		"expenses-outdated":  view.Section(outdated),
 		"documents-empty":    view.Documents(view.DocumentsPage{Page: page(), Action: "/documents"}),
 		"documents-again": view.Documents(view.DocumentsPage{
 			Page: page(), Action: "/documents", Asked: note, Former: []statement.FormerFile{{Name: "payslip-june.pdf"}},
@@ -274,6 +282,7 @@ func pages(t *testing.T) map[string]templ.Component {
 		"check-low":           view.Check(frugal),
 		"liabilities-offered": view.Section(forgotten),
 		"check-another-name":  view.Check(another),
+		"check-rent":          view.Check(over),
 		"check-errors":        view.Check(signed),
 		"check-unfinished":    view.Check(unfinished),
 		"confirmation": view.Confirmation(view.ConfirmationPage{Page: page(), Reference: "LOAN-2026-00417", Submitted: now,

@@ -239,7 +239,6 @@ func notices(ctx context.Context, _ io.Writer) error {
 	view.SuggestedNotice(ctx)
 	view.RepaymentsNotice(ctx)
 	email.Received(ctx, &domain.Account{Name: "Harbour"}, &domain.Session{CompletedAt: &now})
-	view.HouseholdNotice(ctx)
 	linkEmails(ctx)
 	return nil
 }

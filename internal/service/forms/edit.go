@@ -162,13 +162,13 @@ func (f *State) asCompleted(name string, values url.Values) *form.Section {
 }
 
 // check decides whether the section is complete. Answers that are left for later are no
-// mistakes, but they keep the section a draft, as do amounts of a page that asked for others.
+// mistakes, but they keep the section a draft.
 // Save says nothing of mistakes, since the customer may not be finished.
 func (e *Edited) check(f *State, c Change, values url.Values) {
 	whole := f.Empty(e.Section.Name)
 	whole.FromPage = len(c.Bases) > 0
 	errs, left := whole.Decode(values), whole.Left()
-	valid := len(errs)+len(left) == 0 && !whole.Outdated
+	valid := len(errs)+len(left) == 0
 	if c.Action == Complete || valid && f.Sections[whole.Name].Completed {
 		e.Stored, e.Section, e.complete = whole, whole, valid
 	}

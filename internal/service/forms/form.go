@@ -221,6 +221,9 @@ func (f *State) Section(name string) *form.Section {
 	case own.answers != nil:
 		_ = section.UnmarshalJSON(own.answers) // Get has read them before; here they tell a typed 0 from nothing
 		section.TickNone()
+		if name == statement.ExpensesSection && f.Statement.OutdatedExpenses(section) {
+			section.Outdate()
+		}
 	default:
 		section.Prefill(f.Statement.Prefill[name])
 	}
@@ -310,15 +313,18 @@ func (f *State) Unfinished() []string {
 }
 
 // Next is the section to which a completed one leads: the next unfinished one after it,
-// else the first, else the declaration.
+// else the first, else the declaration. Of those before it, what was left as a draft waits: the
+// declaration's page lists it, and two of them would lead to each other for ever.
 func (f *State) Next(done string) string {
-	left := slices.DeleteFunc(f.Unfinished(), func(name string) bool { return name == done })
-	left = append(left, statement.DeclarationSection)
+	left := f.Unfinished()
 	after := slices.IndexFunc(left, func(name string) bool { return statement.SectionNumber(name) > statement.SectionNumber(done) })
-	if after < len(left)-1 {
-		return left[after]
+	if after < 0 {
+		after = slices.IndexFunc(left, func(name string) bool { return name != done && f.Sections[name].Draft == nil })
 	}
-	return left[0]
+	if after < 0 {
+		return statement.DeclarationSection
+	}
+	return left[after]
 }
 
 // closed is why a session can't be worked on any more.
