@@ -110,11 +110,12 @@ func TestColumnsAddUp(t *testing.T) {
 
 // TestListsAddUp adds up what stands at the right of the lists' titles, which is the total
 // of assets and that of liabilities: of property only a share counts. So are the lists'
-// repayments.
+// repayments, and the column of property's values, of which each is the customer's part.
 func TestListsAddUp(t *testing.T) {
 	t.Parallel()
 	for name, in := range map[string]Statement{"full": full(), "longest": longest()} {
-		text := poppler(t, render(t, in).Bytes, "pdftotext", "-layout", "FILE", "-")
+		file := render(t, in).Bytes
+		text := poppler(t, file, "pdftotext", "-layout", "FILE", "-")
 		sums := map[string]statement.Cents{}
 		for _, line := range subtotalLine.FindAllStringSubmatch(text, -1) {
 			sums[strings.TrimSpace(line[1])] += centsOf(t, line[2])
@@ -126,10 +127,31 @@ func TestListsAddUp(t *testing.T) {
 			t.Errorf("%s: the lists make %v, want assets of %s, liabilities of %s and repayments of %s", name, sums,
 				answers.Assets.Total(), answers.Liabilities.Total(), answers.Summary().TotalMonthlyRepayments)
 		}
+		if values := propertyValues(t, placedWords(t, file)); values != sums["Value of your share"] {
+			t.Errorf("%s: the values of property make %s, the total is %s", name, values, sums["Value of your share"])
+		}
 	}
 	if strings.Contains(textOf(t, render(t, sparse()).Bytes), "\nMonthly repayments") {
 		t.Error("there is a total of no repayments")
 	}
+}
+
+// propertyValues is the sum of the amounts whose right edge is that of the first of their
+// titles, “Current value”, between it and the vehicles.
+func propertyValues(t *testing.T, words []placed) (sum statement.Cents) {
+	t.Helper()
+	title := slices.IndexFunc(words, func(w placed) bool { return w.text == "Current" })
+	if title < 0 {
+		t.Fatal("there are no values of property")
+	}
+	top, edge := words[title].y, words[title+1].right
+	end := slices.IndexFunc(words, func(w placed) bool { return w.text == "Vehicles" && w.y > top })
+	for _, w := range words {
+		if printedAmount.MatchString(w.text) && math.Abs(w.right-edge) < 1 && w.y > top && w.y < words[end].y {
+			sum += centsOf(t, w.text)
+		}
+	}
+	return sum
 }
 
 var subtotalLine = regexp.MustCompile(`(?m)(  Total value|  Value of your share|  Total owing|^Monthly repayments) +(\$[\d,.]+)$`)
@@ -164,7 +186,11 @@ func TestGivenAmounts(t *testing.T) {
 	if strings.Contains(text, squash("…")) {
 		t.Error("a title is cut where a column stands beside it")
 	}
-	if strings.Contains(squash(textOf(t, render(t, full()).Bytes)), squash("As given")) {
+	alone := full()
+	for _, p := range alone.Answers.Assets.RealProperty {
+		p.OwnershipPercentage = 100
+	}
+	if strings.Contains(squash(textOf(t, render(t, alone).Bytes)), squash("As given")) {
 		t.Error("a column without amounts has a title")
 	}
 }
