@@ -8,7 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"candor/internal/domain"
+	"candor/internal/form"
 	"candor/internal/statement"
+	"candor/views/i18n"
 )
 
 // given is a couple's statement as typed: amounts in periods of their own, as several, and
@@ -163,6 +166,41 @@ func centsOf(t *testing.T, text string) statement.Cents {
 		t.Fatal(err)
 	}
 	return statement.Cents(n)
+}
+
+// TestTallLedgers draws ledgers with as many amounts as a field takes, which are taller than
+// a page: each amount is on one.
+func TestTallLedgers(t *testing.T) {
+	t.Parallel()
+	in := full()
+	section := in.Answers.Section(statement.ExpensesSection, submitted)
+	values, n := section.Inputs(), 0
+	section.Walk(func(path string, f form.Field) {
+		for _, part := range []string{"", ".2", ".3", ".4", ".5", ".6", ".7", ".8", ".9", ".10", ".11", ".12"} {
+			if f.Several {
+				n++
+				values.Set(path+part, strconv.Itoa(12_345_000+n))
+				values.Set(path+part+".period", "fortnight")
+			}
+		}
+	})
+	if errs := section.Decode(values); len(errs) > 0 || n == 0 {
+		t.Fatal(n, errs)
+	}
+	in.Answers.KeepEntered(section)
+	for _, language := range domain.Languages {
+		found := map[string]bool{}
+		for _, w := range placedWords(t, renderCopy(i18n.In(t.Context(), language), t, in).Bytes) {
+			if y := math.Mod(w.y, pageHeight); y >= contentTop && y+w.of < contentBottom+1 {
+				found[w.text] = true
+			}
+		}
+		for i := range n {
+			if want := dollars(12_345_001 + int64(i)).String(); !found[want] {
+				t.Errorf("%s: no page has %s", language, want)
+			}
+		}
+	}
 }
 
 // TestGivenAmounts prints each amount in both forms.
