@@ -46,7 +46,7 @@ func confirmations(c *harness.Customer) []string {
 	response := c.Harness.Get("/sessions/" + c.ID.String() + "/data").WantStatus(http.StatusOK)
 	var data struct {
 		Data struct {
-			Confirmations []struct{ Code, Path string } `json:"confirmations"`
+			Confirmations []struct{ Code, Path, Text string } `json:"confirmations"`
 		} `json:"data"`
 	}
 	c.OK(json.Unmarshal(response.Body.Bytes(), &data))
@@ -55,6 +55,9 @@ func confirmations(c *harness.Customer) []string {
 	}
 	out := []string{}
 	for _, one := range data.Data.Confirmations {
+		if one.Text == "" {
+			c.Errorf("%s has no text", one.Code)
+		}
 		out = append(out, one.Code+" "+one.Path)
 	}
 	return out

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math/big"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -325,6 +326,15 @@ func (f Field) Part() (part Cents, how string, ok bool) {
 		return 0, "", false
 	}
 	return f.Amount().Share(*f.Owned), f.Value.Display() + " × " + strconv.Itoa(*f.Owned) + "%", true
+}
+
+// HasPart reports whether one of the fields is an amount of which only a part is the
+// customer's: it says the percentage.
+func HasPart(fields []Field) bool {
+	return slices.ContainsFunc(fields, func(f Field) bool {
+		_, _, isPart := f.Part()
+		return isPart
+	})
 }
 
 // LacksPeriod reports whether an amount was given without its period.

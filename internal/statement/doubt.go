@@ -2,6 +2,7 @@ package statement
 
 import (
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,6 +42,22 @@ func (d Doubt) Say(translate func(text string, args ...string) string) string {
 	return translate(d.Text, args...)
 }
 
+// English is what is odd in English.
+func (d Doubt) English() string {
+	return d.Say(func(text string, args ...string) string {
+		return place.ReplaceAllStringFunc(text, func(name string) string {
+			if len(args) == 0 {
+				return name
+			}
+			arg := args[0]
+			args = args[1:]
+			return arg
+		})
+	})
+}
+
+var place = regexp.MustCompile(`\{[a-z]+\}`)
+
 // Key is what was asked: the sentence with its figures. After a change of the answer it
 // is another one, which is asked about again.
 func (d Doubt) Key() string {
@@ -52,6 +69,7 @@ func (d Doubt) Key() string {
 type Confirmation struct {
 	Code        DoubtCode      `json:"code" doc:"Why it was asked about."`
 	Path        string         `json:"path" doc:"Path of the answer in this object."`
+	Text        string         `json:"text,omitempty" doc:"What the customer confirmed, in English; absent in older statements."`
 	ConfirmedAt form.Timestamp `json:"confirmed_at" doc:"When the customer confirmed it, UTC."`
 }
 
@@ -248,13 +266,21 @@ func (s *Statement) Doubts(now time.Time) []Doubt {
 	return out
 }
 
-// Confirmed are the doubts that the customer confirmed, as at the signature.
-func (s *Statement) Confirmed() []Doubt {
-	return slices.DeleteFunc(s.Doubts(s.Declaration.SignedAt), func(d Doubt) bool {
-		return !slices.ContainsFunc(s.Declaration.Confirmations, func(c Confirmation) bool {
-			return c.Code == d.Code && c.Path == d.Path
+// Confirmed are the doubts that the customer confirmed: those of today's rules if they say the
+// same, so that they can be translated, else what was kept.
+func (s *Statement) Confirmed() (out []Doubt) {
+	today := s.Doubts(s.Declaration.SignedAt)
+	for _, c := range s.Declaration.Confirmations {
+		i := slices.IndexFunc(today, func(d Doubt) bool {
+			return d.Code == c.Code && d.Path == c.Path && (c.Text == "" || c.Text == d.English())
 		})
-	})
+		if i >= 0 {
+			out = append(out, today[i])
+		} else if c.Text != "" {
+			out = append(out, Doubt{Code: c.Code, Path: c.Path, Text: c.Text})
+		}
+	}
+	return out
 }
 
 // A debt is a line of the liabilities that is repaid.

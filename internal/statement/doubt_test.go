@@ -347,7 +347,7 @@ func TestOddAmounts(t *testing.T) {
 		tt.change(s)
 		var got []string
 		for _, d := range s.Doubts(time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)) {
-			got = append(got, string(d.Code)+" "+d.Path+" "+d.Say(english))
+			got = append(got, string(d.Code)+" "+d.Path+" "+d.English())
 		}
 		if !slices.Equal(got, tt.want) {
 			t.Errorf("%s: asked\n%q, want\n%q", name, got, tt.want)
@@ -355,16 +355,43 @@ func TestOddAmounts(t *testing.T) {
 	}
 }
 
-// english replaces a text's {names}, as the pages do.
-func english(text string, args ...string) string {
-	return place.ReplaceAllStringFunc(text, func(string) string {
-		arg := args[0]
-		args = args[1:]
-		return arg
-	})
+// TestConfirmedStay has confirmations of which today's rules ask the same, ask otherwise, or
+// ask nothing, and of those without a text, which are older.
+func TestConfirmedStay(t *testing.T) {
+	t.Parallel()
+	const card, rent, age = "liabilities.credit_cards.0.balance", "expenses.housing.mortgage_rent", "personal_details.date_of_birth"
+	s := ordinary()
+	s.Declaration.SignedAt = time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
+	s.Liabilities.CreditCards[0].Balance++
+	const text, asked = "You owe {amount} on {card}. Its limit is {limit}. ", "You owe $5,000.01 on Amex. Its limit is $5,000.00."
+	for _, tt := range []struct {
+		kept statement.Confirmation
+		want string // the text to translate, and the sentence
+	}{
+		{statement.Confirmation{Code: "card_above_limit", Path: card, Text: asked}, text + asked},
+		{statement.Confirmation{Code: "card_above_limit", Path: card}, text + asked},
+		{statement.Confirmation{Code: "card_above_limit", Path: card, Text: "Amex is over."}, "Amex is over. Amex is over."},
+		{statement.Confirmation{Code: "no_rent", Path: rent, Text: "No rent at {home}."}, "No rent at {home}. No rent at {home}."},
+		{statement.Confirmation{Code: "left_out", Path: age, Text: "You are old."}, "You are old. You are old."},
+		{statement.Confirmation{Code: "age", Path: age}, ""},
+	} {
+		s.Declaration.Confirmations = []statement.Confirmation{tt.kept}
+		stored, err := s.Declaration.Stored()
+		if err == nil {
+			err = s.Read(statement.DeclarationSection, stored)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, d := range s.Confirmed() {
+			got += d.Text + " " + d.English()
+		}
+		if got != tt.want {
+			t.Errorf("of %v is shown %q, want %q", tt.kept, got, tt.want)
+		}
+	}
 }
-
-var place = regexp.MustCompile(`\{[a-z]+\}`)
 
 // TestAgeOfDoubt is asked until the eighteenth birthday begins where the customer lives,
 // in Sydney if that isn't known, and from the day after the last one at a hundred.

@@ -209,7 +209,7 @@ func TestRenderOtherSignature(t *testing.T) {
 }
 
 // TestRenderConfirmations checks that odd answers that were confirmed are
-// printed, and others aren't.
+// printed, also if no rule asks about them today, and others aren't.
 func TestRenderConfirmations(t *testing.T) {
 	t.Parallel()
 	in := full()
@@ -219,13 +219,14 @@ func TestRenderConfirmations(t *testing.T) {
 	}
 	in.Answers.Declaration.Confirmations = []statement.Confirmation{
 		{Code: "repayments_missing", Path: "expenses.housing.mortgage_rent"}, {Code: "age", Path: "personal_details.date_of_birth"},
+		{Code: "no_income", Path: "income.total_gross_income", Text: "You have little income."},
 	}
 	text := squash(textOf(t, render(t, in).Bytes))
-	if want := "Confirmed when asked You repay $4,675.00 a month on mortgages. In your expenses it is $2,610.00."; !strings.Contains(
-		text, squash(want)) {
+	if want := "Confirmed when asked You repay $4,675.00 a month on mortgages. In your expenses it is $2,610.00. " +
+		"Confirmed when asked You have little income."; !strings.Contains(text, squash(want)) {
 		t.Errorf("the document lacks %q", want)
 	}
-	if strings.Contains(text, squash(mortgage)) || strings.Count(text, squash("Confirmed when asked")) != 1 {
+	if strings.Contains(text, squash(mortgage)) || strings.Count(text, squash("Confirmed when asked")) != 2 {
 		t.Error("the document has what wasn't confirmed")
 	}
 }

@@ -8,7 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"candor/internal/domain"
+	"candor/internal/form"
 	"candor/internal/statement"
+	"candor/views/i18n"
 )
 
 // given is a couple's statement as typed: amounts in periods of their own, as several, and
@@ -110,11 +113,12 @@ func TestColumnsAddUp(t *testing.T) {
 
 // TestListsAddUp adds up what stands at the right of the lists' titles, which is the total
 // of assets and that of liabilities: of property only a share counts. So are the lists'
-// repayments.
+// repayments, and the column of property's values, of which each is the customer's part.
 func TestListsAddUp(t *testing.T) {
 	t.Parallel()
 	for name, in := range map[string]Statement{"full": full(), "longest": longest()} {
-		text := poppler(t, render(t, in).Bytes, "pdftotext", "-layout", "FILE", "-")
+		file := render(t, in).Bytes
+		text := poppler(t, file, "pdftotext", "-layout", "FILE", "-")
 		sums := map[string]statement.Cents{}
 		for _, line := range subtotalLine.FindAllStringSubmatch(text, -1) {
 			sums[strings.TrimSpace(line[1])] += centsOf(t, line[2])
@@ -126,10 +130,31 @@ func TestListsAddUp(t *testing.T) {
 			t.Errorf("%s: the lists make %v, want assets of %s, liabilities of %s and repayments of %s", name, sums,
 				answers.Assets.Total(), answers.Liabilities.Total(), answers.Summary().TotalMonthlyRepayments)
 		}
+		if values := propertyValues(t, placedWords(t, file)); values != sums["Value of your share"] {
+			t.Errorf("%s: the values of property make %s, the total is %s", name, values, sums["Value of your share"])
+		}
 	}
 	if strings.Contains(textOf(t, render(t, sparse()).Bytes), "\nMonthly repayments") {
 		t.Error("there is a total of no repayments")
 	}
+}
+
+// propertyValues is the sum of the amounts whose right edge is that of the first of their
+// titles, “Current value”, between it and the vehicles.
+func propertyValues(t *testing.T, words []placed) (sum statement.Cents) {
+	t.Helper()
+	title := slices.IndexFunc(words, func(w placed) bool { return w.text == "Current" })
+	if title < 0 {
+		t.Fatal("there are no values of property")
+	}
+	top, edge := words[title].y, words[title+1].right
+	end := slices.IndexFunc(words, func(w placed) bool { return w.text == "Vehicles" && w.y > top })
+	for _, w := range words {
+		if printedAmount.MatchString(w.text) && math.Abs(w.right-edge) < 1 && w.y > top && w.y < words[end].y {
+			sum += centsOf(t, w.text)
+		}
+	}
+	return sum
 }
 
 var subtotalLine = regexp.MustCompile(`(?m)(  Total value|  Value of your share|  Total owing|^Monthly repayments) +(\$[\d,.]+)$`)
@@ -141,6 +166,41 @@ func centsOf(t *testing.T, text string) statement.Cents {
 		t.Fatal(err)
 	}
 	return statement.Cents(n)
+}
+
+// TestTallLedgers draws ledgers with as many amounts as a field takes, which are taller than
+// a page: each amount is on one.
+func TestTallLedgers(t *testing.T) {
+	t.Parallel()
+	in := full()
+	section := in.Answers.Section(statement.ExpensesSection, submitted)
+	values, n := section.Inputs(), 0
+	section.Walk(func(path string, f form.Field) {
+		for _, part := range []string{"", ".2", ".3", ".4", ".5", ".6", ".7", ".8", ".9", ".10", ".11", ".12"} {
+			if f.Several {
+				n++
+				values.Set(path+part, strconv.Itoa(12_345_000+n))
+				values.Set(path+part+".period", "fortnight")
+			}
+		}
+	})
+	if errs := section.Decode(values); len(errs) > 0 || n == 0 {
+		t.Fatal(n, errs)
+	}
+	in.Answers.KeepEntered(section)
+	for _, language := range domain.Languages {
+		found := map[string]bool{}
+		for _, w := range placedWords(t, renderCopy(i18n.In(t.Context(), language), t, in).Bytes) {
+			if y := math.Mod(w.y, pageHeight); y >= contentTop && y+w.of < contentBottom+1 {
+				found[w.text] = true
+			}
+		}
+		for i := range n {
+			if want := dollars(12_345_001 + int64(i)).String(); !found[want] {
+				t.Errorf("%s: no page has %s", language, want)
+			}
+		}
+	}
 }
 
 // TestGivenAmounts prints each amount in both forms.
@@ -164,7 +224,11 @@ func TestGivenAmounts(t *testing.T) {
 	if strings.Contains(text, squash("…")) {
 		t.Error("a title is cut where a column stands beside it")
 	}
-	if strings.Contains(squash(textOf(t, render(t, full()).Bytes)), squash("As given")) {
+	alone := full()
+	for _, p := range alone.Answers.Assets.RealProperty {
+		p.OwnershipPercentage = 100
+	}
+	if strings.Contains(squash(textOf(t, render(t, alone).Bytes)), squash("As given")) {
 		t.Error("a column without amounts has a title")
 	}
 }

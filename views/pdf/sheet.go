@@ -116,7 +116,8 @@ func (l laidSheet) height() float64 {
 	return h
 }
 
-// ledgers are one or two sheets side by side.
+// ledgers are one or two sheets side by side; below each other as tables, which can be
+// broken, if they could be taller than a page with a section's title and its totals.
 func (d *document) ledgers(sheets []laidSheet) []part {
 	if len(sheets) == 0 {
 		return nil
@@ -125,10 +126,28 @@ func (d *document) ledgers(sheets []laidSheet) []part {
 	for _, s := range sheets {
 		height = max(height, s.height())
 	}
+	if height > contentBottom-contentTop-100 {
+		return d.tables(sheets)
+	}
 	return []part{d.titled("", total{}), {height: height, draw: func(keep float64) {
 		d.need(height + keep)
 		d.sheets(sheets...)
 	}}}
+}
+
+// tables are ledgers as tables.
+func (d *document) tables(ledgers []laidSheet) (parts []part) {
+	for _, l := range ledgers {
+		columns := []column{{title: l.title, strong: true}, {}, {title: l.unit, right: true}}
+		if l.given > 0 {
+			columns[1].title = d.say(asGiven)
+		}
+		parts = append(parts, d.titled("", total{}), d.rows(table{columns, l.sheet.rows}))
+		if l.sheet.note != "" {
+			parts = append(parts, d.line(l.sheet.note, rowPadding).after())
+		}
+	}
+	return parts
 }
 
 // sheets draws sheets side by side.

@@ -247,10 +247,17 @@ func (d *document) stated(label, value string) []cell {
 }
 
 // items is the table of a list's items. An amount that was given in another form has a
-// column for that.
+// column for that. A percentage has none if the amounts of each item say it.
 func (d *document) items(l *form.List) table {
 	t := table{rows: make([][]cell, l.Len())}
+	said := true
+	for i := range t.rows {
+		said = said && form.HasPart(l.Item(i))
+	}
 	for n, f := range l.Item(0) {
+		if f.Kind == form.KindPercent && said {
+			continue
+		}
 		given := make([]cell, l.Len())
 		isGiven := false
 		for i := range given {
@@ -324,9 +331,12 @@ func (d *document) declaration(in Statement) ([]part, error) {
 	}, nil
 }
 
-// answer returns a field's cell.
+// answer returns a field's cell: of an amount what is the customer's.
 func (d *document) answer(f form.Field) cell {
 	text := f.Value.Display()
+	if part, _, isPart := f.Part(); isPart {
+		text = part.String()
+	}
 	switch {
 	case text == "":
 		return cell{text: d.say("Not given"), muted: true}

@@ -271,7 +271,7 @@ func (p phrase) skipSpaces(i int) int {
 func (p phrase) breakAfter(i int) bool {
 	r := p.glyphs[i].r
 	if r == ' ' {
-		return true
+		return i == 0 || p.glyphs[i-1].r != '×' // “× 50%”
 	}
 	if i+1 == len(p.glyphs) {
 		return false

@@ -89,6 +89,7 @@ func TestWrap(t *testing.T) {
 		{"spaces are dropped at a break", "mmmm    m", 5 * m, []string{"mmmm", "m"}},
 		{"long word", "mmmmmmm", 3 * m, []string{"mmm", "mmm", "m"}},
 		{"after a hyphen", "mm-mmmm", 5 * m, []string{"mm-", "mmmm"}},
+		{"before “×”", "mmm × 50%", 6 * m, []string{"mmm", "× 50%"}},
 		{"before a mark never", "mmm\u0331m", 3 * m, []string{"mmm\u0331", "m"}},
 		{"narrower than a letter", "mm", 1, []string{"m", "m"}},
 		{"no room at all", "mm", -5, []string{"m", "m"}},

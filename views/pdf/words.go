@@ -76,8 +76,11 @@ func (w words) unit(period form.Period) string {
 	return w(func(ctx context.Context) string { return strings.TrimSpace("AUD " + i18n.T(ctx, period.Per())) })
 }
 
-// given is an amount as the customer gave it, "" for just so.
+// given is an amount as the customer gave it, and what of it is the customer's, "" for just so.
 func (w words) given(f form.Field) string {
+	if _, how, isPart := f.Part(); isPart {
+		return how
+	}
 	return w(func(ctx context.Context) string {
 		return f.Entries().Say(func(p form.Period) string { return i18n.T(ctx, p.Per()) })
 	})

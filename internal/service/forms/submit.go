@@ -43,7 +43,7 @@ func (s Signature) confirmations(doubts []statement.Doubt, now time.Time) []stat
 	var out []statement.Confirmation
 	for _, d := range doubts {
 		if slices.Contains(s.Confirmed, d.Key()) {
-			out = append(out, statement.Confirmation{Code: d.Code, Path: d.Path, ConfirmedAt: form.At(now)})
+			out = append(out, statement.Confirmation{Code: d.Code, Path: d.Path, Text: d.English(), ConfirmedAt: form.At(now)})
 		}
 	}
 	return out
