@@ -373,6 +373,7 @@ var vietnamese = map[string]string{ //nolint:gosec // it takes words about passp
 	"quarterly":                                                                                         "mỗi quý",
 	"super fund":                                                                                        "quỹ hưu trí",
 	"the company that sent you the link":                                                                "công ty đã gửi liên kết cho quý vị",
+	"for {label}":                                                                                       "cho {label}",
 	"to {label}":                                                                                        "vào {label}",
 	"vehicle":                                                                                           "xe",
 	"weekly":                                                                                            "mỗi tuần",

@@ -373,6 +373,7 @@ var simplifiedChinese = map[string]string{ //nolint:gosec // it takes words abou
 	"quarterly":                                                                                         "每季度",
 	"super fund":                                                                                        "养老金基金",
 	"the company that sent you the link":                                                                "向您发送链接的公司",
+	"for {label}":                                                                                       "（{label}）",
 	"to {label}":                                                                                        "（{label}）",
 	"vehicle":                                                                                           "车辆",
 	"weekly":                                                                                            "每周",
