@@ -276,7 +276,7 @@ var vietnamese = map[string]string{ //nolint:gosec // it takes words about passp
 	"Tick it if it is right, or change it":                                                                         "Đánh dấu nếu đúng, hoặc thay đổi",
 	"Tick it if it is right, or change it: {doubt}":                                                                "Đánh dấu nếu đúng, hoặc thay đổi: {doubt}",
 	"Tick the box to accept the declaration":                                                                       "Hãy đánh dấu vào ô để chấp nhận lời tuyên bố",
-	"Tick what you get, before tax. Leave out your partner’s income.":                                              "Hãy đánh dấu những gì quý vị nhận được, trước thuế. Không tính thu nhập của người phối ngẫu.",
+	"Tick what you get, before tax. Leave out your partner’s income.":                                              "Hãy đánh dấu những gì quý vị nhận được, trước thuế. Không tính thu nhập của bạn đời.",
 	"Tick what you have, or None of these":                                                                         "Hãy đánh dấu những gì quý vị có, hoặc Không có khoản nào",
 	"Tick all debts. Count store cards, buy now pay later, study loans. If shared, your part.":                     "Hãy đánh dấu những khoản quý vị nợ. Tính cả thẻ cửa hàng (store cards), mua trước trả sau (buy now, pay later) và vay đi học (study loans). Nếu là nợ chung, hãy nhập phần của quý vị.",
 	"Tick what you own. If shared, enter your part, except property. Careful estimates are fine.":                  "Hãy đánh dấu những gì quý vị sở hữu. Ngoài bất động sản, nếu sở hữu chung, hãy nhập phần của quý vị. Có thể ước tính cẩn thận.",
