@@ -17,7 +17,7 @@ import (
 // advanceSessionRequest is the body of POST /v1/test/sessions/:id/advance.
 type advanceSessionRequest struct {
 	sessionID
-	To   simulator.Goal `json:"to" required:"true" doc:"How far: opened; a section, which means that it and all before it are completed (declaration is the same as completed); completed; expired; pdf_expired, which completes the session and then deletes its PDF and documents as retention does; or reminder, which sets the session’s times back until its next reminder is due, and sends it."`
+	To   simulator.Goal `json:"to" required:"true" doc:"How far: opened; a section, which means that it and all before it are completed (declaration is the same as completed); completed; expired; pdf_expired, which completes the session and then deletes its PDF and documents as retention does; or reminder, which sets the session’s times back until its next reminder is due, and sends it (422 while one is being sent)."`
 	Data rawPrefill     `json:"data" doc:"Answers, in the shape of prefill, of sections up to to; one after it is refused. A section that is given has exactly these answers, so {} says that the customer has none of it; in personal_details what is missing is made up. Other sections are made up, the same for the session each time."`
 }
 

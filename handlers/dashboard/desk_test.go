@@ -213,6 +213,12 @@ func TestAnswersAreReadOnAPage(t *testing.T) {
 	answers := owner.WantPage(owner.Get(owner.WantPage(owner.Get(path), http.StatusOK).Link("Read answers")), http.StatusOK,
 		full.Personal.FullName, "Net worth", full.Summary().NetWorth.String(), "Liabilities", "payslip.pdf", "Documents Changed since",
 		"Changed since: Documents.")
+	if got, want := answers.Fact("Monthly income before tax"), full.Summary().TotalMonthlyIncome.String(); got != want {
+		t.Errorf("the income is %q, want %q", got, want)
+	}
+	if got, want := answers.Fact("Left each month before tax"), full.Summary().MonthlySurplus.String(); got != want {
+		t.Errorf("%q is left, want %q", got, want)
+	}
 	if text := answers.Text(); strings.Contains(text, "Income Changed since") {
 		t.Error("income is said to have changed")
 	}

@@ -41,6 +41,8 @@ func TestBrowserEvidenceBesideItsLine(t *testing.T) {
 func TestEvidenceLinksBack(t *testing.T) {
 	t.Parallel()
 	c := harness.New(t).NewCustomer()
+	c.WantPage(c.Get("liabilities"), http.StatusOK).
+		Offers("Add a statement for mortgages", "Add a statement for personal loans", "Add a statement for credit cards")
 	typed := url.Values{"action": {"evidence:income_evidence"}, "has": {"employment_income"},
 		"employment_income.gross_salary": {"98500"}}
 	if next := c.WantRedirect(c.Post("income", typed)); next != "documents?category=income_evidence&from=income" {

@@ -10,6 +10,7 @@ import (
 
 	"candor/internal/domain"
 	"candor/internal/statement/statementtest"
+	"candor/internal/testkit"
 	"candor/internal/testkit/browsertest"
 	"candor/internal/testkit/harness"
 )
@@ -41,6 +42,10 @@ func TestLeftForLater(t *testing.T) {
 	if len(page.Errors()) > 0 {
 		t.Errorf("errors %q", page.Errors())
 	}
+	// Without script the tick stays when the everyday account is chosen.
+	values.Set("bank_accounts.0.account_type", page.Field("bank_accounts.0.account_type").Choices[1])
+	c.WantRedirect(c.Post("assets", values))
+	c.WantPage(c.Get("assets"), http.StatusOK).WantField("bank_accounts.0.account_type.later", "")
 	hub := c.WantPage(c.Get(""), http.StatusOK).Shows("1 of 7 sections completed", "In progress", "Left for later:", "Continue with")
 	for name, field := range map[string]string{"Family home: ownership": "real_property.0.ownership",
 		"Toyota Corolla Ascent Sport 2021: value": "vehicles.0.value"} {
@@ -187,6 +192,31 @@ func TestLaterIsMerged(t *testing.T) {
 	page.WantError(groceries, "")
 	c.WantPage(c.Post("expenses", url.Values{"was": {second}, groceries: {""}, fuel: {"50"}, "action": {"autosave"}}),
 		http.StatusOK).Shows("Use $900.00")
+}
+
+// TestBrowserPresetAfterLater chooses what the page starts with in place of "I don't know yet".
+// It stays chosen when the saved answer is shown.
+func TestBrowserPresetAfterLater(t *testing.T) {
+	t.Parallel()
+	c := newTyping(t)
+	const kind = "bank_accounts.0.account_type"
+	c.WantRedirect(c.Post("assets", url.Values{"has": {"bank_accounts"}, "bank_accounts.0.institution": {"ING"},
+		kind + ".later": {"true"}, "action": {"save"}}))
+	tab := c.device(t, "assets")
+	tab.Select(input(kind), "transaction")
+	for _, balance := range []string{"1", "12"} {
+		tab.Type(input("bank_accounts.0.balance"), balance)
+		testkit.Await(t, "the balance isn't saved", func() bool {
+			return load(c.Customer, "assets").values.Get("bank_accounts.0.balance") == balance
+		})
+		tab.WaitForText(saveStatus, "Saved ")
+	}
+	chosen := browsertest.Eval[string](tab, `document.getElementById("`+kind+`").selectedOptions[0]?.text ?? ""`)
+	if chosen != "Everyday account" {
+		t.Errorf("the type of account is %q", chosen)
+	}
+	stored(c.Customer, "assets", kind, "preset", kind+".later", "")
+	tab.NoErrors()
 }
 
 // TestNotOfWhatEverybodyKnows asks for no one's own name, birthday, address, phone and email later.

@@ -2,6 +2,7 @@ package form_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -12,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"candor/internal/form"
 	"candor/internal/statement"
@@ -43,6 +45,11 @@ func TestAmountsInTheirPeriods(t *testing.T) {
 	page.WantField("other_income.dividends", "5").WantField("other_income.dividends.period", "year")
 	page.WantField("other_income.rental_income.period", "week")
 	page.Shows("= $73,840.00 a year", "= $144.00 a year", "$73,989.00", "Total yearly income before tax")
+	for _, amount := range []string{"employment_income.gross_salary", "employment_income.gross_salary.2"} {
+		if got := page.Field(amount).Description; !strings.Contains(got, "= $73,840.00 a year") {
+			t.Errorf("%s is described by %q", amount, got)
+		}
+	}
 
 	for _, section := range []string{"personal_details", "assets", "liabilities", "expenses"} {
 		c.Answer(section)
@@ -189,7 +196,9 @@ func TestBrowserPeriods(t *testing.T) {
 	c.WantRedirect(c.Post(statement.PersonalDetailsSection, couple))
 	tab.Open(base + h.Link(c.ID))
 	tab.Open(base + c.Path(statement.ExpensesSection))
-	agreesWithGo(t, tab)
+	agreesWithGo(t, tab, "share", "housing.utilities", utilities)
+	tab.Open(base + c.Path(statement.AssetsSection))
+	agreesWithGo(t, tab, "real_property.0.ownership_percentage", "real_property.0.current_value", propertyValue)
 	tab.Open(base + c.Path(statement.IncomeSection))
 	const salary = "employment_income.gross_salary"
 	tab.Click(input("employment_income"))
@@ -244,34 +253,76 @@ func typedAmounts() []typedAmount {
 	return out
 }
 
-// agreesWithGo types amounts into a couple's expense and compares what the script says at
+// agreesWithGo types amounts, and a share of them, and compares what the script says at
 // once with what Go computes. The script is asked without a save between.
-func agreesWithGo(t *testing.T, tab *browsertest.Tab) {
+func agreesWithGo(t *testing.T, tab *browsertest.Tab, share, amount string, want func(typedAmount) string) {
 	t.Helper()
 	all := typedAmounts()
-	got := browsertest.Eval[[]string](tab, toJSON(t, all)+`.map(({ Typed, Period, Share }) => {
-		const [share, amount, period] =
-			["share", "housing.utilities", "housing.utilities.period"].map((id) => document.getElementById(id));
-		[share.value, amount.value, period.value] = [Share, Typed, Period];
-		period.dispatchEvent(new Event("change", { bubbles: true }));
-		return document.getElementById("housing.utilities-conversion").textContent.trim();
-	})`)
+	got := browsertest.Eval[[]string](tab, fmt.Sprintf(`%s.map(({ Typed, Period, Share }) => {
+		const [share, amount, period, line] =
+			[%[2]q, %[3]q, "%[3]s.period", "%[3]s-conversion"].map((id) => document.getElementById(id));
+		[share.value, amount.value] = [Share, Typed];
+		if (period) period.value = Period;
+		amount.dispatchEvent(new Event("change", { bubbles: true }));
+		return line.textContent.trim();
+	})`, toJSON(t, all), share, amount))
 	for i, tt := range all {
-		var cents form.Cents
+		if want := want(tt); got[i] != want {
+			t.Errorf("%s: %s a %s, %q: the script says %q, Go %q", amount, tt.Typed, tt.Period, tt.Share, got[i], want)
+		}
+	}
+}
+
+// utilities is what Go says of a couple's expense.
+func utilities(tt typedAmount) string {
+	var cents form.Cents
+	percent, err := strconv.Atoi(strings.TrimSuffix(tt.Share, "%"))
+	known := err == nil && percent <= 100
+	field := form.Money(&cents, "f", "F", form.Monthly).Shared(func() (int, bool) { return percent, known }, "share")
+	field.Value.Parse(func(part string) string { return map[string]string{"": tt.Typed, "period": tt.Period}[part] })
+	switch {
+	case field.Entries() == nil || !known || tt.Typed == "2,000 per year": // which the server says after a save
+		return ""
+	case percent == 100:
+		return "= " + cents.String() + " a month"
+	}
+	return "× " + strconv.Itoa(percent) + "% = " + cents.String() + " a month"
+}
+
+// propertyValue is what Go says of the value of a property.
+func propertyValue(tt typedAmount) string {
+	s := new(statement.Statement)
+	s.Section(statement.AssetsSection, time.Time{}).Read(url.Values{"has": {"real_property"},
+		"real_property.0.ownership_percentage": {tt.Share}, "real_property.0.current_value": {tt.Typed}})
+	if p := s.Assets.RealProperty; len(p) > 0 && p[0].OwnershipPercentage != 100 {
 		percent, err := strconv.Atoi(strings.TrimSuffix(tt.Share, "%"))
-		known := err == nil && percent <= 100
-		field := form.Money(&cents, "f", "F", form.Monthly).Shared(func() (int, bool) { return percent, known }, "share")
-		field.Value.Parse(func(part string) string { return map[string]string{"": tt.Typed, "period": tt.Period}[part] })
-		want := ""
-		if field.Entries() != nil && known && tt.Typed != "2,000 per year" { // which the server says after a save
-			want = "= " + cents.String() + " a month"
-			if percent != 100 {
-				want = "× " + strconv.Itoa(percent) + "% " + want
+		if _, isAmount := form.ParseAmount(tt.Typed); isAmount && err == nil && percent == p[0].OwnershipPercentage {
+			return "× " + strconv.Itoa(percent) + "% = " + p[0].CurrentValue.Share(percent).String()
+		}
+	}
+	return ""
+}
+
+// TestPartOfAProperty says beside a whole amount what of it is the customer's, once a share is
+// known, so that the page's column adds up.
+func TestPartOfAProperty(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t).NewCustomer()
+	for share, want := range map[string]string{"33": "× 33% = $33.00", "0": "× 0% = $0.00", "100": "", "": "", "x": ""} {
+		c.Post(statement.AssetsSection, url.Values{"has": {"real_property"}, "real_property.0.ownership": {"joint"},
+			"real_property.0.ownership_percentage": {share}, "real_property.0.current_value": {"100.01"},
+			"real_property.0.mortgage_owing": {"x"}, "action": {"save"}})
+		page := c.WantPage(c.Get(statement.AssetsSection), http.StatusOK)
+		for id, want := range map[string]string{"current_value": want, "mortgage_owing": ""} {
+			if got := page.Field("real_property.0." + id).Description; got != want {
+				t.Errorf("%q: beside the %s stands %q, want %q", share, id, got, want)
 			}
 		}
-		if got[i] != want {
-			t.Errorf("%s a %s, %q: the script says %q, Go %q", tt.Typed, tt.Period, tt.Share, got[i], want)
-		}
+	}
+	c.Answer(statement.AssetsSection)
+	got := c.WantPage(c.Get(statement.AssetsSection), http.StatusOK).Field("real_property.0.mortgage_owing").Description
+	if got != "× 50% = $306,200.38" { // half of $612,400.75
+		t.Errorf("beside the mortgage stands %q", got)
 	}
 }
 

@@ -62,11 +62,15 @@ func (f Field) Shared(by Share, input string) Field {
 // Share returns the customer's percentage of the amount that is asked for, false if it
 // isn't shared or not yet known.
 func (f Field) Share() (percent int, shared bool) {
-	v, ok := f.Value.(*money)
-	if !ok || v.percent() == wholeAmount {
+	share := f.Owned
+	if v, ok := f.Value.(*money); ok && share == nil {
+		share = v.share
+	}
+	if share == nil {
 		return 0, false
 	}
-	return v.percent(), true
+	percent, known := share()
+	return percent, known && percent != wholeAmount
 }
 
 // askedWhole reports whether the typed amount is the answer.
@@ -320,12 +324,13 @@ func (f Field) Amount() Cents {
 }
 
 // Part is the customer's part of an amount that is stored whole, and how it comes about,
-// "$900.00 × 50%"; false if all of it is the customer's.
+// "$900.00 × 50%"; false if all of it is the customer's, or the share isn't known.
 func (f Field) Part() (part Cents, how string, ok bool) {
-	if f.Owned == nil || *f.Owned == wholeAmount || f.Value.Empty() {
+	percent, shared := f.Share()
+	if f.Owned == nil || !shared || f.Value.Empty() || f.Value.ErrorMessage() != "" {
 		return 0, "", false
 	}
-	return f.Amount().Share(*f.Owned), f.Value.Display() + " × " + strconv.Itoa(*f.Owned) + "%", true
+	return f.Amount().Share(percent), f.Value.Display() + " × " + strconv.Itoa(percent) + "%", true
 }
 
 // HasPart reports whether one of the fields is an amount of which only a part is the

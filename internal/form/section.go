@@ -123,9 +123,9 @@ type Field struct {
 	Period        Period // of the stored amount
 	DefaultPeriod Period // in which people know it: the page starts with it; Once if the customer must say it (D77)
 	AskPeriod     string // message for an amount without a period
-	SharedBy      string // the input with the share of an amount that is asked for, or ""
+	SharedBy      string // the question, of the section or of the same item, for the share of an amount, or ""
 	Several       bool   // amounts can be added up: payslips of two jobs
-	Owned         *int   // the customer's percentage of the amount, which is stored whole; nil for all
+	Owned         Share  // the customer's of the amount, which is stored whole; nil for all
 
 	// Of choices.
 	Options []Option

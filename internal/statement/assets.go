@@ -147,7 +147,11 @@ func (p *Property) fields() []form.Field {
 	percentage.Otherwise = func() string { return wholeOf(p.Ownership) }
 	value := amountOf(&p.CurrentValue, "current_value", "Current value")
 	owing := form.Money(&p.MortgageOwing, "mortgage_owing", "Mortgage owing", form.Once)
-	value.Owned, owing.Owned = &p.OwnershipPercentage, &p.OwnershipPercentage
+	value.Owned = func() (int, bool) {
+		return p.OwnershipPercentage, !percentage.Value.Empty() && percentage.Value.ErrorMessage() == ""
+	}
+	value.SharedBy = percentage.Name
+	owing.Owned, owing.SharedBy = value.Owned, value.SharedBy
 	return []form.Field{
 		form.LongText(&p.Description, "description", "Description").
 			Asks("Enter a description").Hints("For example, family home.").Names(),

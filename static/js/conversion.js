@@ -1,9 +1,10 @@
-// What an amount comes to in its section's unit is said beside it while it is typed:
-// "= $83.33 a month". Whole cents, halves away from zero, as in internal/form (D49, D53).
+// What an amount comes to in its section's unit, and which part of it is the customer's, is
+// said beside it while it is typed: "× 50% = $83.33 a month". Whole cents, halves away from
+// zero, as in internal/form (D49, D53).
 // What this can't read, such as "2,000 per year", the server says after the next save.
 const written = /^\s*\+?\s*(?:(?:au?)?\$|aud)?\s*(.*?)\s*(k?)\s*$/is;
 const plain = /^(?=.*\d)(?:\d*|\d{1,3}(?:[,\s]\d{3})+)(?:\.\d{0,2})?$/;
-const timesAYear = { week: 52n, fortnight: 26n, month: 12n, quarter: 4n, year: 1n };
+const timesAYear = { week: 52n, fortnight: 26n, month: 12n, quarter: 4n, year: 1n, once: 1n };
 
 // cents of a text, such as "1,250.50", "$2k" and "+500"; null if it can't be read here.
 function centsOf(text) {
@@ -27,12 +28,12 @@ function shareOf(line) {
 
 // converted is what the line of a field should say, null if this script can't tell.
 function converted(line) {
-  const unit = line.dataset.unit;
+  const unit = line.dataset.unit || "once";
   let yearly = 0n;
   let differs = 0;
   for (const amount of line.parentElement.querySelectorAll(".amount")) {
     const text = amount.querySelector("input").value;
-    const period = amount.querySelector("select").value;
+    const period = amount.querySelector("select")?.value ?? unit;
     if (!text.trim()) continue;
     const cents = centsOf(text);
     if (cents === null || !(period in timesAYear)) return null;

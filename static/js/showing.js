@@ -109,6 +109,8 @@ export function update(form, fresh, sent, before) {
       was.delete(name, control.value);
       if (stored) was.append(name, control.value);
     } else {
+      // The option that a select starts with has another value while it is left for later.
+      if (control.options) control.replaceChildren(...fresh.elements[name].children);
       control.value = stored;
       was.set(name, stored);
     }

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"time"
 
+	"candor/handlers/web"
+	"candor/internal/domain"
 	"candor/internal/statement"
 	"candor/internal/statement/statementtest"
 	"candor/internal/testkit/client"
@@ -27,6 +29,7 @@ const (
 	manyDrafts    = 300
 	mostMemory    = 300 << 20
 	mostLeft      = 20 << 20
+	mostDraft     = 5 << 20
 	mostRemoved   = 55 << 20
 	manyUnended   = 1500
 	unendedWithin = 60 * time.Second
@@ -140,7 +143,8 @@ func (a *attack) removedUploads(ctx context.Context) error {
 
 var removeButton = regexp.MustCompile(`remove:doc_[a-z0-9]+`)
 
-// drafts posts sections with 1 MB of text, which are refused and stored as drafts.
+// drafts posts the longest form that is taken, again and again. It is refused, and stored as
+// typed (D85), in place of the draft before.
 func (a *attack) drafts(ctx context.Context) error {
 	c, err := a.newCustomer(ctx, "198.51.101.202")
 	if err != nil {
@@ -150,27 +154,34 @@ func (a *attack) drafts(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	values := statementtest.Values(statement.PersonalDetailsSection)
-	text := make([]byte, 0, 1<<20)
-	for len(text) < cap(text) { // random text that PostgreSQL can't compress
-		text = append(text, byte('a'+rand.IntN(26)))
-	}
-	values.Set("full_name", string(text))
+	const typed = "real_property.0.description"
+	values := url.Values{"has": {"real_property"}, typed: {""}}
+	text := make([]byte, web.MaxFormBytes-len(values.Encode()))
 	o := &outcome{statuses: map[int]int{}}
-	began := time.Now()
-	for range manyDrafts {
-		got, _ := c.Post(ctx, c.path(statement.PersonalDetailsSection), values)
-		o.count(got.Status)
-		if time.Since(began) > a.span {
-			break
+	for began := time.Now(); o.total < manyDrafts && time.Since(began) < a.span; {
+		for i := range text { // another one, which PostgreSQL can't compress
+			text[i] = byte('a' + rand.IntN(26))
 		}
+		values.Set(typed, string(text))
+		got, _ := c.Post(ctx, c.path(statement.AssetsSection), values)
+		o.count(got.Status)
+	}
+	session, err := domain.ParseSessionID(c.id)
+	if err != nil {
+		return err
+	}
+	var left int64
+	if err := a.DB.Raw().GetContext(ctx, &left,
+		`SELECT coalesce(sum(octet_length(draft)), 0) FROM section WHERE session_id = $1`, session); err != nil {
+		return err
 	}
 	after, err := a.stored(ctx)
 	if err != nil {
 		return err
 	}
-	a.add(after-before < mostLeft, fmt.Sprintf("%d drafts of 1 MB in %s, by one link", o.total, a.span),
-		"less than 20 MB is left", "%d MB are left; %s", (after-before)>>20, o)
+	a.add(o.statuses[http.StatusUnprocessableEntity] > 1 && left > 0 && left < mostDraft,
+		fmt.Sprintf("%d drafts of 4 MB in %s, by one link", o.total, a.span), "one is left",
+		"%.1f MB are left; with dead rows the database grew by %d MB; %s", float64(left)/(1<<20), (after-before)>>20, o)
 	return nil
 }
 

@@ -68,10 +68,21 @@ func (q question) amounts() []amount {
 	return out
 }
 
+// converts reports whether a line beside the amounts says what they come to.
+func (q question) converts() bool {
+	return q.Kind == form.KindMoney && (q.Period != form.Once || q.Owned != nil)
+}
+
 // conversion says what amounts come to in the field's own period, and which part of them
 // is the customer's: "× 50% = $65.00 a month". conversion.js says the same.
 func conversion(ctx context.Context, f form.Field) string {
-	text := converted(ctx, f.Period, f.Value.Display())
+	amount := f.Value.Display()
+	if part, _, isPart := f.Part(); isPart {
+		amount = part.String()
+	} else if f.Entries() == nil {
+		return ""
+	}
+	text := converted(ctx, f.Period, amount)
 	if share, shared := f.Share(); shared {
 		text = "× " + strconv.Itoa(share) + "% " + text
 	}
@@ -80,6 +91,9 @@ func conversion(ctx context.Context, f form.Field) string {
 
 // converted is the end of a conversion.
 func converted(ctx context.Context, unit form.Period, amount string) string {
+	if unit == form.Once {
+		return "= " + amount
+	}
 	return i18n.T(ctx, "= {amount} {per}", amount, i18n.T(ctx, unit.Per()))
 }
 
@@ -93,6 +107,9 @@ func questions(ctx context.Context, fields []form.Field, prefix string, errs for
 		}
 		path := prefix + f.Name
 		f.Label, f.Hint, f.Options = i18n.T(ctx, f.Label), i18n.T(ctx, f.Hint), options(ctx, f.Options)
+		if f.SharedBy != "" {
+			f.SharedBy = prefix + f.SharedBy
+		}
 		out = append(out, question{Field: f, Path: path, Message: errs.For(path), Focus: path == focus})
 	}
 	return out
@@ -130,11 +147,11 @@ func options(ctx context.Context, in []form.Option) []form.Option {
 	return out
 }
 
-func (q question) hintID() string  { return q.Path + "-hint" }
-func (q question) errorID() string { return q.Path + "-error" }
+func (q question) hintID() string       { return q.Path + "-hint" }
+func (q question) errorID() string      { return q.Path + "-error" }
+func (q question) conversionID() string { return q.Path + "-conversion" }
 
-// describedBy lists the ids of the hint and the error, "" where there is
-// neither.
+// describedBy lists the ids of the hint, the error and the conversion, "" if there is none.
 func (q question) describedBy() string {
 	var ids []string
 	if q.Hint != "" {
@@ -142,6 +159,9 @@ func (q question) describedBy() string {
 	}
 	if q.Message != "" {
 		ids = append(ids, q.errorID())
+	}
+	if q.converts() {
+		ids = append(ids, q.conversionID())
 	}
 	return strings.Join(ids, " ")
 }
@@ -213,11 +233,12 @@ func (q question) attributes() templ.Attributes {
 	return attrs
 }
 
-// ofAmount are those of the first amount's input. The message can be about another one.
+// ofAmount are those of an amount's input. The message can be about another one.
 func (q question) ofAmount(a amount) templ.Attributes {
 	if !a.Told {
 		q.Message = ""
 	}
+	q.Focus = q.FocusOn == a.Path
 	return q.attributes()
 }
 
