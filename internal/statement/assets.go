@@ -122,7 +122,7 @@ func (a *Assets) section() *form.Section {
 		Title:           "Assets",
 		Intro:           "Tick what you own. If shared, enter your part, except property. Careful estimates are fine.",
 		Groups: []form.Group{
-			{Title: "Property", Hint: "Whole amounts.",
+			{Title: "Property", Hint: "All owners’ amounts.",
 				List:     form.ListOf(&a.RealProperty, "real_property", "Property", "property", (*Property).fields),
 				Subtotal: form.Subtotal(a.propertyShare, "Value of your share")},
 			{Title: "Vehicles",

@@ -122,7 +122,7 @@ func (s *Statement) expensesSection() *form.Section {
 	share.When = s.Personal.Household.Couple
 	section.Groups = append([]form.Group{{Fields: []form.Field{share}}}, section.Groups...)
 	if s.Personal.Household.Couple() {
-		section.Intro = "Tick what your household pays. Enter whole amounts."
+		section.Intro = "Tick what your household pays. Enter the household’s total."
 	}
 	for _, group := range section.Groups {
 		for i, f := range group.Fields {
@@ -142,6 +142,8 @@ func (s *Statement) expensesSection() *form.Section {
 				case !s.Personal.Household.Couple():
 				case f.Hint == addRent:
 					f.Hint = "Your part. Add your part of the rent."
+				case f.Name == "commitments.other":
+					f.Hint = "What you alone pay." // of costs that aren't shared like the others
 				default:
 					f.Hint = strings.TrimSpace(yourPart + " " + f.Hint)
 				}

@@ -46,7 +46,7 @@ func (i *Income) section() *form.Section {
 				income(&e.Allowances, "employment_income.allowances", "Allowances"),
 			}},
 			{Name: "business_income", Title: "Work for yourself", Fields: []form.Field{
-				income(&o.Business, "other_income.business_income", "Business income").Hints("Your share of the profit.").Sums(),
+				income(&o.Business, "other_income.business_income", "Business income").Hints("Your share of profit, not drawings.").Sums(),
 			}},
 			{Name: "government_payments", Title: "Pensions and benefits", Fields: []form.Field{
 				income(&o.GovernmentPayments, "other_income.government_payments", "Pensions and benefits").

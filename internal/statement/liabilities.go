@@ -123,13 +123,14 @@ func within(text string, limit int) string {
 }
 
 // liabilitiesSection describes the liabilities. Who shares a property has the bank's paper
-// with the whole repayment of its mortgage, so the mortgages ask for the customer's part.
+// with the whole repayment of its mortgage, and may share cards, so these ask for their part.
 func (s *Statement) liabilitiesSection() *form.Section {
 	l, part := &s.Liabilities, ""
 	if slices.ContainsFunc(s.Assets.RealProperty, (*Property).shared) {
 		part = yourPart
 	}
 	mortgage := func(m *Mortgage) []form.Field { return m.fields(part) }
+	card := func(c *CreditCard) []form.Field { return c.fields(part) }
 	return &form.Section{
 		Name:            LiabilitiesSection,
 		AsksWhatApplies: true,
@@ -143,7 +144,7 @@ func (s *Statement) liabilitiesSection() *form.Section {
 				List:     form.ListOf(&l.PersonalLoans, personalLoanList, "Personal loans", "personal loan", (*PersonalLoan).fields),
 				Subtotal: form.Subtotal(l.loanBalance, "Total owing")},
 			{Title: "Credit cards",
-				List:     form.ListOf(&l.CreditCards, "credit_cards", "Credit cards", "credit card", (*CreditCard).fields),
+				List:     form.ListOf(&l.CreditCards, "credit_cards", "Credit cards", "credit card", card),
 				Subtotal: form.Subtotal(l.cardBalance, "Total owing")},
 			{Title: "Other debts",
 				List:     form.ListOf(&l.Other, otherDebtList, "Other debts", "debt", (*OtherLiability).fields),
@@ -171,10 +172,10 @@ func (p *PersonalLoan) fields() []form.Field {
 	}
 }
 
-func (c *CreditCard) fields() []form.Field {
+func (c *CreditCard) fields(hint string) []form.Field {
 	return []form.Field{
 		form.Text(&c.Issuer, "issuer", "Card issuer").Asks("Enter the card issuer").Suggests(lenderList).Names(),
-		amountOf(&c.Limit, "limit", "Credit limit"),
+		amountOf(&c.Limit, "limit", "Credit limit").Hints(hint),
 		amountOf(&c.Balance, "balance", "Balance owing"),
 	}
 }
