@@ -115,30 +115,38 @@ func (in Statement) properties(language domain.Language, w words) properties {
 
 // answers are a section's parts, from its description. Ledgers stand side by
 // side. What isn't declared is one line.
-func (d *document) answers(s *form.Section) []part {
-	var parts []part
+func (d *document) answers(s *form.Section) (parts []part) {
 	var none []string
 	var waiting []laidSheet // a ledger that waits for one beside it
+	lead := false           // the part before is a line about the ledgers, which isn't left alone
+	lay := func() {
+		for _, p := range d.ledgers(waiting) {
+			p.follows = p.follows || lead
+			parts = append(parts, p)
+		}
+		waiting, lead = nil, false
+	}
 	for _, g := range s.Groups {
 		totals := d.sectionTotals(g)
 		switch {
 		case totals != nil:
-			parts = append(parts, d.ledgers(waiting)...)
+			lay()
 			parts = append(append(parts, d.nothing(none)...), d.sums(totals))
-			waiting, none = nil, nil
+			none = nil
 		case !asks(g):
 		case isEmpty(g):
 			none = append(none, g.Title)
 		case isLedger(g):
 			if waiting = append(waiting, d.laySheet(d.ledger(g), (contentWidth-sheetGap)/2)); len(waiting) == 2 {
-				parts, waiting = append(parts, d.ledgers(waiting)...), nil
+				lay()
 			}
 		default:
-			parts = append(append(parts, d.ledgers(waiting)...), d.questions(g)...)
-			waiting = nil
+			lay()
+			parts, lead = append(parts, d.questions(g)...), g.Title == ""
 		}
 	}
-	return append(append(parts, d.ledgers(waiting)...), d.nothing(none)...)
+	lay()
+	return append(parts, d.nothing(none)...)
 }
 
 // asks reports whether the group has a question, which depends on other answers.
