@@ -171,7 +171,7 @@ func (q *Queries) Figures(ctx context.Context, scope domain.Scope, name string, 
 	out []domain.FigureCount, err error) {
 	err = q.all(ctx, &out, `
 		WITH sums AS MATERIALIZED (
-			SELECT value, sum(created)::bigint AS created, sum(completed)::bigint AS completed FROM figure_count
+			SELECT value, sum(created::int) AS created, sum(completed::int) AS completed FROM figure_count
 			WHERE account_id = $1 AND livemode = $2 AND name = $3 AND day BETWEEN $4::date AND $5::date
 			GROUP BY value
 		), most AS (
@@ -193,8 +193,8 @@ func (q *Queries) Figures(ctx context.Context, scope domain.Scope, name string, 
 func (q *Queries) RefusedMost(ctx context.Context, scope domain.Scope, before, first, last time.Time, limit int) (
 	out []domain.RefusedMost, err error) {
 	err = q.all(ctx, &out, `
-		SELECT section, field, problem AS message, coalesce(sum(sessions) FILTER (WHERE day >= $4::date), 0)::bigint AS sessions,
-			coalesce(sum(sessions) FILTER (WHERE day < $4::date), 0)::bigint AS before
+		SELECT section, field, problem AS message, coalesce(sum(sessions::int) FILTER (WHERE day >= $4::date), 0) AS sessions,
+			coalesce(sum(sessions::int) FILTER (WHERE day < $4::date), 0) AS before
 		FROM form_problem_count
 		WHERE account_id = $1 AND livemode = $2 AND day BETWEEN $3::date AND $5::date
 		GROUP BY section, field, problem
