@@ -21,6 +21,7 @@ type loaded struct {
 	*harness.Customer
 	section string
 	values  url.Values
+	tick    string // the value of the tick that amounts are checked
 }
 
 // load opens a section in a tab of its own.
@@ -36,6 +37,9 @@ func (l *loaded) read(p *page.Page) {
 	l.values = url.Values{}
 	for _, input := range p.All("input") {
 		kind := input.Attr("type")
+		if input.Attr("name") == "sharing.checked" {
+			l.tick = input.Attr("value")
+		}
 		if (kind == "radio" || kind == "checkbox") && !input.Has("checked") {
 			continue
 		}

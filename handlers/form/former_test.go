@@ -255,7 +255,7 @@ func TestFormerHouseholdChanged(t *testing.T) {
 	}
 	tab := load(alone, "expenses")
 	tab.press("continue", http.StatusUnprocessableEntity)
-	tab.values.Set("sharing.checked", "true")
+	tab.values.Set("sharing.checked", tab.tick)
 	tab.values.Set("action", "continue")
 	alone.WantRedirect(alone.Post("expenses", tab.values))
 	alone.WantRedirect(alone.Sign())

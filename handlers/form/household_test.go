@@ -201,10 +201,14 @@ func TestPageOfAnotherHousehold(t *testing.T) {
 					WantField("housing.mortgage_rent", "3,600")
 			}
 			tab = load(c, "expenses")
-			tab.press("autosave", http.StatusOK, "sharing.checked", "true")
-			c.WantPage(c.Get("expenses"), http.StatusOK).Hides(outdated)
+			tick := tab.tick
+			tab.press("autosave", http.StatusOK, "sharing.checked", "as all for another household")
+			tab.press("continue", http.StatusUnprocessableEntity).Shows(outdated) // which it isn't a tick for
+			tab.press("autosave", http.StatusOK, "sharing.checked", tick)
+			c.WantPage(c.Get("expenses"), http.StatusOK).Shows(outdated).WantField("sharing.checked", tick) // until Continue
 			tab.values.Set("action", "continue")
 			c.WantRedirect(c.Post("expenses", tab.values))
+			c.WantPage(c.Get("expenses"), http.StatusOK).Hides(outdated)
 		})
 	}
 }
@@ -221,9 +225,13 @@ func TestPagesOfTwoHouseholds(t *testing.T) {
 	fresh.press("autosave", http.StatusOK, "share", "50", "living.groceries", "1000").Hides(outdated)
 	stale.press("autosave", http.StatusOK, "living.clothing", "200")
 	fresh.press("continue", http.StatusUnprocessableEntity).Shows(outdated).WantField("living.clothing", "200")
-	fresh.values.Set("sharing.checked", "true")
+	// A tick isn't one for amounts that come from another page beside it.
+	stale.press("autosave", http.StatusOK, "living.medical", "300")
+	fresh.press("continue", http.StatusUnprocessableEntity, "sharing.checked", fresh.tick).Shows(outdated).WantField("living.medical", "300")
+	fresh.press("continue", http.StatusUnprocessableEntity)
+	fresh.values.Set("sharing.checked", fresh.tick)
 	c.WantRedirect(c.Post("expenses", fresh.values))
-	c.WantPage(c.Get("expenses"), http.StatusOK).Hides(outdated).Shows("× 50% = $100.00 a month")
+	c.WantPage(c.Get("expenses"), http.StatusOK).Hides(outdated).Shows("× 50% = $100.00 a month", "× 50% = $150.00 a month")
 }
 
 // A script that knows only the contract has no household and no share. A page asks both.

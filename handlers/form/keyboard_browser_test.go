@@ -276,7 +276,8 @@ func (k *typist) sign() {
 	k.submit(enter, "error-summary")
 	k.to(".error-summary a")
 	k.toFocus(enter, "accepted")
-	k.toFocus(space, "full_name")
+	k.key(space) // which leaves the focus there: Tab is next
+	k.to(input("full_name"))
 	k.press(statementtest.Values("declaration").Get("full_name"))
 	k.submit(enter, "h1")
 	k.tab.WaitForText("h1", "sent")

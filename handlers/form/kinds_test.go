@@ -141,7 +141,7 @@ func TestBrowserUntickingWhatWasSaved(t *testing.T) {
 			c := newTyping(t)
 			c.WantRedirect(c.Post("assets", url.Values{
 				"has": {"bank_accounts", "vehicles"}, "vehicles.0.description": {"Mazda"}, "vehicles.0.value": {"9000"},
-				"bank_accounts.0.institution": {"ING"},
+				"bank_accounts.0.institution":  {"ING"},
 				"bank_accounts.0.account_type": {"transaction"}, "bank_accounts.0.balance": {"1"}, "action": {post},
 			}))
 			tab := c.device(t, "assets")

@@ -60,6 +60,7 @@ func TestAnswersAreRightAndSlipsWrong(t *testing.T) {
 					continue
 				}
 				inputs.Set(made.input, made.typed)
+				inputs.Del(form.SharingInput)
 				slipped[made] = true
 				if errs := new(statement.Statement).Section(section.Name, now).Decode(inputs); len(errs) == 0 {
 					t.Fatalf("%s: %q in %s is taken", section.Name, made.typed, made.input)
@@ -154,6 +155,14 @@ var oddities = map[statement.DoubtCode]func(s *statement.Statement){
 	"repayment_of_all_owners": func(s *statement.Statement) {
 		s.Assets.RealProperty = []*statement.Property{{Address: "Home", Ownership: "joint", OwnershipPercentage: 50}}
 		s.Liabilities.Mortgages = []*statement.Mortgage{{Property: "Home", Balance: 100_000_00, MonthlyRepayment: 1_100_00}}
+	},
+	"joint_owner_share": func(s *statement.Statement) {
+		s.Assets.RealProperty = []*statement.Property{{Address: "Home", Ownership: "joint", OwnershipPercentage: 100}}
+	},
+	"housing_above_repayments": func(s *statement.Statement) {
+		s.Assets.RealProperty = []*statement.Property{{Address: "Home", Ownership: "sole", OwnershipPercentage: 100}}
+		s.Liabilities.Mortgages = []*statement.Mortgage{{Property: "Home", Balance: 100_000_00, MonthlyRepayment: 1_00}}
+		s.Expenses.Housing.MortgageRent, s.Entered[statement.ExpensesSection] = s.Income.Monthly(), nil
 	},
 	"sole_owner_share": func(s *statement.Statement) {
 		s.Assets.RealProperty = []*statement.Property{{Address: "Home", Ownership: "sole", OwnershipPercentage: 50}}

@@ -43,6 +43,7 @@ func slipIn(r *rand.Rand, s *statement.Statement, name string, now time.Time) (*
 		return nil, nil
 	}
 	inputs.Set(made.input, made.typed)
+	inputs.Del(form.SharingInput)
 	wrong := new(statement.Statement).Section(name, now)
 	return wrong, wrong.Decode(inputs)
 }

@@ -112,8 +112,8 @@ func (f Field) restore(entries Entries) {
 	}
 }
 
-// TypedZeros are the paths of the amounts of 0 that were typed as one in their field's
-// own period: an empty one is the same number (D19), but isn't said.
+// TypedZeros are the paths of the percentages, and the amounts in their field's own period,
+// that were typed as 0: an empty one is the same number (D19), but isn't said.
 func (s *Section) TypedZeros() (out []string) {
 	s.Walk(func(path string, f Field) {
 		if f.typedZero() && f.Entries() == nil {
@@ -126,16 +126,28 @@ func (s *Section) TypedZeros() (out []string) {
 // RestoreZeros takes what TypedZeros returned.
 func (s *Section) RestoreZeros(paths []string) {
 	s.Walk(func(path string, f Field) {
-		if v, ok := f.Value.(*money); ok && *v.p == 0 && slices.Contains(paths, path) {
-			v.typed = []typed{{input: "0", period: v.period}}
+		switch v := f.Value.(type) {
+		case *money:
+			if *v.p == 0 && slices.Contains(paths, path) {
+				v.typed = []typed{{input: "0", period: v.period}}
+			}
+		case *whole:
+			if *v.p == 0 && slices.Contains(paths, path) {
+				v.input = "0"
+			}
 		}
 	})
 }
 
-// typedZero reports whether the customer said that the amount is 0.
+// typedZero reports whether the customer said that the amount or the percentage is 0.
 func (f Field) typedZero() bool {
-	v, ok := f.Value.(*money)
-	return ok && *v.p == 0 && v.message == "" && len(v.typed) > 0
+	switch v := f.Value.(type) {
+	case *money:
+		return *v.p == 0 && v.message == "" && len(v.typed) > 0
+	case *whole:
+		return *v.p == 0 && v.message == "" && v.input != ""
+	}
+	return false
 }
 
 // TakesAmount reports whether another amount can be added to the answer.

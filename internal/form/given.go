@@ -105,7 +105,11 @@ func (s *Section) Prefill(g Given) {
 		}
 	}
 	s.Walk(func(path string, f Field) {
-		if raw := g[path]; raw != nil && f.askedWhole() {
+		raw := g[path]
+		if f.AskedOnPage && string(raw) == "0" && f.Kind == KindMoney {
+			raw = json.RawMessage(typedZero) // else the page would ask for it
+		}
+		if raw != nil && f.askedWhole() {
 			_ = f.Value.UnmarshalJSON(raw) // ReadGiven wrote it
 		}
 	})

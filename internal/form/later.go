@@ -60,6 +60,9 @@ type Gap struct {
 // nothing is ticked.
 func (s *Section) Gaps() []Gap {
 	var out []Gap
+	if s.Outdated && !s.Checked {
+		out = append(out, Gap{Input: CheckedInput, Label: "Check of each amount"})
+	}
 	for _, g := range s.Groups {
 		if g.Kind() != "" && s.Has(g.Kind()) && !g.Answered() {
 			out = append(out, Gap{Input: g.Kind(), Label: g.Title})

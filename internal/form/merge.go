@@ -60,9 +60,10 @@ import (
 // edit; so a page sends one at a time.
 //
 // An input outside fields and lists needs a line of its own here. What a page asked for as
-// shared (Section.Sharing) is current only if it is on both sides, or if the customer ticks here
-// that the amounts are right. Two devices that edit one list after one of them pressed Continue
-// conflict: completed answers have the version of their content.
+// shared (Section.Sharing) is current only if it is on both sides. The tick that the amounts
+// are right is ours, unless amounts of theirs come that our page didn't have. Two devices that
+// edit one list after one of them pressed Continue conflict: completed answers have the version
+// of their content.
 //
 // So, whatever the order of the posts: a unit that one device changed is stored as that
 // device left it; a post never changes a unit that its page didn't; what was typed is
@@ -128,6 +129,7 @@ type merge struct {
 	ours, theirs *side
 	bases        []*side // the newest last
 	union        string
+	taken        bool // theirs has an answer that our page didn't
 	out          *Merged
 }
 
@@ -152,7 +154,6 @@ func Merge(blank func() *Section, edit Edit, theirs url.Values) *Merged {
 		m.bases = append(m.bases, read(blank(), base))
 	}
 	m.ours = read(section, m.unticked(section, edit.Ours))
-	m.sharing(edit.Ours.Get(CheckedInput) != "")
 	m.kinds()
 	for _, g := range section.Groups {
 		for _, f := range g.Fields {
@@ -162,6 +163,7 @@ func Merge(blank func() *Section, edit Edit, theirs url.Values) *Merged {
 			m.list(g.List)
 		}
 	}
+	m.sharing()
 	return out
 }
 
@@ -253,14 +255,18 @@ func (m *merge) unticked(section *Section, ours url.Values) url.Values {
 	return rest
 }
 
-// sharing merges what amounts were asked for.
-func (m *merge) sharing(checked bool) {
-	sharing, theirs := m.ours.section.TypedSharing(), m.theirs.section.TypedSharing()
-	if m.theirs.section.Outdated && !checked {
-		sharing = theirs
+// sharing merges what amounts were asked for, after all else.
+func (m *merge) sharing() {
+	ours, theirs := m.ours.section, m.theirs.section
+	sharing, checked := ours.TypedSharing(), ""
+	if theirs.Outdated {
+		sharing = theirs.TypedSharing()
 	}
-	m.out.Changed = m.out.Changed || sharing != theirs
-	m.out.add(url.Values{SharingInput: {sharing}})
+	if ours.Checked && !m.taken {
+		checked = ours.CheckedFor()
+	}
+	m.out.Changed = m.out.Changed || sharing != theirs.TypedSharing() || (checked != "") != theirs.Checked
+	m.out.add(url.Values{SharingInput: {sharing}, CheckedInput: {checked}})
 }
 
 // kinds merges the ticks of what the customer has one by one.
@@ -296,6 +302,7 @@ func (m *merge) winner(name string) *side {
 	case ours == theirs:
 		return m.ours
 	case !oursChanged:
+		m.taken = true
 		return m.theirs
 	case !theirsChanged:
 		m.out.Changed = true

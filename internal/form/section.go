@@ -41,10 +41,10 @@ type Section struct {
 	// Sharing says which amounts are whole ones, of which the customer has a share, "" if none
 	// is. A page sends it back: what was typed there means what its page asked for (D78).
 	Sharing string
-	// Outdated is true if amounts were given for another share than is asked for now, until the
-	// customer ticks that they are right: after UnmarshalJSON they have what was typed, and
-	// other sums; after Read or Decode the page had another Sharing (D78).
-	Outdated bool
+	// Outdated is true if amounts were given for another share than is asked for now: after
+	// UnmarshalJSON they have what was typed, and other sums; after Read or Decode the page had
+	// another Sharing. Checked is true if the customer ticked that they are right (D78).
+	Outdated, Checked bool
 	// FromPage is true if our page sends the answers: questions that are AskedOnPage
 	// are required (D78).
 	FromPage bool
@@ -61,7 +61,7 @@ type Section struct {
 }
 
 // SharingInput is the name of the input with a page's Sharing, CheckedInput that of the tick
-// that outdated amounts are right.
+// that outdated amounts are right, whose value is CheckedFor.
 const (
 	SharingInput = "sharing"
 	CheckedInput = "sharing.checked"
@@ -72,6 +72,10 @@ const formerSharing = "former"
 
 // Outdate says that the answers were given for another share.
 func (s *Section) Outdate() { s.Outdated, s.typed = true, formerSharing }
+
+// CheckedFor says what the page asked for on which amounts were checked: a tick of before the
+// next change isn't one after it.
+func (s *Section) CheckedFor() string { return "as " + s.Sharing }
 
 // TypedSharing is the Sharing of the page on which the answers were typed.
 func (s *Section) TypedSharing() string {
@@ -215,7 +219,7 @@ func (s *Section) Read(values url.Values) { s.read(values, true) }
 func (s *Section) Decode(values url.Values) Errors {
 	s.read(values, false)
 	errs := s.validateKinds()
-	if s.Outdated {
+	if s.Outdated && !s.Checked {
 		errs = append(errs, newError(CheckedInput, Wording{Text: "Check each amount, then tick that you have"}))
 	}
 	return append(errs, s.Validate()...)
@@ -224,7 +228,8 @@ func (s *Section) Decode(values url.Values) Errors {
 func (s *Section) read(values url.Values, keepBlank bool) {
 	s.readKinds(values)
 	s.typed = values.Get(SharingInput)
-	s.Outdated = s.typed != s.Sharing && values.Get(CheckedInput) == ""
+	s.Outdated = s.typed != s.Sharing
+	s.Checked = s.Outdated && values.Get(CheckedInput) == s.CheckedFor()
 	for _, g := range s.Groups {
 		parseFields(g.Fields, "", values)
 	}
@@ -261,6 +266,9 @@ func (s *Section) Inputs() url.Values {
 	}
 	if typed := s.TypedSharing(); typed != "" {
 		values.Set(SharingInput, typed)
+	}
+	if s.Checked {
+		values.Set(CheckedInput, s.CheckedFor())
 	}
 	for _, g := range s.Groups {
 		for _, f := range g.Fields {

@@ -144,13 +144,19 @@ var doubts = []struct {
 	{"low_expenses", lowExpenses},
 	{"sole_owner_share", func(s *Statement, _ time.Time) (out []Doubt) {
 		for i, p := range s.Assets.RealProperty {
-			sole, text := p.Ownership == soleOwner, "{property} has more than one owner. Your share is {share}."
-			if sole {
-				text = "You are the sole owner of {property}. Your share is {share}."
-			}
-			out = append(out, when(sole != (p.OwnershipPercentage == 100), Doubt{
-				Path: item("assets.real_property", i, "ownership_percentage"), Text: text,
+			out = append(out, when(p.Ownership == soleOwner && p.OwnershipPercentage < 100, Doubt{
+				Path: item("assets.real_property", i, "ownership_percentage"),
+				Text: "You are the sole owner of {property}. Your share is {share}.",
 				Args: []string{p.Address, strconv.Itoa(p.OwnershipPercentage) + "%"},
+			})...)
+		}
+		return out
+	}},
+	{"joint_owner_share", func(s *Statement, _ time.Time) (out []Doubt) {
+		for i, p := range s.Assets.RealProperty {
+			out = append(out, when(p.Ownership != soleOwner && p.OwnershipPercentage == 100, Doubt{
+				Path: item("assets.real_property", i, "ownership_percentage"),
+				Text: "{property} has more than one owner. Your share is 100%.", Args: []string{p.Address},
 			})...)
 		}
 		return out
@@ -219,7 +225,6 @@ var doubts = []struct {
 	{"repayments_missing", func(s *Statement, _ time.Time) (out []Doubt) {
 		owed, paid := SuggestExpenses(&s.Assets, &s.Liabilities), s.Expenses
 		left := s.missing(owed.otherRepayments(), paid.otherRepayments()) > 0
-		out = rentOverRepayments(s, owed.Housing.MortgageRent)
 		for _, line := range []struct {
 			path, text string
 			owed, paid Cents
@@ -239,6 +244,7 @@ var doubts = []struct {
 		}
 		return out
 	}},
+	{"housing_above_repayments", housingAboveRepayments},
 	{SignatureName, otherSignature},
 }
 

@@ -196,7 +196,8 @@ func TestOddAmounts(t *testing.T) {
 			givenRent(s)
 			s.Expenses.Housing.MortgageRent = 650_00
 		}, []string{"given_period " + rent + " Mortgage or rent: $650.00 a month. It was filled in as $2,600.00."}},
-		"another rent for a given one": {func(s *s) { givenRent(s); s.Expenses.Housing.MortgageRent = 1_900_00 }, nil},
+		"another rent for a given one":    {func(s *s) { givenRent(s); s.Expenses.Housing.MortgageRent = 1_900_00 }, nil},
+		"half of the rent that was given": {func(s *s) { givenRent(s); s.Expenses.Housing.MortgageRent = 1_600_00 }, nil},
 		"more than ten times what was given": {func(s *s) {
 			s.Prefill = statement.Prefill{statement.ExpensesSection: form.Given{"housing.utilities": json.RawMessage("5999.99")}}
 		}, []string{"given_period expenses.housing.utilities Utilities: $60,000.00 a month. It was filled in as $5,999.99."}},
@@ -230,10 +231,14 @@ func TestOddAmounts(t *testing.T) {
 		"a rent typed over a mortgage": {func(s *s) {
 			s.Personal.Address.Street = "112 Smith Street"
 			s.Expenses.Housing.MortgageRent = 2_400_00
-		}, []string{"repayments_missing " + rent + " Your mortgage or rent is $2,400.00 a month. " +
+		}, []string{"housing_above_repayments " + rent + " Your mortgage or rent is $2,400.00 a month. " +
 			"$1,800.00 of it repays mortgages, and $600.00 is rent."}},
 		"an owner with a PO box":      {func(s *s) { s.Personal.Address.Street = "PO Box 12 Hawthorn" }, nil},
 		"an owner of a home named so": {func(s *s) { s.Assets.RealProperty[0].Address, s.Liabilities.Mortgages[0].Property = "Home", "Home" }, nil},
+		"an owner in an avenue": {func(s *s) {
+			s.Personal.Address.Street, s.Assets.RealProperty[0].Address, s.Liabilities.Mortgages[0].Property = "12 The Ave.",
+				"12 The Avenue", "12 The Avenue"
+		}, nil},
 		"a renter in a street of saints": {func(s *s) {
 			s.Personal.Address.Street, s.Assets.RealProperty[0].Address, s.Liabilities.Mortgages[0].Property = "5 St Kilda Rd",
 				"5 St Georges Rd", "5 St Georges Rd"
@@ -288,10 +293,10 @@ func TestOddAmounts(t *testing.T) {
 		}, []string{"sole_owner_share assets.real_property.0.ownership_percentage " +
 			"You are the sole owner of 12 Smith St. Your share is 99%."}},
 		"all of a joint home": {func(s *s) { s.Assets.RealProperty[0].Ownership = "joint" },
-			[]string{"sole_owner_share assets.real_property.0.ownership_percentage 12 Smith St has more than one owner. Your share is 100%."}},
+			[]string{"joint_owner_share assets.real_property.0.ownership_percentage 12 Smith St has more than one owner. Your share is 100%."}},
 		"a repayment that was corrected": {func(s *s) { s.Expenses.Housing.MortgageRent = 1_890_01 },
-			[]string{"repayments_missing " + rent + " Your mortgage or rent is $1,890.01 a month. " +
-				"$1,800.00 of it repays mortgages, and $90.01 is rent."}},
+			[]string{"housing_above_repayments " + rent + " Your mortgage or rent is $1,890.01 a month. " +
+				"$1,800.00 of it repays mortgages."}},
 		"a repayment that was rounded up": {func(s *s) { s.Expenses.Housing.MortgageRent = 1_890_00 }, nil},
 		"a third of a home": {func(s *s) {
 			home := s.Assets.RealProperty[0]

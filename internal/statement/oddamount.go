@@ -54,8 +54,8 @@ func incomeByPeriod(s *Statement, _ time.Time) (out []Doubt) {
 	return out
 }
 
-// givenPeriod are the amounts of another size than what was given, by as much as a fortnight's
-// differs from a month's, if that replaced the period that the page starts with: the customer
+// givenPeriod are the amounts that are what was given in another period, within a quarter, or of
+// quite another size, if that replaced the period that the page starts with: the customer
 // probably meant another one.
 func givenPeriod(s *Statement, _ time.Time) (out []Doubt) {
 	for _, name := range []string{IncomeSection, ExpensesSection} {
@@ -68,7 +68,12 @@ func givenPeriod(s *Statement, _ time.Time) (out []Doubt) {
 			if f.Period == form.Yearly {
 				text = "{label}: {amount} a year. It was filled in as {given}."
 			}
-			out = append(out, when(amount > 0 && (amount < given*3/5 || amount > given*9/5), Doubt{
+			yearly := form.Entry{Amount: given, Period: f.Period}.Yearly()
+			odd := amount < given/10 || amount > 10*given || slices.ContainsFunc(form.Periods, func(p form.Period) bool {
+				other := form.Entry{Amount: amount, Period: p}.Yearly()
+				return p != f.Period && other > yearly*3/4 && other < yearly*5/4
+			})
+			out = append(out, when(amount > 0 && odd, Doubt{
 				Path: name + "." + path, Text: text, Label: f.Label, Args: []string{amount.String(), given.String()},
 			})...)
 		})
@@ -121,23 +126,23 @@ func (s *Statement) livesElsewhere() bool {
 	home := houseOf(s.Personal.Address.Street)
 	return home != "" && len(s.Assets.RealProperty) > 0 && !slices.ContainsFunc(s.Assets.RealProperty, func(p *Property) bool {
 		its := houseOf(p.Address)
-		return its == "" || its == home
+		return strings.HasPrefix(its, home) || strings.HasPrefix(home, its) ||
+			sameName(strings.Join(s.Personal.Address.oneLine(), " "), p.Address)
 	})
 }
 
-// rentOverRepayments is one amount of housing costs that is above the repayments of mortgages:
-// the rent was probably typed over those of another home, or a repayment was corrected since.
-// What is above the whole income or without a property is asked about by other rules.
-func rentOverRepayments(s *Statement, repaid Cents) []Doubt {
-	paid, rounding := s.Expenses.Housing.MortgageRent, repaid/20
+// housingAboveRepayments is one amount of housing costs that is above the repayments of
+// mortgages: the rent was probably typed over those of another home, or a repayment was
+// corrected since. What is above the whole income or without a property has rules of its own.
+func housingAboveRepayments(s *Statement, _ time.Time) []Doubt {
+	repaid, paid := SuggestExpenses(&s.Assets, &s.Liabilities).Housing.MortgageRent, s.Expenses.Housing.MortgageRent
+	text, rounding := "Your mortgage or rent is {paid} a month. {owed} of it repays mortgages.", repaid/20
 	if s.livesElsewhere() {
-		rounding = 0
+		text, rounding = "Your mortgage or rent is {paid} a month. {owed} of it repays mortgages, and {rent} is rent.", 0
 	}
 	one := len(s.Entered[ExpensesSection][mortgageRent]) < 2 && len(s.Assets.RealProperty) > 0 && paid <= s.Income.Monthly()
 	return when(one && repaid > 0 && s.missing(paid, repaid) > rounding, Doubt{
-		Path: ExpensesSection + "." + mortgageRent,
-		Text: "Your mortgage or rent is {paid} a month. {owed} of it repays mortgages, and {rent} is rent.",
-		Args: []string{paid.String(), repaid.String(), (paid - repaid).String()},
+		Path: ExpensesSection + "." + mortgageRent, Text: text, Args: []string{paid.String(), repaid.String(), (paid - repaid).String()},
 	})
 }
 
@@ -146,7 +151,7 @@ func rentOverRepayments(s *Statement, repaid Cents) []Doubt {
 var house = regexp.MustCompile(`(?:box\s+)?\d+\p{L}?\s+(?:(?:st|saint|mt|mount|the)\s+)?\p{L}+`)
 
 func houseOf(address string) string {
-	its := house.FindString(strings.ToLower(address))
+	its := house.FindString(strings.ReplaceAll(strings.ToLower(address), ".", ""))
 	if strings.HasPrefix(its, "box") {
 		return ""
 	}

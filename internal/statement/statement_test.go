@@ -117,6 +117,22 @@ func TestPercentage(t *testing.T) {
 	}
 }
 
+// A share of 0 % that was answered is one wherever the statement is read, on the pages that
+// are signed and after: the whole value isn't the customer's.
+func TestNoShareIsAShare(t *testing.T) {
+	t.Parallel()
+	s := new(statement.Statement)
+	if err := s.Read(statement.AssetsSection, []byte(`{"real_property": [{"address": "5 King St", "ownership": "joint",
+		"ownership_percentage": 0, "current_value": 900000}]}`)); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range s.Section(statement.AssetsSection, time.Time{}).List("real_property").Item(0) {
+		if part, how, ok := f.Part(); f.Name == "current_value" && (part != 0 || how != "$900,000.00 × 0%" || !ok) {
+			t.Errorf("the part is %s, %q, %t", part, how, ok)
+		}
+	}
+}
+
 func TestSectionNames(t *testing.T) {
 	t.Parallel()
 	want := []string{"personal_details", "income", "assets", "liabilities", "expenses", "documents", "declaration"}

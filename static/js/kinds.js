@@ -1,5 +1,5 @@
 // Ticks of what a customer has: "None of these" and the others exclude each other,
-// a tapped tick leads to its first question, and unticking clears what was entered.
+// a tick leads to its first question, and unticking clears what was entered.
 document.addEventListener("change", ({ target }) => {
   if (!target.matches?.(".kind > h2 input, .kind > .choice input")) return;
   const kind = target.closest(".kind");
@@ -9,7 +9,7 @@ document.addEventListener("change", ({ target }) => {
     for (const other of target.form.querySelectorAll("input[name=has]")) {
       if (other !== target && (other.value === "none") !== none && other.checked) other.click();
     }
-    if (!target.matches(":focus-visible")) questions[0]?.focus();
+    questions[0]?.focus();
     return;
   }
   for (const tick of kind.querySelectorAll(".later :checked")) tick.checked = false;

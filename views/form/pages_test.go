@@ -228,6 +228,9 @@ func pages(t *testing.T) map[string]templ.Component {
 	signer.Assets.RealProperty[0].Ownership, signer.Assets.RealProperty[0].OwnershipPercentage = "joint", 100
 	over := checkPage(signer)
 	over.Doubts = signer.Doubts(now)
+	corrected := example(t)
+	corrected.Expenses.Housing.MortgageRent += 500_00
+	over.Doubts = append(over.Doubts, corrected.Doubts(now)...)
 	another.Unconfirmed = another.Doubts
 	outdated := sectionPage(section(statement.ExpensesSection))
 	outdated.Abroad = true

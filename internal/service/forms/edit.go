@@ -123,11 +123,13 @@ func (f *State) edit(name string, c Change) (*Edited, error) {
 		return done, nil
 	}
 	switch c.Action {
-	case Autosave, Keep:
+	case Autosave, Keep, Save:
 		if whole := f.asCompleted(name, merged.Store); whole != nil {
 			done.Stored, done.complete = whole, true
+		} else if c.Action == Save {
+			done.check(f, c, merged.Store)
 		}
-	case Save, Complete:
+	case Complete:
 		done.check(f, c, merged.Store)
 	case FillIn:
 		if !section.FillIn(c.Target) {
