@@ -198,10 +198,13 @@ func pages(t *testing.T) map[string]templ.Component {
 	collidedList := sectionPage(section(statement.AssetsSection))
 	collidedList.Stored, collidedList.Collisions = collidedList.Section, []string{"vehicles", "real_property.0.current_value"}
 
+	outdated := sectionPage(section(statement.ExpensesSection))
+	outdated.Abroad = true
+	outdated.Errors = outdated.Section.Decode(url.Values{form.SharingInput: {"all"}, "living.groceries": {"200"}})
 	waiting := hub(view.Completed, view.ToFinish, view.InProgress)
 	waiting.Languages = domain.Languages[:]
 	waiting.Tasks[2].Gaps = []form.Gap{{Input: "real_property.0.mortgage_owing", Label: "Mortgage owing", Item: "property",
-		Number: 1}, {Input: "investments", Label: "Investments", Wrong: true},
+		Number: 1}, outdated.Section.Gaps()[0], {Input: "investments", Label: "Investments", Wrong: true},
 		{Input: "vehicles.0.value", Label: "Value", Item: "vehicle", Number: 1, Left: true}}
 	unsigned := checkPage(s)
 	doubtful := checkPage(odd(t))
@@ -232,9 +235,6 @@ func pages(t *testing.T) map[string]templ.Component {
 	corrected.Expenses.Housing.MortgageRent += 500_00
 	over.Doubts = append(over.Doubts, corrected.Doubts(now)...)
 	another.Unconfirmed = another.Doubts
-	outdated := sectionPage(section(statement.ExpensesSection))
-	outdated.Abroad = true
-	outdated.Errors = outdated.Section.Decode(url.Values{form.SharingInput: {"all"}, "living.groceries": {"200"}})
 	unfinished := checkPage(new(statement.Statement))
 	unfinished.Unfinished = waiting.Tasks[:6]
 
