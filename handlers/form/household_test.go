@@ -225,13 +225,18 @@ func TestPagesOfTwoHouseholds(t *testing.T) {
 	fresh.press("autosave", http.StatusOK, "share", "50", "living.groceries", "1000").Hides(outdated)
 	stale.press("autosave", http.StatusOK, "living.clothing", "200")
 	fresh.press("continue", http.StatusUnprocessableEntity).Shows(outdated).WantField("living.clothing", "200")
-	// A tick isn't one for amounts that come from another page beside it.
+	// A tick isn't one for amounts that come from another page beside it, or collide with its own.
+	stale.press("autosave", http.StatusOK, "living.clothing", "201")
+	fresh.press("autosave", http.StatusOK, "living.clothing", "202", "sharing.checked", fresh.tick)
+	c.WantPage(c.Get("expenses"), http.StatusOK).WantField("living.clothing", "201").WantField("sharing.checked", "")
+	fresh.press("take:living.clothing", http.StatusOK)
 	stale.press("autosave", http.StatusOK, "living.medical", "300")
-	fresh.press("continue", http.StatusUnprocessableEntity, "sharing.checked", fresh.tick).Shows(outdated).WantField("living.medical", "300")
+	fresh.press("continue", http.StatusUnprocessableEntity, "sharing.checked", fresh.tick).Shows(outdated).
+		WantField("living.medical", "300")
 	fresh.press("continue", http.StatusUnprocessableEntity)
 	fresh.values.Set("sharing.checked", fresh.tick)
 	c.WantRedirect(c.Post("expenses", fresh.values))
-	c.WantPage(c.Get("expenses"), http.StatusOK).Hides(outdated).Shows("× 50% = $100.00 a month", "× 50% = $150.00 a month")
+	c.WantPage(c.Get("expenses"), http.StatusOK).Hides(outdated).Shows("× 50% = $100.50 a month", "× 50% = $150.00 a month")
 }
 
 // A script that knows only the contract has no household and no share. A page asks both.

@@ -172,12 +172,6 @@ func TestGapsAreNamed(t *testing.T) {
 	if !slices.Equal(left, want) {
 		t.Errorf("left %q,\nwant %q", left, want)
 	}
-	// The page to which it leads says what is wrong, and not what is missing.
-	for section, wrong := range map[string]string{"personal_details": "date_of_birth.day", "assets": "vehicles.1.value"} {
-		if errs := c.WantPage(c.Get(section), http.StatusOK).Errors(); len(errs) != 1 || errs[wrong] == "" {
-			t.Errorf("%s shows %q, want what is wrong with %s", section, errs, wrong)
-		}
-	}
 }
 
 // TestLaterIsMerged ticks in one tab and answers in the other.

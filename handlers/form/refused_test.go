@@ -66,7 +66,8 @@ func TestNamedThingsHaveAmounts(t *testing.T) {
 		"liabilities": {map[string]string{"credit_cards.0.issuer": "ANZ", "personal_loans.0.lender": "Wisr",
 			"mortgages.0.lender": "Ubank", "other_liabilities.0.description": "Fine"},
 			[]string{"ANZ: enter the credit limit", "ANZ: enter the balance owing", "Fine: enter the balance owing"},
-			[]string{"credit_cards.0.limit", "credit_cards.0.balance", "personal_loans.0.balance", "mortgages.0.balance", "other_liabilities.0.balance"}},
+			[]string{"credit_cards.0.limit", "credit_cards.0.balance", "personal_loans.0.balance", "mortgages.0.balance",
+				"other_liabilities.0.balance"}},
 	} {
 		script := url.Values{}
 		for input, text := range tt.named {

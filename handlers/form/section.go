@@ -27,7 +27,7 @@ func sectionOf(c echo.Context) string { return path.Base(c.Path()) }
 func (s *Server) ShowSection(c echo.Context, v *visit) error {
 	name := sectionOf(c)
 	page := s.sectionPage(c, v, v.Section(name))
-	page.Notice, page.Errors = suggested(c.Request().Context(), v, page.Section), page.Section.Wrong()
+	page.Notice = suggested(c.Request().Context(), v, page.Section)
 	return web.Render(c, http.StatusOK, view.Section(page))
 }
 

@@ -1,9 +1,6 @@
 package form
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // LaterInput is the end of the name of an input that leaves a field for later:
 // "living.groceries.later".
@@ -89,22 +86,13 @@ func gaps(fields []Field, of Gap) []Gap {
 		known := f.isPreset() || f.Otherwise != nil && f.Value.Empty() && f.Otherwise() != ""
 		if f.Left() || f.errorMessage(true) != "" && !known {
 			out = append(out, Gap{
-				Left: f.Left(), Wrong: f.wrong(),
+				Left: f.Left(), Wrong: f.Value.ErrorMessage() != "" && !f.lacksPart(),
 				Input: of.Input + f.Name + f.ErrorPart(), Label: f.Label, Item: of.Item, Number: of.Number, Name: of.Name,
 			})
 		}
 	}
 	return out
 }
-
-// Wrong are the errors of what was typed and can't be taken, without those of what is missing.
-func (s *Section) Wrong() Errors {
-	wrong := map[string]bool{}
-	s.Walk(func(path string, f Field) { wrong[path] = f.wrong() })
-	return slices.DeleteFunc(s.Validate(), func(e Error) bool { return !wrong[e.Field] })
-}
-
-func (f Field) wrong() bool { return f.Value.ErrorMessage() != "" && !f.lacksPart() }
 
 // lacksPart reports whether the answer is only begun: an amount without its period, a date
 // without its year.

@@ -325,6 +325,7 @@ func (m *merge) unit(name string) {
 }
 
 func (m *merge) conflict(name string) {
+	m.taken = true
 	m.out.Conflicts = append(m.out.Conflicts, name)
 	maps.Copy(m.out.Store, m.theirs.of(name))
 	maps.Copy(m.out.Show, m.ours.of(name))

@@ -218,7 +218,8 @@ func TestOddAmounts(t *testing.T) {
 		"a renter who pays": {func(s *s) { renter(s); s.Expenses.Housing.MortgageRent = 1_00 }, nil},
 		"an owner": {func(s *s) {
 			renter(s)
-			s.Assets.RealProperty = []*statement.Property{{Address: "4/12 Smith St", Ownership: "sole", OwnershipPercentage: 100, CurrentValue: 1}}
+			s.Assets.RealProperty = []*statement.Property{{Address: "4/12 Smith St", Ownership: "sole", OwnershipPercentage: 100,
+				CurrentValue: 1}}
 		}, nil},
 		"a renter with a mortgage": {func(s *s) { s.Personal.Address.Street = "112 Smith Street" },
 			[]string{"no_rent " + rent + " You pay no rent, and don’t own the home where you live."}},

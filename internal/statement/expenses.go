@@ -142,8 +142,6 @@ func (s *Statement) expensesSection() *form.Section {
 				case !s.Personal.Household.Couple():
 				case f.Hint == addRent:
 					f.Hint = "Your part. Add your part of the rent."
-				case f.Name == "commitments.other":
-					f.Hint = "What you alone pay." // of costs that aren't shared like the others
 				default:
 					f.Hint = strings.TrimSpace(yourPart + " " + f.Hint)
 				}

@@ -176,7 +176,7 @@ func (c *CreditCard) fields(hint string) []form.Field {
 	return []form.Field{
 		form.Text(&c.Issuer, "issuer", "Card issuer").Asks("Enter the card issuer").Suggests(lenderList).Names(),
 		amountOf(&c.Limit, "limit", "Credit limit").Hints(hint),
-		amountOf(&c.Balance, "balance", "Balance owing"),
+		amountOf(&c.Balance, "balance", "Balance owing").Hints(hint),
 	}
 }
 

@@ -61,7 +61,8 @@ func givenPeriod(s *Statement, _ time.Time) (out []Doubt) {
 	for _, name := range []string{IncomeSection, ExpensesSection} {
 		s.Section(name, time.Time{}).Walk(func(path string, f form.Field) {
 			var given Cents
-			if f.Entries() != nil || f.SharedBy != "" || f.DefaultPeriod == f.Period || given.UnmarshalJSON(s.Prefill[name][path]) != nil || given == 0 {
+			if f.Entries() != nil || f.SharedBy != "" || f.DefaultPeriod == f.Period ||
+				given.UnmarshalJSON(s.Prefill[name][path]) != nil || given == 0 {
 				return
 			}
 			amount, text := f.Amount(), "{label}: {amount} a month. It was filled in as {given}."
@@ -126,8 +127,8 @@ func (s *Statement) livesElsewhere() bool {
 	home := houseOf(s.Personal.Address.Street)
 	return home != "" && len(s.Assets.RealProperty) > 0 && !slices.ContainsFunc(s.Assets.RealProperty, func(p *Property) bool {
 		its := houseOf(p.Address)
-		return strings.HasPrefix(its, home) || strings.HasPrefix(home, its) ||
-			sameName(strings.Join(s.Personal.Address.oneLine(), " "), p.Address)
+		abbreviated := strings.Count(its, " ") > 1 && (strings.HasPrefix(its, home) || strings.HasPrefix(home, its)) // "12 The Ave"
+		return its == "" || its == home || abbreviated || sameName(strings.Join(s.Personal.Address.oneLine(), " "), p.Address)
 	})
 }
 
@@ -142,7 +143,8 @@ func housingAboveRepayments(s *Statement, _ time.Time) []Doubt {
 	}
 	one := len(s.Entered[ExpensesSection][mortgageRent]) < 2 && len(s.Assets.RealProperty) > 0 && paid <= s.Income.Monthly()
 	return when(one && repaid > 0 && s.missing(paid, repaid) > rounding, Doubt{
-		Path: ExpensesSection + "." + mortgageRent, Text: text, Args: []string{paid.String(), repaid.String(), (paid - repaid).String()},
+		Path: ExpensesSection + "." + mortgageRent, Text: text,
+		Args: []string{paid.String(), repaid.String(), (paid - repaid).String()},
 	})
 }
 

@@ -117,8 +117,8 @@ func TestRenderKeepsWhatIsDeclaredAsNothing(t *testing.T) {
 	in := sparse()
 	in.Answers.Personal.Household.Type = "couple"
 	section := in.Answers.Section(statement.ExpensesSection, submitted)
-	if errs := section.Decode(url.Values{"sharing": {"all"}, "has": {"living", "commitments"}, "share": {"0"}, "living.groceries": {"800"},
-		"living.groceries.period": {"month"}, "commitments.child_support": {"0"}}); len(errs) > 0 {
+	if errs := section.Decode(url.Values{"sharing": {"all"}, "has": {"living", "commitments"}, "share": {"0"},
+		"living.groceries": {"800"}, "living.groceries.period": {"month"}, "commitments.child_support": {"0"}}); len(errs) > 0 {
 		t.Fatal(errs)
 	}
 	in.Answers.KeepEntered(section)

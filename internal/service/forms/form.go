@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"maps"
 	"net/url"
 	"slices"
 	"time"
@@ -237,7 +238,9 @@ func (f *State) Section(name string) *form.Section {
 // begun. It is in no list of Sections, so nothing takes it for the customer's answer.
 func (f *State) offered(name string) SectionState {
 	offer := f.Statement.Offers[name]
-	return SectionState{Draft: offer.Draft, answers: offer.Answers}
+	draft := maps.Clone(offer.Draft)
+	draft.Del(form.CheckedInput) // what was checked then
+	return SectionState{Draft: draft, answers: offer.Answers}
 }
 
 func (f *State) suggest(name string) {
