@@ -14,11 +14,11 @@ import (
 )
 
 // livesAs posts personal details with who lives on the customer's money.
-func livesAs(c *harness.Customer, kind string) {
+func livesAs(c *harness.Customer, kind string) (next string) {
 	c.Helper()
 	values := statementtest.Values("personal_details")
 	values.Set("household.type", kind)
-	c.WantRedirect(c.Post("personal_details", values))
+	return c.WantRedirect(c.Post("personal_details", values))
 }
 
 // spending is what a couple with 60 and 40 per cent spends; the car loan is the customer's.
@@ -122,7 +122,9 @@ func TestHouseholdChanges(t *testing.T) {
 	c.WantRedirect(c.Post("expenses", spending()))
 	c.WantRedirect(c.Post("documents", url.Values{"action": {"continue"}}))
 
-	livesAs(c, "single")
+	if next := livesAs(c, "single"); next != "expenses" {
+		t.Errorf("another household leads to %s, want the expenses", next)
+	}
 	c.WantPage(c.Get(""), http.StatusOK).Shows("Changes to finish")
 	c.WantPage(c.Sign(), http.StatusUnprocessableEntity)
 	page := c.WantPage(c.Get("expenses"), http.StatusOK).WantField("housing.mortgage_rent", "600")

@@ -94,13 +94,28 @@ func (s *Service) storeEdited(ctx context.Context, tx *db.Tx, state *State, done
 		if err != nil {
 			return err
 		}
-		return s.completeSection(ctx, tx, state.Session, state.stored, name, answers, now)
+		if err := s.completeSection(ctx, tx, state.Session, state.stored, name, answers, now); err != nil {
+			return err
+		}
+		return state.completed(name, answers)
 	}
 	draft, err := json.Marshal(done.Stored.Inputs())
 	if err != nil {
 		return err
 	}
 	return s.Vault.SaveDraft(ctx, tx, state.Session.ID, state.stored, name, draft, domain.FailedRules(done.Refused), now)
+}
+
+// completed takes a section's new answers, and reads the expenses again, which depend on others.
+func (f *State) completed(name string, answers []byte) error {
+	f.Sections[name] = SectionState{Completed: true, SavedAt: f.now, answers: answers}
+	if err := f.Statement.Read(name, answers); err != nil {
+		return err
+	}
+	if own := f.Sections[statement.ExpensesSection]; own.answers != nil {
+		return f.Statement.Read(statement.ExpensesSection, own.answers)
+	}
+	return nil
 }
 
 // edit decides what a change comes to.
