@@ -77,6 +77,15 @@ func TestGivenPeriodIsAskedAbout(t *testing.T) {
 	c.WantPage(c.Get("declaration"), http.StatusOK).Shows("Gross salary: $1,640.00 a year. It was filled in as $85,000.50.")
 }
 
+// A balance of 0 that the partner gave is shown as one, not as a blank that the page asks for.
+func TestGivenZeroIsConfirmedByATap(t *testing.T) {
+	t.Parallel()
+	c := given(harness.New(t), `{"liabilities": {"credit_cards": [{"issuer": "Amex", "limit": 10000, "balance": 0}]}}`)
+	c.Answer("personal_details")
+	c.WantPage(c.Get("liabilities"), http.StatusOK).WantField("credit_cards.0.balance", "0")
+	oneTap(c, "liabilities")
+}
+
 // TestPrefillOnTwoDevices checks that what the partner gave overwrites nothing
 // that was typed, however late a device with the given values saves.
 func TestPrefillOnTwoDevices(t *testing.T) {
