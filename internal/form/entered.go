@@ -126,13 +126,16 @@ func (s *Section) TypedZeros() (out []string) {
 // RestoreZeros takes what TypedZeros returned.
 func (s *Section) RestoreZeros(paths []string) {
 	s.Walk(func(path string, f Field) {
+		if !slices.Contains(paths, path) {
+			return
+		}
 		switch v := f.Value.(type) {
 		case *money:
-			if *v.p == 0 && slices.Contains(paths, path) {
+			if *v.p == 0 {
 				v.typed = []typed{{input: "0", period: v.period}}
 			}
 		case *whole:
-			if *v.p == 0 && slices.Contains(paths, path) {
+			if *v.p == 0 {
 				v.input = "0"
 			}
 		}

@@ -1,6 +1,7 @@
 package form
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -51,6 +52,22 @@ func english(text string) string { return text }
 
 func newError(field string, w Wording) Error {
 	return Error{Field: field, Message: w.Say(english), Wording: w}
+}
+
+// Place is a {name} in a text.
+var Place = regexp.MustCompile(`\{[a-z]+\}`)
+
+// Fill replaces the {names} of the English text in its translation by the arguments, in their
+// order in the English text.
+func Fill(text, translated string, args []string) string {
+	if len(args) == 0 {
+		return translated
+	}
+	var pairs []string
+	for i, name := range Place.FindAllString(text, len(args)) {
+		pairs = append(pairs, name, args[i])
+	}
+	return strings.NewReplacer(pairs...).Replace(translated)
 }
 
 // InSentence returns a label as it stands inside a sentence. A label that starts with an

@@ -2,7 +2,6 @@ package statement
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,19 +43,8 @@ func (d Doubt) Say(translate func(text string, args ...string) string) string {
 
 // English is what is odd in English.
 func (d Doubt) English() string {
-	return d.Say(func(text string, args ...string) string {
-		return place.ReplaceAllStringFunc(text, func(name string) string {
-			if len(args) == 0 {
-				return name
-			}
-			arg := args[0]
-			args = args[1:]
-			return arg
-		})
-	})
+	return d.Say(func(text string, args ...string) string { return form.Fill(text, text, args) })
 }
-
-var place = regexp.MustCompile(`\{[a-z]+\}`)
 
 // Key is what was asked: the sentence with its figures. After a change of the answer it
 // is another one, which is asked about again.

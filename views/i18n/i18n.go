@@ -6,9 +6,7 @@ package i18n
 
 import (
 	"context"
-	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"candor/internal/domain"
@@ -80,20 +78,10 @@ func translate(ctx context.Context, text string) string {
 	return translation
 }
 
-var place = regexp.MustCompile(`\{[a-z]+\}`)
-
 // T translates a text to the context's language. The arguments replace the
 // English text's {names}, in their order there.
 func T(ctx context.Context, text string, args ...string) string {
-	translated := translate(ctx, text)
-	if len(args) == 0 {
-		return translated
-	}
-	var pairs []string
-	for i, name := range place.FindAllString(text, len(args)) {
-		pairs = append(pairs, name, args[i])
-	}
-	return strings.NewReplacer(pairs...).Replace(translated)
+	return form.Fill(text, translate(ctx, text), args)
 }
 
 // A Part is a part of a sentence: a text, or a place where the page draws
@@ -106,10 +94,10 @@ type Part struct {
 // Parts translates a text and splits it at its {names}, for pages that draw
 // elements there.
 func Parts(ctx context.Context, text string) []Part {
-	names, translated := place.FindAllString(text, -1), translate(ctx, text)
+	names, translated := form.Place.FindAllString(text, -1), translate(ctx, text)
 	var out []Part
 	for {
-		at := place.FindStringIndex(translated)
+		at := form.Place.FindStringIndex(translated)
 		if at == nil {
 			return append(out, Part{translated, -1})
 		}
