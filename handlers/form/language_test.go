@@ -141,7 +141,7 @@ func TestCustomerChoosesALanguage(t *testing.T) {
 	owner.WantPage(owner.Get("/dashboard/test"), http.StatusOK, "Vehicle: value must be an amount in dollars")
 
 	page = c.WantPage(c.Attach("other", "a.gif", []byte("GIF89a"), "upload"), http.StatusUnprocessableEntity)
-	page.Shows("Tập tin đã chọn phải là PDF, JPEG, PNG hoặc HEIC")
+	page.Shows("Tệp đã chọn phải là PDF, JPEG, PNG hoặc HEIC")
 	c.Send(httptest.NewRequest(http.MethodGet, c.Path("")+"?lang=zh-Hans", nil))
 	c.WantRedirect(c.Post("income", statementtest.Values(statement.IncomeSection)))
 	asks(c, "", "").Shows("您的回答已保存")
@@ -268,7 +268,7 @@ func TestSignedInAnotherLanguageStoredInEnglish(t *testing.T) {
 
 	c.WantRedirect(c.Post(statement.DeclarationSection, statementtest.Values(statement.DeclarationSection)))
 	page = asks(c, "", "")
-	page.Shows("您的报表已发送").LeadsTo("?lang=en-AU")
+	page.Shows("您的财务状况表已发送").LeadsTo("?lang=en-AU")
 }
 
 // same compares what two sessions have stored.
