@@ -129,15 +129,15 @@ func TestBrowserTwoDevices(t *testing.T) {
 	}
 	stored(c.Customer, "personal_details", "occupation", "Nurse", "employer", "City Hospital")
 	one.Type(input("employer"), "Town Clinic")
-	one.WaitForText(".collision", "another device saved a different answer")
+	one.WaitForText(".collision", "another device or tab saved a different answer")
 	one.WaitForText(".collision", "Use City Hospital")
-	one.WaitForText("#status", "Employer: another device saved a different answer. Choose one.")
+	one.WaitForText("#status", "Employer: another device or tab saved a different answer. Choose one.")
 	if got := one.Tree(); !slices.ContainsFunc(got, func(line string) bool {
 		return strings.HasPrefix(line, "textbox Employer") && strings.HasSuffix(line, "(invalid)")
 	}) {
 		t.Errorf("the employer isn't invalid:\n%s", strings.Join(got, "\n"))
 	}
-	one.WaitForTrue(described + `.endsWith("Employer: another device saved a different answer. Choose one.")`)
+	one.WaitForTrue(described + `.endsWith("Employer: another device or tab saved a different answer. Choose one.")`)
 	one.WaitForTrue(`document.querySelector(".save-status [role=status]").textContent === ""`)
 	if keptOnDevice(one) != 1 {
 		t.Error("the device doesn't keep what collides")

@@ -194,7 +194,7 @@ func TestOddAnswersAreAskedAbout(t *testing.T) {
 			"and repay nothing.", "liabilities?return=declaration#personal_loans.0.monthly_repayment"},
 		"expenses": {map[string]url.Values{"expenses": {"housing.mortgage_rent": {"3,400.25"}}},
 			"repayments_missing expenses.housing.mortgage_rent",
-			"You repay $3,630.25 a month on mortgages. In your expenses it is $3,400.25.",
+			"You repay $3,630.25 a month on mortgages. Your mortgage or rent is $3,400.25 a month.",
 			"expenses?return=declaration#housing.mortgage_rent"},
 		"a whole mortgage of half a home": {map[string]url.Values{"liabilities": {"mortgages.0.balance": {"612,400.75"}}},
 			"debt_differs liabilities.mortgages.0.balance",
@@ -341,7 +341,7 @@ func TestConfirmationsBelongToAnswers(t *testing.T) {
 	lower.Set("housing.mortgage_rent", "2,000")
 	c.WantRedirect(c.Post("expenses", lower))
 	c.WantPage(c.Post("declaration", signing(old...)), http.StatusUnprocessableEntity).WantField("right", "").
-		WantError("right-1", "In your expenses it is $2,000.00")
+		WantError("right-1", "Your mortgage or rent is $2,000.00 a month")
 	now := asked(c)
 	if slices.Equal(now, old) {
 		t.Error("the tick is that of the old answer")

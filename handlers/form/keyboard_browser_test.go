@@ -167,7 +167,7 @@ func (k *typist) personalDetails() {
 	stored(k.Customer, "personal_details", "address.street", values.Get("address.street"))
 }
 
-// collision goes back, and finds that another device saved a different answer.
+// collision goes back, and finds that another device or tab saved a different answer.
 func (k *typist) collision() {
 	k.Helper()
 	k.back(".back-link")

@@ -23,15 +23,15 @@ func TestWhatApplies(t *testing.T) {
 		values  url.Values
 		message string // of the refusal, "" if the section is completed
 	}{
-		{url.Values{}, "Tick what you have, or None of these"},
-		{url.Values{"vehicles.0.description": {""}}, "Tick what you have, or None of these"},
-		{url.Values{"has": {"castles"}}, "Tick what you have, or None of these"},
+		{url.Values{}, "Tick what applies, or None of these"},
+		{url.Values{"vehicles.0.description": {""}}, "Tick what applies, or None of these"},
+		{url.Values{"has": {"castles"}}, "Tick what applies, or None of these"},
 		{url.Values{"has": {"none"}}, ""},
 		{url.Values{"vehicles.0.description": {"Mazda"}}, ""}, // a client that knows the fields
 		{url.Values{"has": {"vehicles"}, "vehicles.0.description": {"Mazda"}}, ""},
-		{url.Values{"has": {"vehicles", "vehicles"}, "vehicles.0.value": {""}}, "Enter what you have, or untick vehicles"},
+		{url.Values{"has": {"vehicles", "vehicles"}, "vehicles.0.value": {""}}, "Fill it in, or untick vehicles"},
 		{url.Values{"has": {"vehicles", "investments"}, "vehicles.0.description": {"Mazda"}},
-			"Enter what you have, or untick investments"},
+			"Fill it in, or untick investments"},
 		{url.Values{"has": {"none"}, "vehicles.0.description": {"Mazda"}}, "Tick vehicles, or clear what you entered there"},
 		{url.Values{"has": {"investments"}, "investments.0.description": {"Fund"}, "vehicles.0.value": {"5"}},
 			"Tick vehicles, or clear what you entered there"},
@@ -54,7 +54,7 @@ func TestFirstTickOfExpenses(t *testing.T) {
 	t.Parallel()
 	c := harness.New(t).NewCustomer()
 	c.WantPage(c.Post("expenses", url.Values{}), http.StatusUnprocessableEntity).
-		WantError("housing", "Tick what you have, or None of these")
+		WantError("housing", "Tick what applies, or None of these")
 	tell(c, map[string]url.Values{"liabilities": {"has": {"none"}}, "expenses": {"has": {"none"}}})
 	if p := c.WantPage(c.Get("declaration"), http.StatusOK).Shows("You spend $0.00 a month in total."); !strings.Contains(p.Source,
 		`href="`+c.Path("expenses?return=declaration#housing")+`"`) {

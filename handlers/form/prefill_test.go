@@ -100,7 +100,7 @@ func TestPrefillOnTwoDevices(t *testing.T) {
 		two.Post("personal_details", two.values)
 		stored(c, "personal_details", "occupation", "Nurse", "employer", "Bread Ltd", "phone", "0400 000 001")
 		one.press("autosave", http.StatusOK, "employer", "")
-		two.press("autosave", http.StatusOK, "address.suburb", "Newtown").Lacks("another device saved a different answer")
+		two.press("autosave", http.StatusOK, "address.suburb", "Newtown").Lacks("another device or tab saved a different answer")
 		stored(c, "personal_details", "occupation", "Nurse", "employer", "", "address.suburb", "Newtown")
 
 		one, two = load(c, "assets"), load(c, "assets")

@@ -145,6 +145,10 @@ var oddities = map[statement.DoubtCode]func(s *statement.Statement){
 	"business_above_salary": func(s *statement.Statement) {
 		s.Income.Employment.GrossSalary, s.Income.Other.Business = 40_000_00, 400_010_00
 	},
+	"rent_above_value": func(s *statement.Statement) {
+		s.Assets.RealProperty = []*statement.Property{{Address: "Home", CurrentValue: 100_000_00, OwnershipPercentage: 100}}
+		s.Income.Other.Rental = 12_501_00
+	},
 	"rent_above_income":    func(s *statement.Statement) { s.Expenses.Housing.MortgageRent = s.Income.Monthly() + 1 },
 	"expense_above_income": func(s *statement.Statement) { s.Expenses.Living.Groceries = s.Income.Monthly() + 1 },
 	"no_rent": func(s *statement.Statement) {

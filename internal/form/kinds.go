@@ -78,13 +78,13 @@ func (s *Section) validateKinds() Errors {
 		switch {
 		case kind == "" || ticked == g.Answered():
 		case ticked:
-			errs = append(errs, newError(kind, Wording{Text: "Enter what you have, or untick {label}", Label: g.Title}))
+			errs = append(errs, newError(kind, Wording{Text: "Fill it in, or untick {label}", Label: g.Title}))
 		case len(s.has) > 0:
 			errs = append(errs, newError(kind, Wording{Text: "Tick {label}, or clear what you entered there", Label: g.Title}))
 		}
 	}
 	if len(s.has) == 0 && !s.anyAnswered() {
-		errs = append(errs, newError(HasInput, Wording{Text: "Tick what you have, or None of these"}))
+		errs = append(errs, newError(HasInput, Wording{Text: "Tick what applies, or None of these"}))
 	}
 	return errs
 }

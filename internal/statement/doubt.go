@@ -101,19 +101,23 @@ var doubts = []struct {
 	{"given_period", givenPeriod},
 	{"bonus_above_salary", func(s *Statement, _ time.Time) []Doubt {
 		bonuses, salary := s.Income.Employment.Bonuses, s.Income.Employment.GrossSalary
-		return when(bonuses > salary, Doubt{
+		d := Doubt{
 			Path: "income.employment_income.bonuses", Text: "Your bonuses are {bonuses} a year. Your salary is {salary} a year.",
 			Args: []string{bonuses.String(), salary.String()},
-		})
+		}
+		if salary == 0 {
+			d.Path, d.Text, d.Args = "income.employment_income.gross_salary", "You entered bonuses and no salary.", nil
+		}
+		return when(bonuses > salary, d)
 	}},
 	{"business_above_salary", func(s *Statement, _ time.Time) []Doubt {
 		business, salary := s.Income.Other.Business, s.Income.Employment.GrossSalary
-		byPeriod := slices.ContainsFunc(incomeByPeriod(s, time.Time{}), func(d Doubt) bool { return d.Path == businessIncome })
-		return when(salary > 0 && business/10 > salary && !byPeriod, Doubt{
+		return when(salary > 0 && business/10 > salary && !s.askedByPeriod(businessIncome), Doubt{
 			Path: businessIncome, Text: "Your business income is {business} a year. Your salary is {salary} a year.",
 			Args: []string{business.String(), salary.String()},
 		})
 	}},
+	{"rent_above_value", rentAboveValue},
 	{"rent_above_income", func(s *Statement, _ time.Time) []Doubt {
 		rent, income := s.Expenses.Housing.MortgageRent, s.Income.Monthly()
 		return when(income > 0 && rent > income, Doubt{
@@ -218,7 +222,7 @@ var doubts = []struct {
 			owed, paid Cents
 			asked      bool
 		}{
-			{"housing.mortgage_rent", "You repay {owed} a month on mortgages. In your expenses it is {paid}.", owed.Housing.MortgageRent,
+			{"housing.mortgage_rent", "You repay {owed} a month on mortgages. Your mortgage or rent is {paid} a month.", owed.Housing.MortgageRent,
 				paid.Housing.MortgageRent, true},
 			{"transport.car_loan", "You repay {owed} a month on vehicles. In your expenses it is {paid}.", owed.Transport.CarLoan,
 				paid.Transport.CarLoan, left},

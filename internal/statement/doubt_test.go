@@ -180,7 +180,18 @@ func TestOddAmounts(t *testing.T) {
 		"much rent a week, pension a fortnight": {func(s *s) {
 			give(t, s, rental, "3,846.15", "week")
 			give(t, s, pension, "3,076.92", "fortnight")
+			s.Assets.RealProperty[0].CurrentValue = 1_600_000_00
 		}, nil},
+		"a month's rent a week": {func(s *s) { give(t, s, rental, "1,202", "week") },
+			[]string{"rent_above_value income.other_income.rental_income Your rental income is $62,504.00 a year. " +
+				"Your share of your properties is worth $500,000.00."}},
+		"much rent for the home": {func(s *s) { give(t, s, rental, "1,201", "week") }, nil},
+		"rent without a property": {func(s *s) {
+			give(t, s, rental, "1,202", "week")
+			s.Assets.RealProperty, s.Liabilities.Mortgages = nil, nil
+		}, nil},
+		"bonuses without a salary": {func(s *s) { s.Income.Employment.GrossSalary, s.Income.Other.Business = 0, 660_000_00 },
+			[]string{"bonus_above_salary income.employment_income.gross_salary You entered bonuses and no salary."}},
 		"a fortnight's pay for a given year's": {func(s *s) {
 			s.Income.Employment.Bonuses, s.Income.Other.Business, s.Expenses.Housing.Utilities = 0, 0, 0
 			s.Expenses.Housing.MortgageRent, s.Liabilities = 0, statement.Liabilities{}
@@ -234,6 +245,20 @@ func TestOddAmounts(t *testing.T) {
 			s.Expenses.Housing.MortgageRent = 2_400_00
 		}, []string{"housing_above_repayments " + rent + " Your mortgage or rent is $2,400.00 a month. " +
 			"$1,800.00 of it repays mortgages, and $600.00 is rent."}},
+		"a rent typed over a bigger mortgage": {func(s *s) {
+			s.Personal.Address.Street = "112 Smith Street"
+			s.Expenses.Housing.MortgageRent = 1_500_00
+		}, []string{"repayments_missing " + rent + " You repay $1,800.00 a month on mortgages. Your mortgage or rent is $1,500.00 a month."}},
+		"a rent abroad typed over a mortgage": {func(s *s) {
+			s.Personal.Address.Street, s.Personal.Address.Country = "Torstraße 55", "DE"
+			s.Expenses.Housing.MortgageRent = 1_850_00
+		}, []string{"housing_above_repayments " + rent + " Your mortgage or rent is $1,850.00 a month. " +
+			"$1,800.00 of it repays mortgages, and $50.00 is rent."}},
+		"an owner abroad": {func(s *s) {
+			s.Personal.Address.Street, s.Personal.Address.Country = "Torstraße 55", "DE"
+			s.Expenses.Housing.MortgageRent = 1_850_00
+			s.Assets.RealProperty[0].Address, s.Liabilities.Mortgages[0].Property = "torstraße 55, 10115 Berlin", "torstraße 55, 10115 Berlin"
+		}, nil},
 		"an owner with a PO box":      {func(s *s) { s.Personal.Address.Street = "PO Box 12 Hawthorn" }, nil},
 		"an owner of a home named so": {func(s *s) { s.Assets.RealProperty[0].Address, s.Liabilities.Mortgages[0].Property = "Home", "Home" }, nil},
 		"an owner in an avenue": {func(s *s) {
@@ -273,7 +298,7 @@ func TestOddAmounts(t *testing.T) {
 		"a rounded repayment": {func(s *s) { s.Expenses.Housing.MortgageRent = 1_710_00 }, nil},
 		"less than the repayment": {func(s *s) { s.Expenses.Housing.MortgageRent = 1_709_99 },
 			[]string{"repayments_missing expenses.housing.mortgage_rent " +
-				"You repay $1,800.00 a month on mortgages. In your expenses it is $1,709.99."}},
+				"You repay $1,800.00 a month on mortgages. Your mortgage or rent is $1,709.99 a month."}},
 		"a rounded mortgage": {func(s *s) { s.Assets.RealProperty[0].MortgageOwing += 3_000_00 }, nil},
 		"a mortgage that was paid down": {func(s *s) { s.Assets.RealProperty[0].MortgageOwing -= 20_000_00 },
 			[]string{"debt_differs assets.real_property.0.mortgage_owing " +
@@ -329,10 +354,10 @@ func TestOddAmounts(t *testing.T) {
 			home.Ownership, home.OwnershipPercentage, s.Liabilities.Mortgages[0].Balance = "joint", 50, 150_000_00
 		}, []string{"repayment_of_all_owners liabilities.mortgages.0.monthly_repayment Your part of the mortgage on 12 Smith St " +
 			"is $150,000.00. Your part of its repayment is $1,800.00 a month."}},
-		"an eighth of half a mortgage": {func(s *s) {
+		"a ninth of half a mortgage": {func(s *s) {
 			home := s.Assets.RealProperty[0]
 			home.Ownership, home.OwnershipPercentage, s.Liabilities.Mortgages[0].Balance = "joint", 50, 150_000_00
-			s.Liabilities.Mortgages[0].MonthlyRepayment, s.Expenses.Housing.MortgageRent = 1_562_50, 1_562_50
+			s.Liabilities.Mortgages[0].MonthlyRepayment, s.Expenses.Housing.MortgageRent = 1_388_88, 1_388_88
 		}, nil},
 		"the whole repayment of one home of two": {func(s *s) {
 			s.Assets.RealProperty = append(s.Assets.RealProperty, &statement.Property{Address: "5 King St", Ownership: "joint",

@@ -30,7 +30,10 @@ var hugeIncomes = map[string]Cents{
 	"other_income.child_support":       24_000_00,
 }
 
-const businessIncome = "income.other_income.business_income"
+const (
+	businessIncome = "income.other_income.business_income"
+	rentalIncome   = "income.other_income.rental_income"
+)
 
 // yearlyOf are the sentences about an amount by the period in which it was given.
 var yearlyOf = map[form.Period]string{
@@ -52,6 +55,11 @@ func incomeByPeriod(s *Statement, _ time.Time) (out []Doubt) {
 		}
 	})
 	return out
+}
+
+// askedByPeriod reports whether incomeByPeriod asks about the income at path.
+func (s *Statement) askedByPeriod(path string) bool {
+	return slices.ContainsFunc(incomeByPeriod(s, time.Time{}), func(d Doubt) bool { return d.Path == path })
 }
 
 // givenPeriod are the amounts that are what was given in another period, within a quarter, or of
@@ -96,13 +104,13 @@ func expensesAboveIncome(s *Statement, _ time.Time) (out []Doubt) {
 }
 
 // repaymentsOfAllOwners are those of shared properties that are probably the bank's whole figure
-// beside the customer's part of the balance: a year's is above an eighth of it. At 6 % it is
-// 7 % with 30 years to go, and as much as an eighth with 11.
+// beside the customer's part of the balance: a year's is above a ninth of it. At 6 % it is
+// 7 % with 30 years to go, and as much as a ninth with 13.
 func repaymentsOfAllOwners(s *Statement, _ time.Time) (out []Doubt) {
 	for i, m := range s.Liabilities.Mortgages {
 		for _, p := range s.Assets.RealProperty {
 			its := sameName(p.Address, m.Property) || len(s.Assets.RealProperty) == 1
-			out = append(out, when(its && p.shared() && m.MonthlyRepayment <= m.Balance && m.MonthlyRepayment*12 > m.Balance/8, Doubt{
+			out = append(out, when(its && p.shared() && m.MonthlyRepayment <= m.Balance && m.MonthlyRepayment*12 > m.Balance/9, Doubt{
 				Path: item("liabilities."+mortgageList, i, "monthly_repayment"),
 				Text: "Your part of the mortgage on {property} is {amount}. Your part of its repayment is {repayment} a month.",
 				Args: []string{p.Address, m.Balance.String(), m.MonthlyRepayment.String()},
@@ -112,23 +120,36 @@ func repaymentsOfAllOwners(s *Statement, _ time.Time) (out []Doubt) {
 	return out
 }
 
-// paysNoRent reports whether the customer lives for nothing in a home that isn't theirs: what
-// they pay for housing is at most the mortgages of other properties. Mortgages without any
-// property have a rule of their own.
+// paysNoRent reports whether the customer lives for nothing in a home that isn't theirs: they
+// pay nothing for housing, or the mortgages of other properties. Less than those is probably
+// rent, and asked about with them. Mortgages without any property have a rule of their own.
 func (s *Statement) paysNoRent() bool {
-	repaid := SuggestExpenses(&s.Assets, &s.Liabilities).Housing.MortgageRent
-	return s.missing(s.Expenses.Housing.MortgageRent, repaid) == 0 &&
+	repaid, paid := SuggestExpenses(&s.Assets, &s.Liabilities).Housing.MortgageRent, s.Expenses.Housing.MortgageRent
+	return (paid == 0 || s.missing(paid, repaid) == 0 && s.missing(repaid, paid) <= repaid/20) &&
 		(s.livesElsewhere() || len(s.Assets.RealProperty)+len(s.Liabilities.Mortgages) == 0)
 }
 
-// livesElsewhere reports whether the customer lives in none of their properties, which only
-// addresses with a house tell, not "Home" or a PO box.
+// livesElsewhere reports whether the customer lives in none of their properties, which in
+// Australia only addresses with a house tell, not "Home" or a PO box.
 func (s *Statement) livesElsewhere() bool {
-	home := houseOf(s.Personal.Address.Street)
-	return home != "" && len(s.Assets.RealProperty) > 0 && !slices.ContainsFunc(s.Assets.RealProperty, func(p *Property) bool {
-		its := houseOf(p.Address)
-		abbreviated := strings.Count(its, " ") > 1 && (strings.HasPrefix(its, home) || strings.HasPrefix(home, its)) // "12 The Ave"
-		return its == "" || its == home || abbreviated || sameName(strings.Join(s.Personal.Address.oneLine(), " "), p.Address)
+	a := &s.Personal.Address
+	home, street := houseOf(a.Street), strings.ToLower(a.Street)
+	return (home != "" || a.Abroad()) && len(s.Assets.RealProperty) > 0 &&
+		!slices.ContainsFunc(s.Assets.RealProperty, func(p *Property) bool {
+			its := houseOf(p.Address)
+			abbreviated := strings.Count(its, " ") > 1 && (strings.HasPrefix(its, home) || strings.HasPrefix(home, its)) // "12 The Ave"
+			return its == home && its != "" || its == "" && !a.Abroad() || home != "" && abbreviated ||
+				strings.Contains(strings.ToLower(p.Address), street) || sameName(strings.Join(a.oneLine(), " "), p.Address)
+		})
+}
+
+// rentAboveValue is a rent for which the properties are too cheap: above an eighth of their value
+// a year. Who types a month's rent as a week's gets that of 3 %.
+func rentAboveValue(s *Statement, _ time.Time) []Doubt {
+	rent, worth := s.Income.Other.Rental, s.Assets.propertyShare()
+	return when(worth > 0 && rent > worth/8 && !s.askedByPeriod(rentalIncome), Doubt{
+		Path: rentalIncome, Text: "Your rental income is {rent} a year. Your share of your properties is worth {value}.",
+		Args: []string{rent.String(), worth.String()},
 	})
 }
 

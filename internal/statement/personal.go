@@ -25,12 +25,12 @@ type Household struct {
 	Dependants *int   // children and others, nil if it wasn't asked
 }
 
-// couple is the Household.Type of who lives with a partner.
-const couple = "couple"
+// The Household.Types of who lives with a partner, and of who doesn't.
+const couple, single = "couple", "single"
 
 var households = []form.Option{
 	{Code: couple, Label: "With a partner"},
-	{Code: "single", Label: "Without a partner"},
+	{Code: single, Label: "Without a partner"},
 }
 
 // maxDependants is the most that a customer can have.
@@ -38,6 +38,9 @@ const maxDependants = 20
 
 // Couple reports whether the customer lives with a partner.
 func (h Household) Couple() bool { return h.Type == couple }
+
+// alone reports whether the customer has said that they don't.
+func (h Household) alone() bool { return h.Type == single }
 
 // Address is an Australian address (D2), or one abroad (D82).
 type Address struct {

@@ -107,7 +107,11 @@ func (s *Statement) describe(name string, now time.Time) *form.Section {
 	case PersonalDetailsSection:
 		return s.Personal.section(now)
 	case IncomeSection:
-		return s.Income.section()
+		section := s.Income.section()
+		if s.Personal.Household.alone() {
+			section.Intro = "Tick what you get, before tax."
+		}
+		return section
 	case AssetsSection:
 		return s.Assets.section()
 	case LiabilitiesSection:

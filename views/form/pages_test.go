@@ -215,6 +215,7 @@ func pages(t *testing.T) map[string]templ.Component {
 	rich.Doubts = tooMuch(t).Doubts(now)
 	spendsNothing := example(t)
 	spendsNothing.Expenses, spendsNothing.Assets.RealProperty = statement.Expenses{}, nil
+	spendsNothing.Income.Employment = statement.EmploymentIncome{Bonuses: 1}
 	frugal := checkPage(spendsNothing)
 	frugal.Doubts = spendsNothing.Doubts(now)
 	poor := checkPage(new(statement.Statement))
@@ -229,6 +230,7 @@ func pages(t *testing.T) map[string]templ.Component {
 	another.Doubts = signer.Doubts(now)
 	signer.Expenses.Housing.MortgageRent += 500_00 // its rent, typed over
 	signer.Assets.RealProperty[0].Ownership, signer.Assets.RealProperty[0].OwnershipPercentage = "joint", 100
+	signer.Income.Other.Rental = signer.Assets.RealProperty[0].CurrentValue / 5
 	over := checkPage(signer)
 	over.Doubts = signer.Doubts(now)
 	corrected := example(t)

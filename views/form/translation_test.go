@@ -165,7 +165,8 @@ func everyText(t *testing.T) []templ.Component {
 	for _, lives := range []string{"single", "couple"} {
 		s := example(t)
 		s.Personal.Address.Street, s.Personal.Household.Type = "5 King Street", lives // not where the mortgage is
-		all = append(all, view.Section(sectionPage(s.Section(statement.ExpensesSection, now))))
+		all = append(all, view.Section(sectionPage(s.Section(statement.ExpensesSection, now))),
+			view.Section(sectionPage(s.Section(statement.IncomeSection, now))))
 	}
 	for _, problem := range []string{
 		statement.NoFile, statement.NoCategory, statement.TooManyFiles, statement.FileEmpty, statement.FileTooLarge,
@@ -325,7 +326,7 @@ func TestDatesAndOrder(t *testing.T) {
 	t.Parallel()
 	day := time.Date(2026, 10, 21, 9, 0, 0, 0, time.UTC)
 	for language, want := range map[domain.Language]string{
-		domain.English: "21 October 2026", domain.SimplifiedChinese: "2026年10月21日", domain.Vietnamese: "21 tháng 10, 2026",
+		domain.English: "21 October 2026", domain.SimplifiedChinese: "2026年10月21日", domain.Vietnamese: "21 tháng 10 năm 2026",
 	} {
 		if got := i18n.DayOf(i18n.In(t.Context(), language), day); got != want {
 			t.Errorf("%s: %q, want %q", language, got, want)

@@ -163,7 +163,7 @@ func (d *document) figures(s *statement.Statement) []figure {
 		amount("Monthly income before tax", sum.TotalMonthlyIncome),
 		amount("Monthly expenses", sum.TotalMonthlyExpenses),
 		amount("Left each month before tax (surplus)", sum.MonthlySurplus),
-		amount("Monthly repayments", sum.TotalMonthlyRepayments),
+		amount("Monthly repayments without cards", sum.TotalMonthlyRepayments),
 		amount("Repayments not in expenses", left),
 		amount("Left after all repayments, before tax", sum.MonthlySurplus-left),
 	}

@@ -222,7 +222,7 @@ func TestRenderConfirmations(t *testing.T) {
 		{Code: "no_income", Path: "income.total_gross_income", Text: "You have little income."},
 	}
 	text := squash(textOf(t, render(t, in).Bytes))
-	if want := "Confirmed when asked You repay $4,675.00 a month on mortgages. In your expenses it is $2,610.00. " +
+	if want := "Confirmed when asked You repay $4,675.00 a month on mortgages. Your mortgage or rent is $2,610.00 a month. " +
 		"Confirmed when asked You have little income."; !strings.Contains(text, squash(want)) {
 		t.Errorf("the document lacks %q", want)
 	}

@@ -126,7 +126,7 @@ func TestListsAddUp(t *testing.T) {
 		answers := in.Answers
 		if assets := sums["Total value"] + sums["Value of your share"]; assets != answers.Assets.Total() ||
 			sums["Total owing"] != answers.Liabilities.Total() ||
-			sums["Monthly repayments"] != answers.Summary().TotalMonthlyRepayments {
+			sums["Monthly repayments without cards"] != answers.Summary().TotalMonthlyRepayments {
 			t.Errorf("%s: the lists make %v, want assets of %s, liabilities of %s and repayments of %s", name, sums,
 				answers.Assets.Total(), answers.Liabilities.Total(), answers.Summary().TotalMonthlyRepayments)
 		}

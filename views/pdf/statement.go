@@ -174,7 +174,7 @@ func (d *document) repayments(s *statement.Statement) []part {
 	if all == 0 {
 		return nil
 	}
-	return []part{d.sums([]total{{d.say("Monthly repayments"), all.String(), false}})}
+	return []part{d.sums([]total{{d.say("Monthly repayments without cards"), all.String(), false}})}
 }
 
 // sectionTotals returns the lines of a group with only computed amounts; nil
