@@ -102,7 +102,7 @@ func TestFailedPostWithoutScript(t *testing.T) {
 func TestUnprintableNames(t *testing.T) {
 	t.Parallel()
 	c := harness.New(t).NewCustomer()
-	const sentence = "Full name has a character we can’t print: 🦊. Type it with letters"
+	const sentence = "Full name has a character we can’t print: 🦊. Use English letters"
 	c.WantPage(c.Post("personal_details", url.Values{"full_name": {"Mia 🦊 Chen"}}), http.StatusUnprocessableEntity).Shows(sentence)
 }
 
