@@ -118,7 +118,7 @@ func refused(status int, e *errorContent) []domain.RefusedField {
 		if len(names) > 1 && (root == "metadata" || !known) {
 			one.Field, one.Message = root+".…", strings.ReplaceAll(one.Message, one.Field, root+".…")
 		}
-		out = append(out, domain.RefusedField{Field: one.Field, Message: one.Message})
+		out = append(out, domain.RefusedField{Field: one.Field, Message: form.Untyped(one.Message)})
 	}
 	return out
 }

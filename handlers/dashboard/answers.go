@@ -25,8 +25,9 @@ func (s *Server) ShowAnswers(c echo.Context, v *Visit) error {
 		return err
 	}
 	page := view.AnswersPage{
-		Page: s.page(v, "Answers"), Session: data.Session, Sections: data.Statement.Sections(*data.Session.CompletedAt),
-		Summary: data.Statement.Summary(), Documents: data.Statement.Documents, Former: data.Statement.PreviousSession(),
+		Page: s.page(v, "Answers"), Session: data.Session, Names: data.Statement.Names(data.Session.CustomerName),
+		Sections: data.Statement.Sections(*data.Session.CompletedAt),
+		Summary:  data.Statement.Summary(), Documents: data.Statement.Documents, Former: data.Statement.PreviousSession(),
 		Corrected: corrected(data.Statement), Confirmed: data.Statement.Confirmed(),
 	}
 	page.Of = data.Session.Reference()

@@ -203,10 +203,16 @@ func TestRefusedRequestsSayWhy(t *testing.T) {
 	send(h, "POST", "/test/events", key, nil, `{"type":"`+word+`"}`)
 	send(h, "POST", "/sessions", key, nil, `{"`+word+`":1,"`+word+`":2}`)
 	send(h, "POST", "/sessions", key, nil, `{"customer_email":1,"customer_email":2}`)
+	odd := send(h, "POST", "/sessions", key, nil, `{"form_type":"financial_statement","customer_email":"jo@customer.example",`+
+		`"prefill":{"personal_details":{"full_name":"Mia 🦊 Chen"}}}`)
+	if !strings.Contains(odd.Body.String(), "a character we can’t print: 🦊. Use English letters") {
+		t.Errorf("the response doesn't have the character: %s", odd.Body)
+	}
 	log.Flush(t.Context())
 	var all string
 	h.OK(h.DB.Raw().GetContext(t.Context(), &all, `SELECT string_agg(r::text, chr(10)) FROM api_request r`))
 	if at := strings.Index(strings.ToLower(all), typed); at >= 0 || !strings.Contains(all, "prefill.… is not a member") ||
+		strings.Contains(all, "🦊") || !strings.Contains(all, "a character we can’t print. Use English letters") ||
 		!strings.Contains(all, "data.… is not one of") ||
 		!strings.Contains(all, `has the member \\""…\\"" twice`) || !strings.Contains(all,
 		`has the member \\""customer_email\\"" twice`) {

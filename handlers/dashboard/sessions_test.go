@@ -313,6 +313,9 @@ func TestSessionSaysWhoSigned(t *testing.T) {
 	other := complete("Zoe O’Brien", duck)
 	see(owner, other).Shows("Signed by Donald Duck Not the customer’s full name, Zoë Margaret O'Brien. "+unasked).
 		Hides(asked, "Name in the answers")
+	see(owner, other+"/answers").Shows("Donald Duck signed on", "Not the customer’s full name, Zoë Margaret O'Brien. "+unasked).
+		Hides("Zoe O’Brien signed")
+	see(owner, alike+"/answers").Shows("O'Brien Zoë signed on").Hides("Not the customer’s")
 	see(support, other).Shows("Signed by Not the customer’s full name. "+unasked).Hides(duck, "Margaret")
 
 	c := h.Customer(h.NewSession(h.TestScope(), domain.NewSession{}))

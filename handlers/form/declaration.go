@@ -50,10 +50,12 @@ func (s *Server) checkPage(v *visit, signed forms.Signature) view.CheckPage {
 }
 
 // ask asks about the odd answers of finished sections, and about the name that is signed
-// with.
+// with, unless it is refused.
 func (s *Server) ask(page *view.CheckPage, v *visit, signed forms.Signature) {
 	if len(page.Unfinished) == 0 {
-		page.Doubts = v.Statement.Doubts(s.Clock.Now())
+		page.Doubts = slices.DeleteFunc(v.Statement.Doubts(s.Clock.Now()), func(d statement.Doubt) bool {
+			return d.Code == statement.SignatureName && page.Errors.For("full_name") != ""
+		})
 		page.Confirmed, page.Unconfirmed = signed.Confirmed, signed.Unconfirmed(page.Doubts)
 	}
 }

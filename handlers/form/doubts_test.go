@@ -296,6 +296,8 @@ func TestAnotherNameIsAskedAbout(t *testing.T) {
 	if got := ticked(c); len(got) != 0 {
 		t.Errorf("ticked are %q before anything is signed", got)
 	}
+	c.WantPage(c.Post("declaration", sign("Donald 🦆")), http.StatusUnprocessableEntity).
+		Shows("Your full name has a character we can’t print").Hides("You are signing as", "Tick it if it is right")
 	c.WantRedirect(c.Post("declaration", sign(duck, key)))
 	if got := confirmations(c); !slices.Equal(got, []string{"signature_name declaration.full_name"}) {
 		t.Errorf("confirmations %q", got)

@@ -98,12 +98,27 @@ func TestFailedPostWithoutScript(t *testing.T) {
 	stored(c, "personal_details", "phone", "0400 000 001")
 }
 
-// TestUnprintableNames posts a character that no PDF can show (D80).
+// TestUnprintableNames posts characters that no PDF can show (D80). The customer is shown them,
+// and neither they nor the year that was meant are kept with the rule.
 func TestUnprintableNames(t *testing.T) {
 	t.Parallel()
 	c := harness.New(t).NewCustomer()
-	const sentence = "Full name has a character we can’t print: 🦊. Type it with letters"
-	c.WantPage(c.Post("personal_details", url.Values{"full_name": {"Mia 🦊 Chen"}}), http.StatusUnprocessableEntity).Shows(sentence)
+	for _, odd := range []string{"🦊", "😀", "ไ"} {
+		typed := url.Values{"full_name": {"Mia " + odd + " Chen"}, "date_of_birth.day": {"27"}, "date_of_birth.month": {"3"},
+			"date_of_birth.year": {"85"}}
+		c.WantPage(c.Post("personal_details", typed), http.StatusUnprocessableEntity).
+			Shows("Full name has a character we can’t print: "+odd+". Use English letters", "Did you mean 1985?")
+	}
+	const want = "date_of_birth Date of birth must have a year of four digits\n" +
+		"full_name Full name has a character we can’t print. Use English letters"
+	for _, kept := range []string{`SELECT DISTINCT unnest(problems) FROM section`,
+		`SELECT field || ' ' || problem FROM form_problem_count`,
+	} {
+		if got := harness.QueryOne[string](c.Harness, `SELECT string_agg(p, E'\n' ORDER BY p) FROM (`+kept+
+			`) AS k (p) WHERE p ~ '^(full_name|date_of_birth) '`); got != want {
+			t.Errorf("%s: %s\nwant %s", kept, got, want)
+		}
+	}
 }
 
 // TestDatesAreSplit pastes a whole date into a field for its day.

@@ -225,10 +225,10 @@ func (l *List) validate(fromPage bool) Errors {
 	return errs
 }
 
-// General returns the error without its wording and without the number of a
-// list's item: it can be counted over many customers' forms.
+// General returns the error without its wording, without the number of a list's item and
+// without what was typed: it can be kept, and counted over many customers' forms.
 func (e Error) General() Error {
-	e.Wording = Wording{}
+	e.Wording, e.Message = Wording{}, Untyped(e.Message)
 	parts := strings.Split(e.Field, ".")
 	for at, part := range parts {
 		i, err := strconv.Atoi(part)

@@ -20,6 +20,10 @@ func TestErrorInGeneral(t *testing.T) {
 		},
 		{form.Error{Field: "vehicles", Message: "Vehicles: enter at most 50"}, form.Error{Field: "vehicles",
 			Message: "Vehicles: enter at most 50"}},
+		{form.Error{Field: "vehicles.0.make", Message: "Vehicle 1: make has a character we can’t print: ไ. Use English letters"},
+			form.Error{Field: "vehicles.make", Message: "Vehicle: make has a character we can’t print. Use English letters"}},
+		{form.Error{Field: "born", Message: "Born must have a year of four digits. Did you mean 1985?"},
+			form.Error{Field: "born", Message: "Born must have a year of four digits"}},
 		{},
 	} {
 		if got := tt.err.General(); got != tt.want {

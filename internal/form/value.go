@@ -45,7 +45,7 @@ type text struct {
 }
 
 // notPrintable is the message for a character that no document could show (D80).
-const notPrintable = "has a character we can’t print: " + valuePlace + ". Type it with letters"
+const notPrintable = "has a character we can’t print: " + valuePlace + ". Use English letters"
 
 // unprintable returns the first character that a document can't show, "" for none.
 func unprintable(s string) string {

@@ -386,7 +386,7 @@ func TestUnprintableIsRefused(t *testing.T) {
 		var text string
 		want := ""
 		if odd != "" {
-			want = "Full name has a character we can’t print: " + odd + ". Type it with letters"
+			want = "Full name has a character we can’t print: " + odd + ". Use English letters"
 		}
 		for _, f := range []form.Field{form.Text(&text, "f", "Full name"), form.LongText(&text, "f", "Full name")} {
 			if got := message(f, typed); got != want {

@@ -48,6 +48,13 @@ func (w Wording) Say(translate func(string) string) string {
 	).Replace(translate(ItemText))
 }
 
+// repeated finds what stands for {value} in an English message, with the words before it.
+var repeated = regexp.MustCompile(`(can’t print): .(\. Use)|\. Did you mean [0-9]+\?`)
+
+// Untyped returns an English message without what it repeats of what was typed, which is
+// told to who typed it only.
+func Untyped(message string) string { return repeated.ReplaceAllString(message, "$1$2") }
+
 func english(text string) string { return text }
 
 func newError(field string, w Wording) Error {
