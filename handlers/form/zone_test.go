@@ -25,8 +25,8 @@ var days = map[domain.Language]map[string]string{
 	domain.English: {"11-20": "20 November 2026", "11-21": "21 November 2026", "12-20": "20 December 2026",
 		"12-21": "21 December 2026"},
 	domain.SimplifiedChinese: {"11-20": "2026年11月20日", "11-21": "2026年11月21日", "12-20": "2026年12月20日", "12-21": "2026年12月21日"},
-	domain.Vietnamese: {"11-20": "20 tháng 11 năm 2026", "11-21": "21 tháng 11 năm 2026", "12-20": "20 tháng 12 năm 2026",
-		"12-21": "21 tháng 12 năm 2026"},
+	domain.Vietnamese: {"11-20": "20 tháng 11, 2026", "11-21": "21 tháng 11, 2026", "12-20": "20 tháng 12, 2026",
+		"12-21": "21 tháng 12, 2026"},
 }
 
 var born = map[domain.Language]string{domain.English: "27 March 1985", domain.SimplifiedChinese: "1985年3月27日",

@@ -326,7 +326,7 @@ func TestDatesAndOrder(t *testing.T) {
 	t.Parallel()
 	day := time.Date(2026, 10, 21, 9, 0, 0, 0, time.UTC)
 	for language, want := range map[domain.Language]string{
-		domain.English: "21 October 2026", domain.SimplifiedChinese: "2026年10月21日", domain.Vietnamese: "21 tháng 10 năm 2026",
+		domain.English: "21 October 2026", domain.SimplifiedChinese: "2026年10月21日", domain.Vietnamese: "21 tháng 10, 2026",
 	} {
 		if got := i18n.DayOf(i18n.In(t.Context(), language), day); got != want {
 			t.Errorf("%s: %q, want %q", language, got, want)

@@ -157,7 +157,7 @@ func propertyValues(t *testing.T, words []placed) (sum statement.Cents) {
 	return sum
 }
 
-var subtotalLine = regexp.MustCompile(`(?m)(  Total value|  Value of your share|  Total owing|^Monthly repayments) +(\$[\d,.]+)$`)
+var subtotalLine = regexp.MustCompile(`(?m)(  Total value|  Value of your share|  Total owing|^Monthly repayments without cards) +(\$[\d,.]+)$`)
 
 func centsOf(t *testing.T, text string) statement.Cents {
 	t.Helper()

@@ -77,7 +77,7 @@ func TestCopyInTheCustomersLanguage(t *testing.T) {
 // dates are when the statement was submitted, started, and submitted in the foot.
 var dates = map[domain.Language][]string{
 	domain.SimplifiedChinese: {"2026年11月20日 14:14:15 (UTC+11:00)", "2026年11月19日", "提交于 2026年11月20日"},
-	domain.Vietnamese:        {"14:14:15, 20 tháng 11 năm 2026 (UTC+11:00)", "19 tháng 11 năm 2026", "ngày 20 tháng 11 năm 2026"},
+	domain.Vietnamese:        {"14:14:15, 20 tháng 11, 2026 (UTC+11:00)", "19 tháng 11, 2026", "ngày 20 tháng 11, 2026"},
 }
 
 // TestCopyIsWhatWasSigned compares a copy with the document: the amounts and the
