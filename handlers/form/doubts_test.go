@@ -364,7 +364,8 @@ func TestTickIsOfItsSentence(t *testing.T) {
 	t.Parallel()
 	c := harness.New(t).NewCustomer()
 	none, home := url.Values{"has": {"none"}}, url.Values{"has": {"real_property"}, "real_property.0.description": {"Home"},
-		"real_property.0.address": {"4/18 Wattle St"}, "real_property.0.ownership": {"sole"}, "real_property.0.current_value": {"600,000"}}
+		"real_property.0.address": {"4/18 Wattle St"}, "real_property.0.ownership": {"sole"},
+		"real_property.0.current_value": {"600,000"}}
 	tell(c, map[string]url.Values{"assets": home, "liabilities": none,
 		"expenses": {"has": {"living"}, "living.groceries": {"1,000"}, "living.groceries.period": {"month"}}})
 	odd := asked(c)

@@ -257,7 +257,8 @@ func TestOddAmounts(t *testing.T) {
 		"an owner abroad": {func(s *s) {
 			s.Personal.Address.Street, s.Personal.Address.Country = "Torstraße 55", "DE"
 			s.Expenses.Housing.MortgageRent = 1_850_00
-			s.Assets.RealProperty[0].Address, s.Liabilities.Mortgages[0].Property = "torstraße 55, 10115 Berlin", "torstraße 55, 10115 Berlin"
+			const home = "torstraße 55, 10115 Berlin"
+			s.Assets.RealProperty[0].Address, s.Liabilities.Mortgages[0].Property = home, home
 		}, nil},
 		"an owner with a PO box":      {func(s *s) { s.Personal.Address.Street = "PO Box 12 Hawthorn" }, nil},
 		"an owner of a home named so": {func(s *s) { s.Assets.RealProperty[0].Address, s.Liabilities.Mortgages[0].Property = "Home", "Home" }, nil},
