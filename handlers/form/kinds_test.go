@@ -49,6 +49,24 @@ func TestWhatApplies(t *testing.T) {
 	}
 }
 
+// TestErrorsAreInPageOrder: also those of ticks.
+func TestErrorsAreInPageOrder(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t).NewCustomer()
+	p := c.WantPage(c.Post("assets", url.Values{"has": {"vehicles", "superannuation"}, "vehicles.0.value": {"lots"},
+		"investments.0.value": {"5"}}), http.StatusUnprocessableEntity)
+	var got []string
+	for _, a := range p.All("a") {
+		if id, inside := strings.CutPrefix(a.Attr("href"), "#"); inside && id != "main" {
+			got = append(got, id)
+		}
+	}
+	if want := []string{"vehicles.0.description", "vehicles.0.value", "superannuation", "investments",
+		"investments.0.description"}; !slices.Equal(got, want) {
+		t.Errorf("the errors are %q, want %q", got, want)
+	}
+}
+
 // TestFirstTickOfExpenses leads to a tick, though the question before them is for couples.
 func TestFirstTickOfExpenses(t *testing.T) {
 	t.Parallel()
