@@ -149,6 +149,38 @@ func TestBrowserUntickingAKind(t *testing.T) {
 	}
 }
 
+// TestBrowserUntickingWhatWeFilledIn asks, too. The notice doesn't outlast what it is about.
+func TestBrowserUntickingWhatWeFilledIn(t *testing.T) {
+	t.Parallel()
+	for section, tt := range map[string]struct{ kind, amount, notice string }{
+		"expenses":    {"housing", "housing.mortgage_rent", "We added your repayments."},
+		"liabilities": {"mortgages", "mortgages.0.balance", "We added your part of the loans in Assets."},
+	} {
+		t.Run(section, func(t *testing.T) {
+			t.Parallel()
+			c := newTyping(t)
+			c.Answer("assets")
+			if section == "expenses" {
+				c.Answer("liabilities")
+			}
+			tab := c.device(t, section)
+			browsertest.Eval[bool](tab, `(window.asked = 0, window.confirm = () => ++asked > 1, true)`)
+			shown := fmt.Sprintf(`document.querySelector("main").innerText.includes(%q)`, tt.notice)
+			tab.Click(input(tt.kind))
+			tab.WaitForTrue("asked === 1 && " + shown) // and the answer was no
+			if tab.Value(input(tt.amount)) == "" {
+				t.Error("the amount is gone")
+			}
+			tab.Click(input(tt.kind))
+			tab.WaitForTrue("asked === 2 && !" + shown)
+			tab.Click(input(tt.kind))
+			if got := tab.Value(input(tt.amount)); got != "" {
+				t.Errorf("the amount is %q after it was cleared", got)
+			}
+		})
+	}
+}
+
 // TestBrowserUntickingWhatWasSaved takes back a kind of a completed section, and of a draft that is
 // opened again. The tick stays away, and so do the answers.
 func TestBrowserUntickingWhatWasSaved(t *testing.T) {
