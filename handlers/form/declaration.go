@@ -18,7 +18,9 @@ import (
 // section is finished (D16).
 func (s *Server) ShowDeclaration(c echo.Context, v *visit) error {
 	page := s.checkPage(v, forms.Signature{Confirmed: v.Confirmed})
-	page.Focus = v.focus
+	if len(page.Unfinished) == 0 {
+		page.Focus = v.focus // else the page opens at its top, where it says what isn't finished
+	}
 	return web.Render(c, http.StatusOK, view.Check(page))
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"candor/internal/statement/statementtest"
 	"candor/internal/testkit/harness"
+	"candor/internal/testkit/page"
 )
 
 // livesAs posts personal details with who lives on the customer's money.
@@ -143,6 +144,28 @@ func TestHouseholdChanges(t *testing.T) {
 	c.WantRedirect(c.Post("expenses", again))
 	if got := sign(t, c); got.Expenses.Housing.Rent != "1800" || got.Expenses.Living.Clothing != "60" {
 		t.Errorf("with a mortgage of their own: %+v", got.Expenses)
+	}
+}
+
+// TestCheckPageOpensAtItsWarning: a change that leaves another section unfinished leads to the
+// check page's top, where it says so, and not to the section that was changed.
+func TestCheckPageOpensAtItsWarning(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t).NewCustomer()
+	tell(c, nil)
+	back := func(kind string) *page.Page {
+		t.Helper()
+		values := statementtest.Values("personal_details")
+		values.Set("household.type", kind)
+		c.WantRedirect(c.Post("personal_details?return=declaration", values))
+		return c.WantPage(c.Get("declaration"), http.StatusOK)
+	}
+	atTop := func(p *page.Page) bool { return p.All("h1")[0].Has("autofocus") }
+	if p := back("single"); atTop(p) {
+		t.Error("with nothing to finish it opens at its top")
+	}
+	if p := back("couple").Shows("Some sections aren’t finished"); !atTop(p) {
+		t.Error("the warning is not in view")
 	}
 }
 

@@ -49,6 +49,24 @@ func TestWhatApplies(t *testing.T) {
 	}
 }
 
+// TestErrorsAreInPageOrder: also those of ticks.
+func TestErrorsAreInPageOrder(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t).NewCustomer()
+	p := c.WantPage(c.Post("assets", url.Values{"has": {"vehicles", "superannuation"}, "vehicles.0.value": {"lots"},
+		"investments.0.value": {"5"}}), http.StatusUnprocessableEntity)
+	var got []string
+	for _, a := range p.All("a") {
+		if id, inside := strings.CutPrefix(a.Attr("href"), "#"); inside && id != "main" {
+			got = append(got, id)
+		}
+	}
+	if want := []string{"vehicles.0.description", "vehicles.0.value", "superannuation", "investments",
+		"investments.0.description"}; !slices.Equal(got, want) {
+		t.Errorf("the errors are %q, want %q", got, want)
+	}
+}
+
 // TestFirstTickOfExpenses leads to a tick, though the question before them is for couples.
 func TestFirstTickOfExpenses(t *testing.T) {
 	t.Parallel()
@@ -128,6 +146,38 @@ func TestBrowserUntickingAKind(t *testing.T) {
 	tab.WaitForTrue("asked === 1")
 	if got := tab.Value(kind); got != "preset" {
 		t.Errorf("the type of account that was cleared is %q, want the preset", got)
+	}
+}
+
+// TestBrowserUntickingWhatWeFilledIn asks, too. The notice doesn't outlast what it is about.
+func TestBrowserUntickingWhatWeFilledIn(t *testing.T) {
+	t.Parallel()
+	for section, tt := range map[string]struct{ kind, amount, notice string }{
+		"expenses":    {"housing", "housing.mortgage_rent", "We added your repayments."},
+		"liabilities": {"mortgages", "mortgages.0.balance", "We added your part of the loans in Assets."},
+	} {
+		t.Run(section, func(t *testing.T) {
+			t.Parallel()
+			c := newTyping(t)
+			c.Answer("assets")
+			if section == "expenses" {
+				c.Answer("liabilities")
+			}
+			tab := c.device(t, section)
+			browsertest.Eval[bool](tab, `(window.asked = 0, window.confirm = () => ++asked > 1, true)`)
+			shown := fmt.Sprintf(`document.querySelector("main").innerText.includes(%q)`, tt.notice)
+			tab.Click(input(tt.kind))
+			tab.WaitForTrue("asked === 1 && " + shown) // and the answer was no
+			if tab.Value(input(tt.amount)) == "" {
+				t.Error("the amount is gone")
+			}
+			tab.Click(input(tt.kind))
+			tab.WaitForTrue("asked === 2 && !" + shown)
+			tab.Click(input(tt.kind))
+			if got := tab.Value(input(tt.amount)); got != "" {
+				t.Errorf("the amount is %q after it was cleared", got)
+			}
+		})
 	}
 }
 

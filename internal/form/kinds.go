@@ -65,28 +65,19 @@ func (s *Section) readKinds(values url.Values) {
 	}
 }
 
-// validateKinds returns what is wrong with the ticks. Answers without any tick
-// are those of a client that knows the fields (D56).
-func (s *Section) validateKinds() Errors {
-	if !s.AsksWhatApplies {
-		return nil
+// validateTick returns what is wrong with the tick of the group's kind. Answers without any
+// tick are those of a client that knows the fields (D56).
+func (s *Section) validateTick(g Group) Errors {
+	kind := g.Kind()
+	ticked := slices.Contains(s.has, kind)
+	switch {
+	case !s.AsksWhatApplies || kind == "" || ticked == g.Answered():
+	case ticked:
+		return Errors{newError(kind, Wording{Text: "Fill it in, or untick {label}", Label: g.Title})}
+	case len(s.has) > 0:
+		return Errors{newError(kind, Wording{Text: "Tick {label}, or clear what you entered there", Label: g.Title})}
 	}
-	var errs Errors
-	for _, g := range s.Groups {
-		kind := g.Kind()
-		ticked := slices.Contains(s.has, kind)
-		switch {
-		case kind == "" || ticked == g.Answered():
-		case ticked:
-			errs = append(errs, newError(kind, Wording{Text: "Fill it in, or untick {label}", Label: g.Title}))
-		case len(s.has) > 0:
-			errs = append(errs, newError(kind, Wording{Text: "Tick {label}, or clear what you entered there", Label: g.Title}))
-		}
-	}
-	if len(s.has) == 0 && !s.anyAnswered() {
-		errs = append(errs, newError(HasInput, Wording{Text: "Tick what applies, or None of these"}))
-	}
-	return errs
+	return nil
 }
 
 func (s *Section) anyAnswered() bool {

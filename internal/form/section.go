@@ -215,14 +215,22 @@ func (f Field) Parts() []string {
 func (s *Section) Read(values url.Values) { s.read(values, true) }
 
 // Decode reads what the customer typed, drops blank list items, and returns an
-// error for every missing or invalid answer, for kinds without any, and for outdated amounts.
+// error for every missing or invalid answer, for kinds without any, and for outdated amounts,
+// in page order.
 func (s *Section) Decode(values url.Values) Errors {
 	s.read(values, false)
-	errs := s.validateKinds()
+	var errs Errors
 	if s.Outdated && !s.Checked {
 		errs = append(errs, newError(CheckedInput, Wording{Text: "Check each amount, then tick that you have"}))
 	}
-	return append(errs, s.Validate()...)
+	for _, g := range s.Groups {
+		errs = append(errs, s.validateTick(g)...)
+		errs = append(errs, s.validateGroup(g)...)
+	}
+	if s.AsksWhatApplies && len(s.has) == 0 && !s.anyAnswered() {
+		errs = append(errs, newError(HasInput, Wording{Text: "Tick what applies, or None of these"}))
+	}
+	return errs
 }
 
 func (s *Section) read(values url.Values, keepBlank bool) {
@@ -249,10 +257,15 @@ func (s *Section) read(values url.Values, keepBlank bool) {
 func (s *Section) Validate() Errors {
 	var errs Errors
 	for _, g := range s.Groups {
-		errs = append(errs, validateFields(g.Fields, "", s.FromPage)...)
-		if g.List != nil {
-			errs = append(errs, g.List.validate(s.FromPage)...)
-		}
+		errs = append(errs, s.validateGroup(g)...)
+	}
+	return errs
+}
+
+func (s *Section) validateGroup(g Group) Errors {
+	errs := validateFields(g.Fields, "", s.FromPage)
+	if g.List != nil {
+		errs = append(errs, g.List.validate(s.FromPage)...)
 	}
 	return errs
 }

@@ -25,6 +25,7 @@ document.addEventListener("change", ({ target }) => {
     else if (input.options) input.selectedIndex = 0;
     else input.value = "";
   }
+  document.querySelector("[data-filled-in]")?.parentElement.remove(); // it could be about what is gone
   entered[0].dispatchEvent(new Event("input", { bubbles: true }));
 });
 
