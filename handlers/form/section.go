@@ -58,7 +58,7 @@ func suggested(ctx context.Context, v *visit, section *form.Section) string {
 		}
 	case statement.ExpensesSection:
 		if v.Statement.Liabilities.Repayments() > 0 {
-			return view.RepaymentsNotice(ctx)
+			return view.RepaymentsNotice(ctx, v.Statement.Liabilities.CardUse().Part > 0)
 		}
 	}
 	return ""

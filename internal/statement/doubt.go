@@ -230,7 +230,7 @@ var doubts = []struct {
 				owed.Commitments.DebtRepayments, paid.Commitments.DebtRepayments, left},
 		} {
 			// People round what the form offers.
-			out = append(out, when(line.asked && s.missing(line.owed, line.paid) > line.owed/20, Doubt{
+			out = append(out, when(line.asked && s.missing(line.owed, line.paid) > line.owed/50, Doubt{
 				Path: "expenses." + line.path, Text: line.text, Args: []string{line.owed.String(), line.paid.String()},
 			})...)
 		}

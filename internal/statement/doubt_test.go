@@ -256,7 +256,7 @@ func TestOddAmounts(t *testing.T) {
 			"$1,800.00 of it repays mortgages, and $50.00 is rent."}},
 		"an owner abroad": {func(s *s) {
 			s.Personal.Address.Street, s.Personal.Address.Country = "Torstraße 55", "DE"
-			s.Expenses.Housing.MortgageRent = 1_850_00
+			s.Expenses.Housing.MortgageRent = 1_830_00
 			const home = "torstraße 55, 10115 Berlin"
 			s.Assets.RealProperty[0].Address, s.Liabilities.Mortgages[0].Property = home, home
 		}, nil},
@@ -296,10 +296,10 @@ func TestOddAmounts(t *testing.T) {
 		"a study loan, repaid with the tax": {func(s *s) {
 			s.Liabilities.Other = []*statement.OtherLiability{{Description: "HELP", Balance: 19_000_00}}
 		}, nil},
-		"a rounded repayment": {func(s *s) { s.Expenses.Housing.MortgageRent = 1_710_00 }, nil},
-		"less than the repayment": {func(s *s) { s.Expenses.Housing.MortgageRent = 1_709_99 },
+		"a rounded repayment": {func(s *s) { s.Expenses.Housing.MortgageRent = 1_764_00 }, nil},
+		"less than the repayment": {func(s *s) { s.Expenses.Housing.MortgageRent = 1_763_99 },
 			[]string{"repayments_missing expenses.housing.mortgage_rent " +
-				"You repay $1,800.00 a month on mortgages. Your mortgage or rent is $1,709.99 a month."}},
+				"You repay $1,800.00 a month on mortgages. Your mortgage or rent is $1,763.99 a month."}},
 		"a rounded mortgage": {func(s *s) { s.Assets.RealProperty[0].MortgageOwing += 3_000_00 }, nil},
 		"a mortgage that was paid down": {func(s *s) { s.Assets.RealProperty[0].MortgageOwing -= 20_000_00 },
 			[]string{"debt_differs assets.real_property.0.mortgage_owing " +
@@ -321,10 +321,10 @@ func TestOddAmounts(t *testing.T) {
 			"You are the sole owner of 12 Smith St. Your share is 99%."}},
 		"all of a joint home": {func(s *s) { s.Assets.RealProperty[0].Ownership = "joint" },
 			[]string{"joint_owner_share assets.real_property.0.ownership_percentage 12 Smith St has more than one owner. Your share is 100%."}},
-		"a repayment that was corrected": {func(s *s) { s.Expenses.Housing.MortgageRent = 1_890_01 },
-			[]string{"housing_above_repayments " + rent + " Your mortgage or rent is $1,890.01 a month. " +
+		"a repayment that was corrected": {func(s *s) { s.Expenses.Housing.MortgageRent = 1_836_01 },
+			[]string{"housing_above_repayments " + rent + " Your mortgage or rent is $1,836.01 a month. " +
 				"$1,800.00 of it repays mortgages."}},
-		"a repayment that was rounded up": {func(s *s) { s.Expenses.Housing.MortgageRent = 1_890_00 }, nil},
+		"a repayment that was rounded up": {func(s *s) { s.Expenses.Housing.MortgageRent = 1_836_00 }, nil},
 		"a third of a home": {func(s *s) {
 			home := s.Assets.RealProperty[0]
 			home.CurrentValue, home.MortgageOwing, home.Ownership, home.OwnershipPercentage = 950_000_00, 900_000_00, "joint", 33

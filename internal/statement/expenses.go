@@ -122,7 +122,7 @@ func (s *Statement) expensesSection() *form.Section {
 	share.When = s.Personal.Household.Couple
 	section.Groups = append([]form.Group{{Fields: []form.Field{share}}}, section.Groups...)
 	if s.Personal.Household.Couple() {
-		section.Intro = "Tick what your household pays. Enter the household’s total."
+		section.Intro = "Tick what your household pays. Enter its total."
 	}
 	for _, group := range section.Groups {
 		for i, f := range group.Fields {

@@ -125,7 +125,7 @@ func repaymentsOfAllOwners(s *Statement, _ time.Time) (out []Doubt) {
 // rent, and asked about with them. Mortgages without any property have a rule of their own.
 func (s *Statement) paysNoRent() bool {
 	repaid, paid := SuggestExpenses(&s.Assets, &s.Liabilities).Housing.MortgageRent, s.Expenses.Housing.MortgageRent
-	return (paid == 0 || s.missing(paid, repaid) == 0 && s.missing(repaid, paid) <= repaid/20) &&
+	return (paid == 0 || s.missing(paid, repaid) == 0 && s.missing(repaid, paid) <= repaid/50) &&
 		(s.livesElsewhere() || len(s.Assets.RealProperty)+len(s.Liabilities.Mortgages) == 0)
 }
 
@@ -158,7 +158,7 @@ func rentAboveValue(s *Statement, _ time.Time) []Doubt {
 // corrected since. What is above the whole income or without a property has rules of its own.
 func housingAboveRepayments(s *Statement, _ time.Time) []Doubt {
 	repaid, paid := SuggestExpenses(&s.Assets, &s.Liabilities).Housing.MortgageRent, s.Expenses.Housing.MortgageRent
-	text, rounding := "Your mortgage or rent is {paid} a month. {owed} of it repays mortgages.", repaid/20
+	text, rounding := "Your mortgage or rent is {paid} a month. {owed} of it repays mortgages.", repaid/50
 	if s.livesElsewhere() {
 		text, rounding = "Your mortgage or rent is {paid} a month. {owed} of it repays mortgages, and {rent} is rent.", 0
 	}

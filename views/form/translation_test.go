@@ -238,7 +238,8 @@ func notices(ctx context.Context, _ io.Writer) error {
 	view.PrefilledNotice(ctx, "Harbour")
 	view.OfferedNotice(ctx)
 	view.SuggestedNotice(ctx)
-	view.RepaymentsNotice(ctx)
+	view.RepaymentsNotice(ctx, false)
+	view.RepaymentsNotice(ctx, true)
 	email.Received(ctx, &domain.Account{Name: "Harbour"}, &domain.Session{CompletedAt: &now})
 	linkEmails(ctx)
 	return nil
