@@ -55,8 +55,8 @@ func SuggestedNotice(ctx context.Context) string {
 	return i18n.T(ctx, "We added your part of the loans in Assets.")
 }
 
-// RepaymentsNotice says where the first expenses come from (D55). Nobody was asked for what is
-// paid on cards.
+// RepaymentsNotice says where the first expenses come from (D55). The form asks for no
+// repayment of a card.
 func RepaymentsNotice(ctx context.Context, cards bool) string {
 	if cards {
 		return i18n.T(ctx, "We added repayments, without cards.")
