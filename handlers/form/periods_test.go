@@ -122,10 +122,10 @@ func TestWrongAmountOfSeveral(t *testing.T) {
 func TestExpensesStartWithRepayments(t *testing.T) {
 	t.Parallel()
 	c := harness.New(t).NewCustomer()
-	c.WantPage(c.Get("expenses"), http.StatusOK).WantField("housing.mortgage_rent", "").Hides("We added your repayments")
+	c.WantPage(c.Get("expenses"), http.StatusOK).WantField("housing.mortgage_rent", "").Hides("We added")
 	c.Answer("assets")
 	c.Answer("liabilities")
-	page := c.WantPage(c.Get("expenses"), http.StatusOK).Shows("We added your repayments")
+	page := c.WantPage(c.Get("expenses"), http.StatusOK).Shows("We added repayments, without cards")
 	page.WantField("housing.mortgage_rent", "3,630.25").WantField("transport.car_loan", "420").
 		WantField("commitments.debt_repayments", "684.90")
 	page = c.WantPage(c.Post("expenses", url.Values{"housing.mortgage_rent": {"3,630.25"}, "action": {"add:housing.mortgage_rent"}}),
@@ -137,7 +137,7 @@ func TestExpensesStartWithRepayments(t *testing.T) {
 	c.WantPage(c.Get("expenses"), http.StatusOK).Shows("Add your rent.")
 	c.WantRedirect(c.Post("expenses", url.Values{"housing.mortgage_rent": {"1"}}))
 	c.WantPage(c.Get("expenses"), http.StatusOK).WantField("housing.mortgage_rent", "1").WantField("transport.car_loan", "").
-		Hides("We added your repayments")
+		Hides("We added")
 }
 
 // The state follows from the postcode, and the home address and the customer's
