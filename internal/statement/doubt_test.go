@@ -360,6 +360,12 @@ func TestOddAmounts(t *testing.T) {
 			home.Ownership, home.OwnershipPercentage, s.Liabilities.Mortgages[0].Balance = "joint", 50, 150_000_00
 			s.Liabilities.Mortgages[0].MonthlyRepayment, s.Expenses.Housing.MortgageRent = 1_388_88, 1_388_88
 		}, nil},
+		"more than a ninth of half a mortgage": {func(s *s) {
+			home := s.Assets.RealProperty[0]
+			home.Ownership, home.OwnershipPercentage, s.Liabilities.Mortgages[0].Balance = "joint", 50, 150_000_00
+			s.Liabilities.Mortgages[0].MonthlyRepayment, s.Expenses.Housing.MortgageRent = 1_388_89, 1_388_89
+		}, []string{"repayment_of_all_owners liabilities.mortgages.0.monthly_repayment Your part of the mortgage on 12 Smith St " +
+			"is $150,000.00. Your part of its repayment is $1,388.89 a month."}},
 		"the whole repayment of one home of two": {func(s *s) {
 			s.Assets.RealProperty = append(s.Assets.RealProperty, &statement.Property{Address: "5 King St", Ownership: "joint",
 				OwnershipPercentage: 50, CurrentValue: 500_000_00, MortgageOwing: 200_000_00})
