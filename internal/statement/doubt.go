@@ -229,8 +229,7 @@ var doubts = []struct {
 			{"commitments.debt_repayments", "You repay {owed} a month on other debts. In your expenses it is {paid}.",
 				owed.Commitments.DebtRepayments, paid.Commitments.DebtRepayments, left},
 		} {
-			// People round what the form offers.
-			out = append(out, when(line.asked && s.missing(line.owed, line.paid) > line.owed/50, Doubt{
+			out = append(out, when(line.asked && s.missing(line.owed, line.paid) > rounding(line.owed), Doubt{
 				Path: "expenses." + line.path, Text: line.text, Args: []string{line.owed.String(), line.paid.String()},
 			})...)
 		}

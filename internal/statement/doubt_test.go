@@ -249,6 +249,10 @@ func TestOddAmounts(t *testing.T) {
 			s.Personal.Address.Street = "112 Smith Street"
 			s.Expenses.Housing.MortgageRent = 1_500_00
 		}, []string{"repayments_missing " + rent + " You repay $1,800.00 a month on mortgages. Your mortgage or rent is $1,500.00 a month."}},
+		"a renter at a number that is the end of the home's": {func(s *s) {
+			s.Assets.RealProperty[0].Address, s.Liabilities.Mortgages[0].Property = "112 Smith Street", "112 Smith Street"
+			s.Personal.Address.Street = "12 Smith St"
+		}, []string{"no_rent " + rent + " You pay no rent, and don’t own the home where you live."}},
 		"a rent abroad typed over a mortgage": {func(s *s) {
 			s.Personal.Address.Street, s.Personal.Address.Country = "Torstraße 55", "DE"
 			s.Expenses.Housing.MortgageRent = 1_850_00

@@ -31,6 +31,15 @@ func (i *Income) TotalGross() Cents {
 // Monthly is a twelfth of TotalGross, rounded half up to the cent (D19).
 func (i *Income) Monthly() Cents { return form.DivRound(big.NewInt(int64(i.TotalGross())), 12) }
 
+// incomeSection describes the income, for who lives alone without a word about a partner.
+func (s *Statement) incomeSection() *form.Section {
+	section := s.Income.section()
+	if s.Personal.Household.alone() {
+		section.Intro = "Tick what you get, before tax."
+	}
+	return section
+}
+
 func (i *Income) section() *form.Section {
 	e, o := &i.Employment, &i.Other
 	return &form.Section{

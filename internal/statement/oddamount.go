@@ -120,12 +120,16 @@ func repaymentsOfAllOwners(s *Statement, _ time.Time) (out []Doubt) {
 	return out
 }
 
+// rounding is by how much an expense can differ from the repayments that the form offers: people
+// round them.
+func rounding(repaid Cents) Cents { return repaid / 50 }
+
 // paysNoRent reports whether the customer lives for nothing in a home that isn't theirs: they
 // pay nothing for housing, or the mortgages of other properties. Less than those is probably
 // rent, and asked about with them. Mortgages without any property have a rule of their own.
 func (s *Statement) paysNoRent() bool {
 	repaid, paid := SuggestExpenses(&s.Assets, &s.Liabilities).Housing.MortgageRent, s.Expenses.Housing.MortgageRent
-	return (paid == 0 || s.missing(paid, repaid) == 0 && s.missing(repaid, paid) <= repaid/50) &&
+	return (paid == 0 || s.missing(paid, repaid) == 0 && s.missing(repaid, paid) <= rounding(repaid)) &&
 		(s.livesElsewhere() || len(s.Assets.RealProperty)+len(s.Liabilities.Mortgages) == 0)
 }
 
@@ -133,14 +137,22 @@ func (s *Statement) paysNoRent() bool {
 // Australia only addresses with a house tell, not "Home" or a PO box.
 func (s *Statement) livesElsewhere() bool {
 	a := &s.Personal.Address
-	home, street := houseOf(a.Street), strings.ToLower(a.Street)
-	return (home != "" || a.Abroad()) && len(s.Assets.RealProperty) > 0 &&
-		!slices.ContainsFunc(s.Assets.RealProperty, func(p *Property) bool {
-			its := houseOf(p.Address)
-			abbreviated := strings.Count(its, " ") > 1 && (strings.HasPrefix(its, home) || strings.HasPrefix(home, its)) // "12 The Ave"
-			return its == home && its != "" || its == "" && !a.Abroad() || home != "" && abbreviated ||
-				strings.Contains(strings.ToLower(p.Address), street) || sameName(strings.Join(a.oneLine(), " "), p.Address)
-		})
+	return (a.Abroad() || houseOf(a.Street) != "") && len(s.Assets.RealProperty) > 0 &&
+		!slices.ContainsFunc(s.Assets.RealProperty, func(p *Property) bool { return p.canBeAt(a) })
+}
+
+// canBeAt reports whether the property can be the one at the address. Abroad a house is told
+// in other ways ("Torstraße 55"), so there the whole street line counts.
+func (p *Property) canBeAt(a *Address) bool {
+	home, its := houseOf(a.Street), houseOf(p.Address)
+	switch {
+	case sameName(a.Street, p.Address), sameName(strings.Join(a.oneLine(), " "), p.Address):
+		return true
+	case home == "" || its == "":
+		return !a.Abroad()
+	}
+	abbreviated := strings.Count(its, " ") > 1 && (strings.HasPrefix(its, home) || strings.HasPrefix(home, its)) // "12 The Ave"
+	return its == home || abbreviated
 }
 
 // rentAboveValue is a rent for which the properties are too cheap: above an eighth of their value
@@ -158,12 +170,12 @@ func rentAboveValue(s *Statement, _ time.Time) []Doubt {
 // corrected since. What is above the whole income or without a property has rules of its own.
 func housingAboveRepayments(s *Statement, _ time.Time) []Doubt {
 	repaid, paid := SuggestExpenses(&s.Assets, &s.Liabilities).Housing.MortgageRent, s.Expenses.Housing.MortgageRent
-	text, rounding := "Your mortgage or rent is {paid} a month. {owed} of it repays mortgages.", repaid/50
+	text, allowed := "Your mortgage or rent is {paid} a month. {owed} of it repays mortgages.", rounding(repaid)
 	if s.livesElsewhere() {
-		text, rounding = "Your mortgage or rent is {paid} a month. {owed} of it repays mortgages, and {rent} is rent.", 0
+		text, allowed = "Your mortgage or rent is {paid} a month. {owed} of it repays mortgages, and {rent} is rent.", 0
 	}
 	one := len(s.Entered[ExpensesSection][mortgageRent]) < 2 && len(s.Assets.RealProperty) > 0 && paid <= s.Income.Monthly()
-	return when(one && repaid > 0 && s.missing(paid, repaid) > rounding, Doubt{
+	return when(one && repaid > 0 && s.missing(paid, repaid) > allowed, Doubt{
 		Path: ExpensesSection + "." + mortgageRent, Text: text,
 		Args: []string{paid.String(), repaid.String(), (paid - repaid).String()},
 	})

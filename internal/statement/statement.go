@@ -107,11 +107,7 @@ func (s *Statement) describe(name string, now time.Time) *form.Section {
 	case PersonalDetailsSection:
 		return s.Personal.section(now)
 	case IncomeSection:
-		section := s.Income.section()
-		if s.Personal.Household.alone() {
-			section.Intro = "Tick what you get, before tax."
-		}
-		return section
+		return s.incomeSection()
 	case AssetsSection:
 		return s.Assets.section()
 	case LiabilitiesSection:
