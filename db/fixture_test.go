@@ -31,7 +31,8 @@ func newStore(t testing.TB) *store {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
-	s := &store{DB: dbtest.New(t), TB: t, ctx: ctx}
+	_, pool := dbtest.Lend(t)
+	s := &store{DB: pool, TB: t, ctx: ctx}
 	s.scope = s.newScope("Lender")
 	return s
 }

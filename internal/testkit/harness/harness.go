@@ -63,8 +63,8 @@ type Harness struct {
 // through as much as a test sends.
 func New(t testing.TB, change ...func(*handlers.Config)) *Harness {
 	t.Helper()
-	dsn := dbtest.DSN(t)
-	h := &Harness{TB: t, DSN: dsn, DB: dbtest.Open(t, dsn), Clock: &Clock{t: StartTime}, Logs: &testkit.LogBuffer{}}
+	dsn, pool := dbtest.Lend(t)
+	h := &Harness{TB: t, DSN: dsn, DB: pool, Clock: &Clock{t: StartTime}, Logs: &testkit.LogBuffer{}}
 	logger := slog.New(slog.NewJSONHandler(h.Logs, nil))
 	inserter, err := jobs.NewInserter(h.DB, logger)
 	h.OK(err)

@@ -36,8 +36,8 @@ type Harness struct {
 // New makes a Harness.
 func New(t testing.TB) *Harness {
 	t.Helper()
-	h := &Harness{TB: t, Ctx: context.Background(), DSN: dbtest.DSN(t)}
-	h.DB = dbtest.Open(t, h.DSN)
+	dsn, pool := dbtest.Lend(t)
+	h := &Harness{TB: t, Ctx: context.Background(), DSN: dsn, DB: pool}
 	var err error
 	h.Ring, err = keyring.Parse(keyring.Generate("test"))
 	h.OK(err)

@@ -49,8 +49,8 @@ type Fixture struct {
 // NewFixture returns a Fixture; change adapts its configuration.
 func NewFixture(t testing.TB, change ...func(*Config)) *Fixture {
 	t.Helper()
-	f := &Fixture{TB: t, Ctx: context.Background(), DSN: dbtest.DSN(t)}
-	database := dbtest.Open(t, f.DSN)
+	dsn, database := dbtest.Lend(t)
+	f := &Fixture{TB: t, Ctx: context.Background(), DSN: dsn}
 	logger := slog.New(slog.DiscardHandler)
 	inserter, err := jobs.NewInserter(database, logger)
 	f.OK(err)

@@ -1,0 +1,132 @@
+package dbtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"candor/db"
+)
+
+// A lent database goes from one test of this process to the next, with its connections.
+type lent struct {
+	name, dsn string
+	db        *db.DB
+}
+
+// shelf has the databases that no test has at the moment.
+var shelf struct {
+	sync.Mutex
+	free []*lent
+}
+
+// Lend returns the URL and the pool of a migrated database that the test has for itself.
+// When the test ends the database is made as it was and lent to another, which takes a
+// third of what a copy and its first connections do. It is dropped instead if the test
+// changed the schema, closed the pool, or left something that still uses it.
+func Lend(t testing.TB) (dsn string, pool *db.DB) {
+	t.Helper()
+	l, err := take(context.Background())
+	if err != nil {
+		t.Fatalf("dbtest: %v", err)
+	}
+	t.Cleanup(func() {
+		reason := l.reset(context.Background())
+		if reason == nil {
+			shelf.Lock()
+			defer shelf.Unlock()
+			shelf.free = append(shelf.free, l)
+			return
+		}
+		t.Logf("dbtest: %s isn't lent again: %v", l.name, reason)
+		if err := l.drop(context.Background()); err != nil {
+			t.Errorf("dbtest: %v", err)
+		}
+	})
+	return l.dsn, l.db
+}
+
+func take(ctx context.Context) (*lent, error) {
+	shelf.Lock()
+	defer shelf.Unlock()
+	if last := len(shelf.free) - 1; last >= 0 {
+		l := shelf.free[last]
+		shelf.free = shelf.free[:last]
+		return l, nil
+	}
+	s, err := shared()
+	if err != nil {
+		return nil, err
+	}
+	l := &lent{name: s.nextName()}
+	l.dsn = s.dsn(l.name)
+	if err := s.createDatabase(ctx, l.name, true); err != nil {
+		return nil, err
+	}
+	if l.db, err = db.Open(ctx, l.dsn, db.Options{MaxOpenConns: poolSize}); err != nil {
+		return nil, errors.Join(err, s.dropDatabase(ctx, l.name))
+	}
+	if _, err := l.db.Raw().ExecContext(ctx, remember); err != nil {
+		return nil, errors.Join(fmt.Errorf("remember %s as it is: %w", l.name, err), l.drop(ctx))
+	}
+	return l, nil
+}
+
+// reset makes the database as it was, or returns why that can't be.
+func (l *lent) reset(ctx context.Context) error {
+	if used := l.db.Stats(); used.InUse > 0 || used.MaxOpenConnections != poolSize {
+		return fmt.Errorf("%d connections are in use, of at most %d", used.InUse, used.MaxOpenConnections)
+	}
+	_, err := l.db.Raw().ExecContext(ctx, restore)
+	return err
+}
+
+func (l *lent) drop(ctx context.Context) error {
+	s, err := shared()
+	return errors.Join(err, l.db.Close(), s.dropDatabase(ctx, l.name))
+}
+
+// remember notes the rows and the places of sequences that migrations made, and from then
+// on each change of the schema.
+const remember = `
+	CREATE SCHEMA dbtest;
+	DO $$ DECLARE name text; BEGIN
+		FOR name IN SELECT relname FROM pg_class
+			WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND pg_relation_size(oid) > 0
+		LOOP
+			EXECUTE format('CREATE TABLE dbtest.%1$I AS TABLE public.%1$I', name);
+		END LOOP;
+	END $$;
+	CREATE VIEW dbtest.restored AS
+		SELECT relname FROM pg_class WHERE relnamespace = 'dbtest'::regnamespace AND relkind = 'r' AND relname NOT LIKE 'of_schema_%';
+	CREATE TABLE dbtest.of_schema_sequences AS
+		SELECT format('%I.%I', schemaname, sequencename)::regclass AS sequence, coalesce(last_value, start_value) AS place,
+			last_value IS NOT NULL AS used
+		FROM pg_sequences;
+	CREATE TABLE dbtest.of_schema_changes (command text);
+	CREATE FUNCTION dbtest.note_change() RETURNS event_trigger LANGUAGE plpgsql AS
+		$$ BEGIN INSERT INTO dbtest.of_schema_changes VALUES (tg_tag); END $$;
+	CREATE EVENT TRIGGER dbtest_change ON ddl_command_end EXECUTE FUNCTION dbtest.note_change()`
+
+// restore deletes all rows without triggers and puts back those that were remembered. Who
+// holds a lock still uses the database.
+const restore = `
+	DO $$ DECLARE name text; BEGIN
+		SELECT command INTO name FROM dbtest.of_schema_changes LIMIT 1;
+		IF FOUND THEN
+			RAISE 'the schema was changed: %', name;
+		END IF;
+		SET LOCAL lock_timeout = '1s';
+		SET LOCAL session_replication_role = replica;
+		FOR name IN SELECT relname FROM pg_class
+			WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND pg_relation_size(oid) > 0
+		LOOP
+			EXECUTE format('DELETE FROM public.%I', name);
+		END LOOP;
+		FOR name IN SELECT relname FROM dbtest.restored LOOP
+			EXECUTE format('INSERT INTO public.%1$I OVERRIDING SYSTEM VALUE TABLE dbtest.%1$I', name);
+		END LOOP;
+		PERFORM setval(sequence, place, used) FROM dbtest.of_schema_sequences;
+	END $$`
