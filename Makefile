@@ -52,8 +52,9 @@ build: $(GENERATED) ## Build bin/candor and its bill of materials
 # make vet looks by itself, and symbols for debuggers are half of linking's time.
 QUICK := -vet=off -ldflags=-w
 
-# The packages of tests whose names begin so.
-PACKAGES_WITH = $$(grep -rl --include='*_test.go' --exclude-dir=node_modules '^func $(1)' . | xargs -n1 dirname | sort -u)
+# Drills wait more than they compute, and compilers of other languages don't: they share a run.
+DRILLS := ^Test(Drill|Toolchain)
+DRILLED = $$(grep -rlE --include='*_test.go' --exclude-dir=node_modules '^func Test(Drill|Toolchain)' . | xargs -n1 dirname | sort -u)
 
 # What tests need.
 NEEDS = go node cc postgres chromium pdftools prometheus python redis pgbouncer caddy nginx aptrepo
@@ -66,22 +67,22 @@ SHARING = $$(grep -rlE '^\s*go [a-z(]|sync\.(RW|Mutex|W)|atomic\.' --include='*.
 .PHONY: test
 test: $(GENERATED) $(GENERATORS) ## Run every test but the drills, with Chromium
 	$(SETUP) $(NEEDS)
-	PRISM=yes go test $(QUICK) -timeout 30m -parallel 4 -skip '^TestDrill' ./...
+	PRISM=yes go test $(QUICK) -timeout 30m -parallel 4 -skip '$(DRILLS)' ./...
 
 .PHONY: race
 race: $(GENERATED) ## Run the tests of what runs at the same time with the race detector
 	$(SETUP) $(NEEDS)
-	go test -race $(QUICK) -timeout 30m -skip '^Test(Browser|Drill|Plan)' $(SHARING)
+	go test -race $(QUICK) -timeout 30m -skip '^Test(Browser|Drill|Toolchain|Plan)' $(SHARING)
 
 .PHONY: drills
-drills: $(GENERATED) bin/toxiproxy-server ## Kill, freeze and restore while the service is used
-	$(SETUP) go postgres redis
-	go test $(QUICK) -timeout 30m -parallel 6 -run '^TestDrill' -skip '^TestDrill(HighAvailability|Alerts)' $(call PACKAGES_WITH,TestDrill)
+drills: $(GENERATED) $(GENERATORS) bin/toxiproxy-server ## Kill, freeze and restore while the service is used, and run the clients of all languages
+	$(SETUP) $(NEEDS)
+	go test $(QUICK) -timeout 30m -parallel 6 -run '$(DRILLS)' -skip '^TestDrill(HighAvailability|Alerts)' $(DRILLED)
 
 .PHONY: test-fast
 test-fast: $(GENERATED) ## Run the tests that need no browser, without the slow ones and the race detector
 	$(SETUP) go postgres pdftools
-	CGO_ENABLED=0 go test -short -skip '^Test(Browser|Drill)' -ldflags '-s -w' ./...
+	CGO_ENABLED=0 go test -short -skip '^Test(Browser|Drill|Toolchain)' -ldflags '-s -w' ./...
 
 .PHONY: check
 check: check-format vet lint check-htmx test race drills check-vulnerabilities ## Run everything that a change must pass

@@ -21,9 +21,9 @@ import (
 	"candor/internal/testkit/harness"
 )
 
-// TestSamplesRun runs every sample of the reference against a server, as staff
+// TestToolchainSamples runs every sample of the reference against a server, as staff
 // who are signed in can copy it.
-func TestSamplesRun(t *testing.T) {
+func TestToolchainSamples(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
 	h, _ := listen(t)
@@ -299,5 +299,5 @@ func TestGuideSamplesRun(t *testing.T) {
 
 // runElsewhere are the guides whose commands another test runs.
 var runElsewhere = map[string]string{
-	"quick-start": "TestQuickStart", "port": "TestVectors", "sdks": "TestSDKs", "webhooks": "TestListen",
+	"quick-start": "TestQuickStart", "port": "TestVectors", "sdks": "TestToolchainSDKs", "webhooks": "TestListen",
 }

@@ -10,8 +10,8 @@ import (
 // Slow marks a test that takes seconds: one that runs processes or against the clock, or
 // measures plans over many rows. `make test-fast` leaves it out; `make test` and CI run it.
 //
-// One that takes many, because it kills, restores or waits out real time, is named
-// TestDrill…: `make check` runs it without the race detector.
+// One that takes many is named TestDrill…, if it kills, restores or waits out real time, or
+// TestToolchain…, if it runs other languages' compilers: `make drills` runs it.
 func Slow(t testing.TB) {
 	t.Helper()
 	if testing.Short() {

@@ -26,9 +26,9 @@ import (
 	"candor/internal/testkit/process"
 )
 
-// TestClients lints the description, generates clients with five generators, and takes
+// TestToolchainClients lints the description, generates clients with five generators, and takes
 // each client from a new session to the customer's answers. doc/benchmarks.md has the results.
-func TestClients(t *testing.T) {
+func TestToolchainClients(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
 	env := process.WebEnvironment(t)

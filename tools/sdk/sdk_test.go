@@ -31,10 +31,10 @@ import (
 	"candor/internal/webhook"
 )
 
-// TestSDKs installs both SDKs from their packed files, and takes them from a session
+// TestToolchainSDKs installs both SDKs from their packed files, and takes them from a session
 // to its PDF through a network that loses answers, and through the guide's samples
 // (D100).
-func TestSDKs(t *testing.T) {
+func TestToolchainSDKs(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
 	packed := t.TempDir()
