@@ -76,10 +76,9 @@ func (q *Queries) sumProgress(ctx context.Context, f *domain.Funnel, scope domai
 		Reached   int    `db:"reached"`
 		Completed int    `db:"completed"`
 		Times     counts `db:"times"`
-		Seconds   counts `db:"seconds"`
 	}
 	err := q.all(ctx, &rows, `
-		SELECT section, reached, completed, times, seconds
+		SELECT section, reached, completed, times
 		FROM form_count
 		WHERE account_id = $1 AND livemode = $2 AND day BETWEEN $3::date AND $4::date`,
 		scope.AccountID, scope.Livemode, day(first), day(last))
@@ -87,33 +86,74 @@ func (q *Queries) sumProgress(ctx context.Context, f *domain.Funnel, scope domai
 		section := f.Section(r.Section)
 		section.Reached += r.Reached
 		section.Completed += r.Completed
-		for i := range r.Times {
-			section.Times.Add(i, domain.TimeStep{Sessions: int(r.Times[i]), Seconds: r.Seconds[i]})
+		for place, n := range r.Times {
+			section.Times.Add(place, int(n))
 		}
 	}
-	return wrap(err, "sum progress")
+	if err != nil {
+		return wrap(err, "sum progress")
+	}
+	return q.findMedians(ctx, f, scope, first, last)
 }
 
-// CompletionTimes returns how long the scope's sessions that were created from
-// the first to the last date, both inclusive, of the account's zone took from
-// creation to completion.
-func (q *Queries) CompletionTimes(ctx context.Context, scope domain.Scope, first, last time.Time) (domain.Times, error) {
-	var rows []struct {
-		Times   counts `db:"times"`
-		Seconds counts `db:"seconds"`
+// findMedians reads how long the sessions in the middle took: each time counts as the
+// mean of its step. Reading the seconds of all steps would take as long as all else.
+func (q *Queries) findMedians(ctx context.Context, f *domain.Funnel, scope domain.Scope, first, last time.Time) error {
+	var names []string
+	var steps []int64
+	note := func(name string, s *domain.FunnelSection) {
+		if low, high, ok := s.Times.Middle(); ok {
+			names, steps = append(names, name, name), append(steps, int64(low), int64(high))
+		}
 	}
-	err := q.all(ctx, &rows, `
-		SELECT times, seconds
+	note("", &f.Whole)
+	for name, s := range f.Sections {
+		note(name, s)
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	var middles []struct {
+		Section string  `db:"section"`
+		Seconds float64 `db:"seconds"`
+	}
+	err := q.all(ctx, &middles, `
+		SELECT section, (sum(mean) / 2)::float8 AS seconds
+		FROM (
+			SELECT section, place, sum(seconds[step + 1]::float8) / nullif(sum(times[step + 1]::int), 0) AS mean
+			FROM form_count JOIN unnest($5::text[], $6::int[]) WITH ORDINALITY AS middle (section, step, place) USING (section)
+			WHERE account_id = $1 AND livemode = $2 AND day BETWEEN $3::date AND $4::date
+			GROUP BY section, place
+		) m
+		GROUP BY section HAVING count(mean) = 2`,
+		scope.AccountID, scope.Livemode, day(first), day(last), pq.StringArray(names), pq.Int64Array(steps))
+	for _, m := range middles {
+		median := time.Duration(m.Seconds * float64(time.Second))
+		f.Section(m.Section).Median = &median
+	}
+	return wrap(err, "find medians")
+}
+
+// CountedCompletionMedian is CompletionMedian by counters, of the dates from the first to
+// the last, both inclusive, of the account's zone: less than 10 % off above a minute.
+func (q *Queries) CountedCompletionMedian(ctx context.Context, scope domain.Scope, first, last time.Time) (*time.Duration, error) {
+	var days []counts
+	err := q.all(ctx, &days, `
+		SELECT times
 		FROM form_count
 		WHERE account_id = $1 AND livemode = $2 AND day BETWEEN $3::date AND $4::date AND section = ''`,
 		scope.AccountID, scope.Livemode, day(first), day(last))
-	var out domain.Times
-	for _, r := range rows {
-		for i := range r.Times {
-			out.Add(i, domain.TimeStep{Sessions: int(r.Times[i]), Seconds: r.Seconds[i]})
+	if err != nil {
+		return nil, wrap(err, "sum completion times")
+	}
+	var f domain.Funnel
+	for _, times := range days {
+		for place, n := range times {
+			f.Whole.Times.Add(place, int(n))
 		}
 	}
-	return out, wrap(err, "sum completion times")
+	err = q.findMedians(ctx, &f, scope, first, last)
+	return f.Whole.Median, err
 }
 
 // CompletionMedian returns the median time from creation to completion of the

@@ -4,11 +4,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/lib/pq"
 
 	"candor/db"
 	"candor/internal/domain"
@@ -162,8 +167,11 @@ func (s *store) checkFunnel(scope domain.Scope) {
 	first, last := start.AddDate(0, 0, 1), start.AddDate(0, 0, 2) // the first day is outside
 	funnel, err := s.Funnel(s.ctx, scope, first, last)
 	s.ok(err)
-	times, err := s.CompletionTimes(s.ctx, scope, first, last)
+	median, err := s.CountedCompletionMedian(s.ctx, scope, first, last)
 	s.ok(err)
+	if median == nil || *median != *funnel.Whole.Median {
+		s.Errorf("median of completion %v, of the funnel %v", median, funnel.Whole.Median)
+	}
 	counted := func(query string) (n int) {
 		s.Helper()
 		s.ok(s.Raw().GetContext(s.ctx, &n,
@@ -173,7 +181,7 @@ func (s *store) checkFunnel(scope domain.Scope) {
 	}
 	of := func(times domain.Times) (n int) {
 		for _, step := range times {
-			n += step.Sessions
+			n += step
 		}
 		return n
 	}
@@ -181,7 +189,7 @@ func (s *store) checkFunnel(scope domain.Scope) {
 	pairs := map[string]pair{
 		"opened":    {funnel.Whole.Reached, counted(`SELECT count(*) FROM session s WHERE accessed_at IS NOT NULL`)},
 		"completed": {funnel.Whole.Completed, counted(`SELECT count(*) FROM session s WHERE completed_at IS NOT NULL`)},
-		"timed":     {of(times), counted(`SELECT count(*) FROM session s WHERE completed_at IS NOT NULL`)},
+		"timed":     {of(funnel.Whole.Times), counted(`SELECT count(*) FROM session s WHERE completed_at IS NOT NULL`)},
 	}
 	for _, name := range statement.SectionNames[:3] {
 		from := ` FROM section n JOIN session s ON s.id = n.session_id WHERE name = '` + name + `'`
@@ -202,6 +210,47 @@ func (s *store) checkFunnel(scope domain.Scope) {
 		if p.got != p.want || p.want == 0 {
 			s.Errorf("%s: %d, recounted %d", what, p.got, p.want)
 		}
+	}
+}
+
+// A median is exact if the times in the middle are equal, and else less than 10 % off.
+func TestMediansOfSections(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	random := rand.New(rand.NewPCG(1, 15))
+	took := map[string][]float64{
+		"at once": {0}, "equal": {5400, 5400, 5400}, "two": {60, 6000}, "three": {100, 7000, 86400}, "four": {100, 700, 7000, 70000},
+	}
+	exact := slices.Collect(maps.Keys(took))
+	for i := range 60 {
+		seconds := make([]float64, 1+random.IntN(400))
+		for j := range seconds {
+			seconds[j] = 60 + math.Floor(60*math.Exp(random.NormFloat64()*2+3))
+		}
+		took[fmt.Sprint("random ", i)] = seconds
+	}
+	for name, seconds := range took {
+		_, err := s.Raw().ExecContext(s.ctx, `
+			SELECT count_progress($1, false, $2::timestamptz + mod(place, 5) * interval '1 day', $3, true, true, spent::bigint)
+			FROM unnest($4::float8[]) WITH ORDINALITY AS n (spent, place)`,
+			s.scope.AccountID, start, name, pq.Float64Array(seconds))
+		s.ok(err)
+	}
+	funnel, err := s.Funnel(s.ctx, s.scope, start, start.AddDate(0, 0, 4))
+	s.ok(err)
+	for name, seconds := range took {
+		slices.Sort(seconds)
+		want := (seconds[(len(seconds)-1)/2] + seconds[len(seconds)/2]) / 2
+		most := 0.1 * want
+		if slices.Contains(exact, name) {
+			most = 0
+		}
+		if got := funnel.Sections[name].Median; got == nil || math.Abs(got.Seconds()-want) > most {
+			t.Errorf("%s: the median of %v is %v, exactly %.0f s", name, seconds, got, want)
+		}
+	}
+	if got := funnel.Whole.Median; got != nil {
+		t.Errorf("the median of nothing is %v", *got)
 	}
 }
 

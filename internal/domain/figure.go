@@ -141,8 +141,8 @@ const stepsOfSpan = 8
 
 // Spans are how many sessions took so long.
 func (t Times) Spans() (out [TimeSpans]int) {
-	for i, step := range t {
-		out[min((i+stepsOfSpan-1)/stepsOfSpan, TimeSpans-1)] += step.Sessions
+	for i, n := range t {
+		out[min((i+stepsOfSpan-1)/stepsOfSpan, TimeSpans-1)] += n
 	}
 	return out
 }

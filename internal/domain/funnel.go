@@ -49,11 +49,12 @@ type Funnel struct {
 // FunnelSection counts the sessions that reached one section. Each session
 // counts once.
 type FunnelSection struct {
-	Reached   int         // the section was shown
-	Completed int         // at least once
-	Times     Times       // from showing it first to completing it
-	Rule      *FailedRule // the rule that most sessions failed; nil for none
-	Affected  int         // sessions that failed Rule
+	Reached   int            // the section was shown
+	Completed int            // at least once
+	Times     Times          // from showing it first to completing it
+	Median    *time.Duration // of the times, nil for none: exact if those of a step are equal, else less than 10 % off above a minute
+	Rule      *FailedRule    // the rule that most sessions failed; nil for none
+	Affected  int            // sessions that failed Rule
 }
 
 // Section returns the named section, and adds it if it is missing; "" is the
@@ -68,46 +69,35 @@ func (f *Funnel) Section(name string) *FunnelSection {
 	return f.Sections[name]
 }
 
-// Times are durations, counted in steps less than 10 % apart, shortest first.
-// The first step is below a minute.
-type Times []TimeStep
-
-// A TimeStep counts the sessions in one step, and sums their times.
-type TimeStep struct {
-	Sessions int
-	Seconds  int64
-}
+// Times counts durations in steps less than 10 % apart, shortest first. The first
+// step is below a minute.
+type Times []int
 
 // Add adds to the step at place, from 0.
-func (t *Times) Add(place int, more TimeStep) {
+func (t *Times) Add(place, n int) {
 	for len(*t) <= place {
-		*t = append(*t, TimeStep{})
+		*t = append(*t, 0)
 	}
-	(*t)[place].Sessions += more.Sessions
-	(*t)[place].Seconds += more.Seconds
+	(*t)[place] += n
 }
 
-// Median returns the median, false if there are no times. Each time counts as
-// the mean of its step: that is exact if the step's times are equal, and less
-// than 10 % off above a minute.
-func (t Times) Median() (time.Duration, bool) {
+// Middle returns the steps of the two times in the middle, which can be one, and false if
+// there are no times.
+func (t Times) Middle() (low, high int, ok bool) {
 	total := 0
-	for _, step := range t {
-		total += step.Sessions
+	for _, n := range t {
+		total += n
 	}
-	if total == 0 {
-		return 0, false
-	}
-	return (t.ranked((total-1)/2) + t.ranked(total/2)) / 2, true
+	return t.step((total - 1) / 2), t.step(total / 2), total > 0
 }
 
-// ranked returns the time at rank n, from 0.
-func (t Times) ranked(n int) time.Duration {
-	for _, step := range t {
-		if n < step.Sessions {
-			return time.Duration(step.Seconds) * time.Second / time.Duration(step.Sessions)
+// step is that of the time at rank n, from 0.
+func (t Times) step(n int) int {
+	for place, count := range t {
+		if n < count {
+			return place
 		}
-		n -= step.Sessions
+		n -= count
 	}
 	return 0
 }

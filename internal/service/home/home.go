@@ -74,18 +74,18 @@ func (s *Service) Figures(ctx context.Context, scope domain.Scope, zone *time.Lo
 		if h.Funnel, err = s.DB.Funnel(ctx, scope, first, today); err != nil {
 			return err
 		}
-		h.Median, err = s.median(ctx, scope, zone, h.Now, first, today, h.Funnel.Whole.Times)
+		h.Median, err = s.median(ctx, scope, zone, h.Now, first, today, h.Funnel.Whole.Median)
 		return err
 	})
 	reads.Go(func() (err error) {
 		if h.Before, err = s.DB.Usage(ctx, scope, zone, beforeFirst, beforeLast, now); err != nil {
 			return err
 		}
-		times, err := s.DB.CompletionTimes(ctx, scope, beforeFirst, beforeLast)
+		counted, err := s.DB.CountedCompletionMedian(ctx, scope, beforeFirst, beforeLast)
 		if err != nil {
 			return err
 		}
-		h.MedianBefore, err = s.median(ctx, scope, zone, h.Before, beforeFirst, beforeLast, times)
+		h.MedianBefore, err = s.median(ctx, scope, zone, h.Before, beforeFirst, beforeLast, counted)
 		return err
 	})
 	reads.Go(func() (err error) {
@@ -156,16 +156,19 @@ func (s *Service) unpaid(ctx context.Context, account domain.AccountID) (*domain
 	return i, err
 }
 
-// median is the median of a period's sessions; times are its counters.
+// median is the median of a period's sessions; counted is that of its counters.
 func (s *Service) median(ctx context.Context, scope domain.Scope, zone *time.Location, of *domain.Usage, first, last time.Time,
-	times domain.Times) (Median, error) {
-	if of.Created > exactMost {
-		middle, known := times.Median()
-		return Median{Time: middle, Known: known}, nil
+	counted *time.Duration) (Median, error) {
+	middle, exact := counted, of.Created <= exactMost
+	if exact {
+		var err error
+		from, before := domain.StartOfDate(first, zone), domain.StartOfDate(last.AddDate(0, 0, 1), zone)
+		if middle, err = s.DB.CompletionMedian(ctx, scope, from, before); err != nil {
+			return Median{}, err
+		}
 	}
-	exact, err := s.DB.CompletionMedian(ctx, scope, domain.StartOfDate(first, zone), domain.StartOfDate(last.AddDate(0, 0, 1), zone))
-	if err != nil || exact == nil {
-		return Median{}, err
+	if middle == nil {
+		return Median{}, nil
 	}
-	return Median{Time: *exact, Known: true, Exact: true}, nil
+	return Median{Time: *middle, Known: true, Exact: exact}, nil
 }
