@@ -52,9 +52,11 @@ build: $(GENERATED) ## Build bin/candor and its bill of materials
 # make vet looks by itself, and symbols for debuggers are half of linking's time.
 QUICK := -vet=off -ldflags=-w
 
+# The packages of tests whose names begin so.
+PACKAGES_WITH = $$(grep -rlE --include='*_test.go' --exclude-dir=node_modules '^func $(1)' . | xargs -n1 dirname | sort -u)
+
 # Drills wait more than they compute, and compilers of other languages don't: they share a run.
 DRILLS := ^Test(Drill|Toolchain)
-DRILLED = $$(grep -rlE --include='*_test.go' --exclude-dir=node_modules '^func Test(Drill|Toolchain)' . | xargs -n1 dirname | sort -u)
 
 # What tests need.
 NEEDS = go node cc postgres chromium pdftools prometheus python redis pgbouncer caddy nginx aptrepo
@@ -77,7 +79,7 @@ race: $(GENERATED) ## Run the tests of what runs at the same time with the race 
 .PHONY: drills
 drills: $(GENERATED) $(GENERATORS) bin/toxiproxy-server ## Kill, freeze and restore while the service is used, and run the clients of all languages
 	$(SETUP) $(NEEDS)
-	go test $(QUICK) -timeout 30m -parallel 6 -run '$(DRILLS)' -skip '^TestDrill(HighAvailability|Alerts)' $(DRILLED)
+	go test $(QUICK) -timeout 30m -parallel 6 -run '$(DRILLS)' -skip '^TestDrill(HighAvailability|Alerts)' $(call PACKAGES_WITH,Test(Drill|Toolchain))
 
 .PHONY: test-fast
 test-fast: $(GENERATED) ## Run the tests that need no browser, without the slow ones and the race detector

@@ -29,9 +29,9 @@ type store struct {
 
 func newStore(t testing.TB) *store {
 	t.Helper()
+	_, pool := dbtest.Lend(t)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
-	_, pool := dbtest.Lend(t)
 	s := &store{DB: pool, TB: t, ctx: ctx}
 	s.scope = s.newScope("Lender")
 	return s

@@ -136,7 +136,8 @@ func (q *Queries) findMedians(ctx context.Context, f *domain.Funnel, scope domai
 
 // CountedCompletionMedian is CompletionMedian by counters, of the dates from the first to
 // the last, both inclusive, of the account's zone: less than 10 % off above a minute.
-func (q *Queries) CountedCompletionMedian(ctx context.Context, scope domain.Scope, first, last time.Time) (*time.Duration, error) {
+func (q *Queries) CountedCompletionMedian(ctx context.Context, scope domain.Scope, first, last time.Time) (
+	*time.Duration, error) {
 	var days []counts
 	err := q.all(ctx, &days, `
 		SELECT times

@@ -52,7 +52,7 @@ type FunnelSection struct {
 	Reached   int            // the section was shown
 	Completed int            // at least once
 	Times     Times          // from showing it first to completing it
-	Median    *time.Duration // of the times, nil for none: exact if those of a step are equal, else less than 10 % off above a minute
+	Median    *time.Duration // of the times, nil for none: less than 10 % off above a minute, exact if those of a step are equal
 	Rule      *FailedRule    // the rule that most sessions failed; nil for none
 	Affected  int            // sessions that failed Rule
 }

@@ -1,5 +1,6 @@
-// Package dbtest gives each test a migrated PostgreSQL database of its own,
-// copied from a template in some 40 ms and dropped when the test ends.
+// Package dbtest gives each test a migrated PostgreSQL database of its own. One that is
+// new is copied from a template in some 40 ms and dropped when the test ends; one that is
+// lent was another test's.
 //
 // The server is the one of CANDOR_TEST_DATABASE_URL (a superuser's URL) if that
 // is set, else a private one without durability that all test binaries of this
@@ -125,7 +126,8 @@ func setUp() (*server, error) {
 
 // Parent is the folder for the folders of private servers: memory if there is
 // enough of it, because a database is some 600 files, which a disk may take ten
-// times as long to create. At rest the server's folder has about 100 MB.
+// times as long to create. At rest the server's folder has about 100 MB,
+// and 15 for each lent database, until the next process drops those.
 func Parent() string {
 	const memory, need = "/dev/shm", 4 << 30
 	var fs syscall.Statfs_t

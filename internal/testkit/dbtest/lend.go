@@ -6,8 +6,14 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"candor/db"
+)
+
+const (
+	warm  = 3                      // connections of a database that no test has: the server's are few
+	leave = 500 * time.Millisecond // for what still uses a database
 )
 
 // A lent database goes from one test of this process to the next, with its connections.
@@ -25,7 +31,9 @@ var shelf struct {
 // Lend returns the URL and the pool of a migrated database that the test has for itself.
 // When the test ends the database is made as it was and lent to another, which takes a
 // third of what a copy and its first connections do. It is dropped instead if the test
-// changed the schema, closed the pool, or left something that still uses it.
+// changed the schema, analyzed a table, closed the pool, or left something that uses it,
+// such as the pool's listener. What else a test sets it must set back: a connection's
+// settings, its advisory locks.
 func Lend(t testing.TB) (dsn string, pool *db.DB) {
 	t.Helper()
 	l, err := take(context.Background())
@@ -35,6 +43,7 @@ func Lend(t testing.TB) (dsn string, pool *db.DB) {
 	t.Cleanup(func() {
 		reason := l.reset(context.Background())
 		if reason == nil {
+			l.db.Raw().SetMaxIdleConns(warm)
 			shelf.Lock()
 			defer shelf.Unlock()
 			shelf.free = append(shelf.free, l)
@@ -54,6 +63,7 @@ func take(ctx context.Context) (*lent, error) {
 	if last := len(shelf.free) - 1; last >= 0 {
 		l := shelf.free[last]
 		shelf.free = shelf.free[:last]
+		l.db.Raw().SetMaxIdleConns(poolSize)
 		return l, nil
 	}
 	s, err := shared()
@@ -76,10 +86,21 @@ func take(ctx context.Context) (*lent, error) {
 
 // reset makes the database as it was, or returns why that can't be.
 func (l *lent) reset(ctx context.Context) error {
-	if used := l.db.Stats(); used.InUse > 0 || used.MaxOpenConnections != poolSize {
-		return fmt.Errorf("%d connections are in use, of at most %d", used.InUse, used.MaxOpenConnections)
+	// A request that its test didn't wait for may be about to end.
+	for until := time.Now().Add(leave); l.db.Stats().InUse > 0 && time.Now().Before(until); {
+		<-time.After(5 * time.Millisecond)
 	}
-	_, err := l.db.Raw().ExecContext(ctx, restore)
+	var connected int
+	err := l.db.Raw().GetContext(ctx, &connected, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()`)
+	if err != nil {
+		return err
+	}
+	pool := l.db.Stats()
+	if pool.InUse > 0 || pool.MaxOpenConnections != poolSize || connected > pool.OpenConnections {
+		return fmt.Errorf("there are %d connections, %d of the pool, %d in use, and the pool can have %d",
+			connected, pool.OpenConnections, pool.InUse, pool.MaxOpenConnections)
+	}
+	_, err = l.db.Raw().ExecContext(ctx, restore)
 	return err
 }
 
@@ -108,17 +129,21 @@ const remember = `
 	CREATE TABLE dbtest.of_schema_changes (command text);
 	CREATE FUNCTION dbtest.note_change() RETURNS event_trigger LANGUAGE plpgsql AS
 		$$ BEGIN INSERT INTO dbtest.of_schema_changes VALUES (tg_tag); END $$;
-	CREATE EVENT TRIGGER dbtest_change ON ddl_command_end EXECUTE FUNCTION dbtest.note_change()`
+	CREATE EVENT TRIGGER dbtest_change ON ddl_command_end EXECUTE FUNCTION dbtest.note_change();
+	ALTER EVENT TRIGGER dbtest_change ENABLE ALWAYS`
 
-// restore deletes all rows without triggers and puts back those that were remembered. Who
-// holds a lock still uses the database.
+// restore deletes all rows without triggers and puts back those that were remembered.
 const restore = `
 	DO $$ DECLARE name text; BEGIN
 		SELECT command INTO name FROM dbtest.of_schema_changes LIMIT 1;
 		IF FOUND THEN
 			RAISE 'the schema was changed: %', name;
 		END IF;
-		SET LOCAL lock_timeout = '1s';
+		SELECT relname INTO name FROM pg_statistic s JOIN pg_class c ON c.oid = s.starelid
+			WHERE relnamespace = 'public'::regnamespace LIMIT 1;
+		IF FOUND THEN
+			RAISE 'table % was analyzed', name;
+		END IF;
 		SET LOCAL session_replication_role = replica;
 		FOR name IN SELECT relname FROM pg_class
 			WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND pg_relation_size(oid) > 0
