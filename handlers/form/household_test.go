@@ -147,6 +147,20 @@ func TestHouseholdChanges(t *testing.T) {
 	}
 }
 
+// Whoever lives alone is told nothing of a partner, also beside an error.
+func TestNothingOfAPartnerBesideErrors(t *testing.T) {
+	t.Parallel()
+	c := harness.New(t).NewCustomer()
+	const partner = "Leave out your partner’s income."
+	for kind, seen := range map[string]func(*page.Page){
+		"single": func(p *page.Page) { p.Hides(partner) }, "couple": func(p *page.Page) { p.Shows(partner) },
+	} {
+		livesAs(c, kind)
+		seen(c.WantPage(c.Get("income"), http.StatusOK))
+		seen(c.WantPage(c.Post("income", url.Values{"employment_income.gross_salary": {"x"}}), http.StatusUnprocessableEntity))
+	}
+}
+
 // TestCheckPageOpensAtItsWarning: a change that leaves another section unfinished leads to the
 // check page's top, where it says so, and not to the section that was changed.
 func TestCheckPageOpensAtItsWarning(t *testing.T) {

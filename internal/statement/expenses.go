@@ -57,6 +57,9 @@ func SuggestExpenses(a *Assets, l *Liabilities) Expenses {
 	return e
 }
 
+// RepaymentFields are the amounts that SuggestExpenses knows.
+var RepaymentFields = []string{"housing.mortgage_rent", "transport.car_loan", "commitments.debt_repayments"}
+
 // isCarLoan reports whether the purpose says so, as SuggestLiabilities or as customers do.
 func (p *PersonalLoan) isCarLoan() bool {
 	return strings.Contains(words(p.Purpose), strings.TrimSuffix(words(loanPrefix), " "))

@@ -72,14 +72,19 @@ func (s *Service) Edit(ctx context.Context, state *State, name string, change Ch
 	var done *Edited
 	err := s.change(ctx, state.Session, func(tx *db.Tx, session *domain.Session, now time.Time) error {
 		state.Session, state.now = session, now
-		err := s.read(ctx, tx, state)
-		if err == nil {
-			done, err = state.edit(name, change)
-		}
-		if err != nil || done.unchanged {
+		if err := s.read(ctx, tx, state); err != nil {
 			return err
 		}
-		return s.storeEdited(ctx, tx, state, done, now)
+		offered := state.repayments()
+		var err error
+		if done, err = state.edit(name, change); err != nil || done.unchanged {
+			return err
+		}
+		err = s.storeEdited(ctx, tx, state, done, now)
+		if err != nil || !done.complete || name == statement.ExpensesSection || len(change.Bases) == 0 {
+			return err
+		}
+		return s.followRepayments(ctx, tx, state, offered, now)
 	})
 	return done, err
 }

@@ -253,7 +253,7 @@ func (f *State) suggest(name string) {
 	case statement.LiabilitiesSection:
 		f.Statement.Liabilities = statement.SuggestLiabilities(&f.Statement.Assets)
 	case statement.ExpensesSection:
-		f.Statement.Expenses = statement.SuggestExpenses(&f.Statement.Assets, &f.Statement.Liabilities)
+		f.Statement.Expenses = f.repayments()
 	}
 }
 
@@ -263,8 +263,11 @@ func (f *State) Empty(name string) *form.Section {
 	if name != statement.AssetsSection {
 		blank.Assets = f.Statement.Assets // for what the section offers
 	}
-	if name == statement.ExpensesSection { // for what the section asks
-		blank.Personal, blank.Liabilities = f.Statement.Personal, f.Statement.Liabilities
+	if name != statement.PersonalDetailsSection { // for what the section asks and says
+		blank.Personal = f.Statement.Personal
+	}
+	if name == statement.ExpensesSection {
+		blank.Liabilities = f.Statement.Liabilities
 	}
 	section := blank.Section(name, f.now)
 	if section != nil {

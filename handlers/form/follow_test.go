@@ -1,0 +1,118 @@
+package form_test
+
+import (
+	"net/http"
+	"net/url"
+	"testing"
+
+	"candor/internal/testkit/harness"
+)
+
+// Repayments that the form filled into Expenses follow the liabilities, unless somebody
+// changed them (D55).
+func TestFilledInRepaymentsFollow(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		spend        func(tab *loaded) // in Expenses, before the liabilities change
+		change, loan string            // the mortgage's and the loan's repayment then
+		want         []string
+	}{
+		"untouched": {finish, "2150.5", "300", []string{"housing.mortgage_rent", "2,150.50", "commitments.debt_repayments", "300",
+			"living.groceries", "400"}},
+		"by a cent": {finish, "1800.01", "300", []string{"housing.mortgage_rent", "1,800.01"}},
+		"repaid":    {finish, "1800", "", []string{"housing.mortgage_rent", "1,800", "commitments.debt_repayments", ""}},
+		"as a draft": {func(tab *loaded) { tab.press("autosave", http.StatusOK, "living.groceries", "400") }, "2150", "300",
+			[]string{"housing.mortgage_rent", "2,150", "living.groceries", "400"}},
+		"changed": {func(tab *loaded) {
+			tab.values.Set("housing.mortgage_rent", "1900")
+			finish(tab)
+		}, "2150", "310", []string{"housing.mortgage_rent", "1,900", "commitments.debt_repayments", "310"}},
+		"another period": {func(tab *loaded) {
+			tab.values.Set("housing.mortgage_rent.period", "fortnight")
+			finish(tab)
+		}, "2150", "300", []string{"housing.mortgage_rent", "1,800", "housing.mortgage_rent.period", "fortnight"}},
+		"rent besides": {func(tab *loaded) {
+			tab.press("add:housing.mortgage_rent", http.StatusOK)
+			tab.values.Set("housing.mortgage_rent.2", "500")
+			tab.values.Set("housing.mortgage_rent.2.period", "week")
+			finish(tab)
+		}, "2150", "300", []string{"housing.mortgage_rent", "2,150", "housing.mortgage_rent.2", "500"}},
+		"not begun": {func(*loaded) {}, "2150", "300", []string{"housing.mortgage_rent", "2,150"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := owing(t)
+			tt.spend(load(c, "expenses"))
+			repay(c, tt.change, tt.loan)
+			stored(c, "expenses", tt.want...)
+		})
+	}
+}
+
+// A page of Expenses that was open while the liabilities changed has the new amount, too.
+func TestOpenExpensesTakeTheNewRepayment(t *testing.T) {
+	t.Parallel()
+	c := owing(t)
+	finish(load(c, "expenses"))
+	open := load(c, "expenses")
+	repay(c, "2150", "300")
+	open.values.Set("living.clothing", "50")
+	open.values.Set("action", "continue")
+	c.WantRedirect(c.Post("expenses", open.values))
+	stored(c, "expenses", "housing.mortgage_rent", "2,150", "living.clothing", "50")
+}
+
+// Without the mortgage a couple's expenses are asked for another share, and are to be
+// looked at again (D78).
+func TestRepaidMortgageOfACouple(t *testing.T) {
+	t.Parallel()
+	c := owing(t)
+	livesAs(c, "couple")
+	tab := load(c, "expenses")
+	tab.values.Set("share", "60")
+	finish(tab)
+	repay(c, "", "300")
+	c.WantPage(c.Get("expenses"), http.StatusOK).Shows(outdated).WantField("housing.mortgage_rent", "").
+		WantField("commitments.debt_repayments", "300").WantField("living.groceries", "400")
+}
+
+// What a script sends stays as it is.
+func TestRepaymentsOfScriptsStay(t *testing.T) {
+	t.Parallel()
+	c := owing(t)
+	finish(load(c, "expenses"))
+	c.WantRedirect(c.Post("liabilities", debts("2150", "300")))
+	stored(c, "expenses", "housing.mortgage_rent", "1,800")
+}
+
+func debts(mortgage, loan string) url.Values {
+	return url.Values{
+		"mortgages.0.lender": {"ANZ"}, "mortgages.0.balance": {"300000"}, "mortgages.0.monthly_repayment": {mortgage},
+		"personal_loans.0.lender": {"Latitude"}, "personal_loans.0.balance": {"9000"}, "personal_loans.0.monthly_repayment": {loan},
+	}
+}
+
+// owing is a customer with a mortgage and a loan.
+func owing(t *testing.T) *harness.Customer {
+	t.Helper()
+	c := harness.New(t).NewCustomer()
+	livesAs(c, "single")
+	c.WantRedirect(c.Post("liabilities", debts("1800", "300")))
+	return c
+}
+
+func finish(tab *loaded) {
+	tab.values.Set("living.groceries", "400")
+	tab.values.Set("action", "continue")
+	tab.WantRedirect(tab.Post("expenses", tab.values))
+}
+
+// repay changes the repayments on the page.
+func repay(c *harness.Customer, mortgage, loan string) {
+	c.Helper()
+	tab := load(c, "liabilities")
+	tab.values.Set("mortgages.0.monthly_repayment", mortgage)
+	tab.values.Set("personal_loans.0.monthly_repayment", loan)
+	tab.values.Set("action", "continue")
+	c.WantRedirect(tab.Post("liabilities", tab.values))
+}
