@@ -8,8 +8,8 @@ import (
 	"candor/internal/testkit/harness"
 )
 
-// Repayments that the form filled into Expenses follow the liabilities, unless somebody
-// changed them (D55).
+// Repayments that the form filled into Expenses follow the liabilities, unless they were
+// changed (D55).
 func TestFilledInRepaymentsFollow(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -147,7 +147,7 @@ func TestHouseholdChanges(t *testing.T) {
 	}
 }
 
-// Whoever lives alone is told nothing of a partner, also beside an error.
+// A page of who lives alone says nothing of a partner, also beside an error.
 func TestNothingOfAPartnerBesideErrors(t *testing.T) {
 	t.Parallel()
 	c := harness.New(t).NewCustomer()

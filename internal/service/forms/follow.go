@@ -22,7 +22,7 @@ func (f *State) beginning(e statement.Expenses) url.Values {
 }
 
 // followRepayments stores what the repayments come to now where Expenses still have what
-// they were offered with before: the form filled it in, and nobody changed it (D55).
+// they were offered with before: the form filled that in, and it was not changed (D55).
 func (s *Service) followRepayments(ctx context.Context, tx *db.Tx, state *State, offered statement.Expenses,
 	now time.Time) error {
 	const name = statement.ExpensesSection
