@@ -107,12 +107,11 @@ func finish(tab *loaded) {
 	tab.WantRedirect(tab.Post("expenses", tab.values))
 }
 
-// repay changes the repayments on the page.
+// repay changes the repayments on the page, which saves what is typed before Continue does.
 func repay(c *harness.Customer, mortgage, loan string) {
 	c.Helper()
 	tab := load(c, "liabilities")
-	tab.values.Set("mortgages.0.monthly_repayment", mortgage)
-	tab.values.Set("personal_loans.0.monthly_repayment", loan)
+	tab.press("autosave", http.StatusOK, "mortgages.0.monthly_repayment", mortgage, "personal_loans.0.monthly_repayment", loan)
 	tab.values.Set("action", "continue")
 	c.WantRedirect(tab.Post("liabilities", tab.values))
 }
