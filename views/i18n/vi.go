@@ -332,7 +332,7 @@ var vietnamese = map[string]string{ //nolint:gosec // it takes words about passp
 	"You owe {amount} ({debt}) and repay {repayment} a month.":                                          "Quý vị nợ {amount} ({debt}) và trả {repayment} một tháng.",
 	"You owe {amount} on {card}. Its limit is {limit}.":                                                 "Quý vị nợ {amount} trên thẻ {card}. Hạn mức của thẻ là {limit}.",
 	"You owe {amount} on {thing}. In your liabilities it is {listed}.":                                  "Khoản vay cho {thing} còn nợ {amount}. Trong phần nợ của quý vị là {listed}.",
-	"You owe {amount} on {thing}. It isn’t in your liabilities.":                                        "Khoản vay cho {thing} còn nợ {amount}. Khoản này không có trong phần nợ của quý vị.",
+	"Your liabilities leave out the {amount} you owe on {thing}.":                                       "Phần nợ của quý vị không có khoản {amount} còn nợ cho {thing}.",
 	"Your phone number is {phone}. Your address is in {suburb}, {state}, Australia.":                    "Số điện thoại của quý vị là {phone}. Địa chỉ của quý vị ở {suburb}, {state}, Úc.",
 	"You pay no rent, and don’t own the home where you live.":                                           "Quý vị không trả tiền thuê nhà và không sở hữu căn nhà mình đang ở.",
 	"You pay no rent and own no home.":                                                                  "Quý vị không trả tiền thuê nhà và không sở hữu nhà.",

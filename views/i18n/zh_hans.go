@@ -332,7 +332,7 @@ var simplifiedChinese = map[string]string{ //nolint:gosec // it takes words abou
 	"You owe {amount} ({debt}) and repay {repayment} a month.":                                          "您欠 {amount}（{debt}），每月还款 {repayment}。",
 	"You owe {amount} on {card}. Its limit is {limit}.":                                                 "您的 {card} 卡欠款 {amount}，额度是 {limit}。",
 	"You owe {amount} on {thing}. In your liabilities it is {listed}.":                                  "您在 {thing} 上的欠款是 {amount}，但负债中填的是 {listed}。",
-	"You owe {amount} on {thing}. It isn’t in your liabilities.":                                        "您在 {thing} 上的欠款是 {amount}，但负债中没有这一项。",
+	"Your liabilities leave out the {amount} you owe on {thing}.":                                       "您的负债中没有列入您在 {thing} 上的欠款 {amount}。",
 	"Your phone number is {phone}. Your address is in {suburb}, {state}, Australia.":                    "您的电话号码是 {phone}。您的地址在澳大利亚 {state} {suburb}。",
 	"You pay no rent, and don’t own the home where you live.":                                           "您没有填房租，也没有填自住房产。",
 	"You pay no rent and own no home.":                                                                  "您没有填房租，也没有填房产。",
