@@ -16,7 +16,7 @@ import (
 // int, here and in figures: the sum of bigint is numeric, and takes three times as long.
 func (q *Queries) Funnel(ctx context.Context, scope domain.Scope, first, last time.Time) (*domain.Funnel, error) {
 	f := &domain.Funnel{Sections: map[string]*domain.FunnelSection{}}
-	err := q.sumProgress(ctx, f, scope, first, last)
+	err := q.sumProgress(ctx, f, scope, first, last, allSections)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func (q *Queries) Funnel(ctx context.Context, scope domain.Scope, first, last ti
 // FunnelTimes is Funnel without rules.
 func (q *Queries) FunnelTimes(ctx context.Context, scope domain.Scope, first, last time.Time) (*domain.Funnel, error) {
 	f := &domain.Funnel{Sections: map[string]*domain.FunnelSection{}}
-	return f, q.sumProgress(ctx, f, scope, first, last)
+	return f, q.sumProgress(ctx, f, scope, first, last, allSections)
 }
 
 // FunnelProgress is Funnel without times and rules: what an earlier period is compared by.
@@ -69,8 +69,15 @@ func (q *Queries) FunnelProgress(ctx context.Context, scope domain.Scope, first,
 	return f, wrap(err, "sum earlier progress")
 }
 
+// What is read of a funnel.
+const (
+	allSections sqlText = "true"
+	wholeForm   sqlText = "section = ''"
+)
+
 // sumProgress reads a row for each day and section.
-func (q *Queries) sumProgress(ctx context.Context, f *domain.Funnel, scope domain.Scope, first, last time.Time) error {
+func (q *Queries) sumProgress(ctx context.Context, f *domain.Funnel, scope domain.Scope, first, last time.Time,
+	of sqlText) error {
 	var rows []struct {
 		Section   string `db:"section"`
 		Reached   int    `db:"reached"`
@@ -80,7 +87,7 @@ func (q *Queries) sumProgress(ctx context.Context, f *domain.Funnel, scope domai
 	err := q.all(ctx, &rows, `
 		SELECT section, reached, completed, times
 		FROM form_count
-		WHERE account_id = $1 AND livemode = $2 AND day BETWEEN $3::date AND $4::date`,
+		WHERE account_id = $1 AND livemode = $2 AND day BETWEEN $3::date AND $4::date AND `+of,
 		scope.AccountID, scope.Livemode, day(first), day(last))
 	for _, r := range rows {
 		section := f.Section(r.Section)
@@ -138,22 +145,8 @@ func (q *Queries) findMedians(ctx context.Context, f *domain.Funnel, scope domai
 // the last, both inclusive, of the account's zone: less than 10 % off above a minute.
 func (q *Queries) CountedCompletionMedian(ctx context.Context, scope domain.Scope, first, last time.Time) (
 	*time.Duration, error) {
-	var days []counts
-	err := q.all(ctx, &days, `
-		SELECT times
-		FROM form_count
-		WHERE account_id = $1 AND livemode = $2 AND day BETWEEN $3::date AND $4::date AND section = ''`,
-		scope.AccountID, scope.Livemode, day(first), day(last))
-	if err != nil {
-		return nil, wrap(err, "sum completion times")
-	}
 	var f domain.Funnel
-	for _, times := range days {
-		for place, n := range times {
-			f.Whole.Times.Add(place, int(n))
-		}
-	}
-	err = q.findMedians(ctx, &f, scope, first, last)
+	err := q.sumProgress(ctx, &f, scope, first, last, wholeForm)
 	return f.Whole.Median, err
 }
 

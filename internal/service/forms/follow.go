@@ -2,7 +2,6 @@ package forms
 
 import (
 	"context"
-	"encoding/json"
 	"net/url"
 	"time"
 
@@ -39,25 +38,14 @@ func (s *Service) followRepayments(ctx context.Context, tx *db.Tx, state *State,
 			changed = true
 		}
 	}
-	section := state.Empty(name)
-	switch {
-	case !changed:
+	if !changed {
 		return nil
-	case own.Draft != nil || len(section.Decode(values))+len(section.Left()) > 0: // what is to be looked at again stays so
-		draft, err := json.Marshal(values)
-		if err != nil {
-			return err
-		}
-		own.Draft = values
-		state.Sections[name] = own
-		return s.Vault.SaveDraft(ctx, tx, state.Session.ID, state.stored, name, draft, nil, now)
 	}
-	answers, err := section.Stored()
-	if err != nil {
-		return err
+	section, whole := state.Empty(name), state.Empty(name)
+	section.Read(values)
+	done := &Edited{Stored: section}
+	if own.Draft == nil && len(whole.Decode(values))+len(whole.Left()) == 0 { // else it is to be looked at again
+		done.Stored, done.complete = whole, true
 	}
-	if err := s.completeSection(ctx, tx, state.Session, state.stored, name, answers, now); err != nil {
-		return err
-	}
-	return state.completed(name, answers)
+	return s.storeEdited(ctx, tx, state, done, now)
 }

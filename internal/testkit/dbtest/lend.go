@@ -18,6 +18,7 @@ const (
 
 // A lent database goes from one test of this process to the next, with its connections.
 type lent struct {
+	server    *server
 	name, dsn string
 	db        *db.DB
 }
@@ -57,12 +58,9 @@ func Lend(t testing.TB) (dsn string, pool *db.DB) {
 	return l.dsn, l.db
 }
 
+// take takes a database off the shelf, or makes one.
 func take(ctx context.Context) (*lent, error) {
-	shelf.Lock()
-	defer shelf.Unlock()
-	if last := len(shelf.free) - 1; last >= 0 {
-		l := shelf.free[last]
-		shelf.free = shelf.free[:last]
+	if l := fromShelf(); l != nil {
 		l.db.Raw().SetMaxIdleConns(poolSize)
 		return l, nil
 	}
@@ -70,7 +68,7 @@ func take(ctx context.Context) (*lent, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &lent{name: s.nextName()}
+	l := &lent{server: s, name: s.nextName()}
 	l.dsn = s.dsn(l.name)
 	if err := s.createDatabase(ctx, l.name, true); err != nil {
 		return nil, err
@@ -82,6 +80,18 @@ func take(ctx context.Context) (*lent, error) {
 		return nil, errors.Join(fmt.Errorf("remember %s as it is: %w", l.name, err), l.drop(ctx))
 	}
 	return l, nil
+}
+
+func fromShelf() *lent {
+	shelf.Lock()
+	defer shelf.Unlock()
+	last := len(shelf.free) - 1
+	if last < 0 {
+		return nil
+	}
+	l := shelf.free[last]
+	shelf.free = shelf.free[:last]
+	return l
 }
 
 // reset makes the database as it was, or returns why that can't be.
@@ -105,8 +115,7 @@ func (l *lent) reset(ctx context.Context) error {
 }
 
 func (l *lent) drop(ctx context.Context) error {
-	s, err := shared()
-	return errors.Join(err, l.db.Close(), s.dropDatabase(ctx, l.name))
+	return errors.Join(l.db.Close(), l.server.dropDatabase(ctx, l.name))
 }
 
 // remember notes the rows and the places of sequences that migrations made, and from then
