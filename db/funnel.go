@@ -29,11 +29,11 @@ func (q *Queries) Funnel(ctx context.Context, scope domain.Scope, first, last ti
 	err = q.all(ctx, &worst, `
 		SELECT DISTINCT ON (section) section, field, problem, sessions
 		FROM (
-			SELECT section, field, problem, sum(sessions::int) AS sessions
+			SELECT rule, sum(sessions::int) AS sessions
 			FROM form_problem_count
 			WHERE account_id = $1 AND livemode = $2 AND day BETWEEN $3::date AND $4::date
-			GROUP BY section, field, problem
-		) p
+			GROUP BY rule
+		) c JOIN form_rule ON id = rule
 		ORDER BY section, sessions DESC, field, problem`,
 		scope.AccountID, scope.Livemode, day(first), day(last))
 	for _, w := range worst {

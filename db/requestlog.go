@@ -147,7 +147,7 @@ func newRequestList(scope domain.Scope, f *domain.RequestFilter, before *domain.
 		l.from("api_request")
 	}
 	for _, code := range f.Codes {
-		l.from("api_request", "error_code <> ''", "error_code = "+l.arg(code))
+		l.from("api_request", "error_code = "+literal(code))
 	}
 	if f.Codes != nil && f.Key != nil {
 		rest = append(rest, apiRequestClause{"key_id", "key_id =", *f.Key})

@@ -232,6 +232,18 @@ BEGIN
     RETURN NULL;
 END $$;
 
+CREATE FUNCTION public.number_rule() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    SELECT id INTO NEW.rule FROM form_rule WHERE (section, field, problem) = (NEW.section, NEW.field, NEW.problem);
+    IF NEW.rule IS NULL THEN
+        INSERT INTO form_rule (section, field, problem) VALUES (NEW.section, NEW.field, NEW.problem)
+        ON CONFLICT (section, field, problem) DO UPDATE SET section = excluded.section RETURNING id INTO NEW.rule;
+    END IF;
+    RETURN NEW;
+END $$;
+
 CREATE FUNCTION public.readable(metadata json) RETURNS json
     LANGUAGE sql IMMUTABLE
     AS $$
@@ -608,9 +620,26 @@ CREATE TABLE public.form_problem_count (
     section text NOT NULL,
     field text NOT NULL,
     problem text NOT NULL,
-    sessions bigint NOT NULL
+    sessions bigint NOT NULL,
+    rule integer
 )
 WITH (fillfactor='70');
+
+CREATE TABLE public.form_rule (
+    id integer NOT NULL,
+    section text NOT NULL,
+    field text NOT NULL,
+    problem text NOT NULL
+);
+
+ALTER TABLE public.form_rule ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.form_rule_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
 
 CREATE TABLE public.held_form (
     id uuid NOT NULL,
@@ -1190,6 +1219,12 @@ ALTER TABLE ONLY public.form_count
 ALTER TABLE ONLY public.form_problem_count
     ADD CONSTRAINT form_problem_count_pkey PRIMARY KEY (account_id, livemode, day, section, field, problem);
 
+ALTER TABLE ONLY public.form_rule
+    ADD CONSTRAINT form_rule_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.form_rule
+    ADD CONSTRAINT form_rule_section_field_problem_key UNIQUE (section, field, problem);
+
 ALTER TABLE ONLY public.held_form
     ADD CONSTRAINT held_form_pkey PRIMARY KEY (id);
 
@@ -1417,6 +1452,8 @@ CREATE INDEX event_type_idx ON public.event USING btree (account_id, livemode, t
 
 CREATE INDEX figure_count_day_idx ON public.figure_count USING btree (account_id, livemode, day);
 
+CREATE INDEX form_problem_count_rule_idx ON public.form_problem_count USING btree (account_id, livemode, day, rule) INCLUDE (sessions);
+
 CREATE INDEX held_form_expires_idx ON public.held_form USING btree (expires_at);
 
 CREATE INDEX held_form_session_idx ON public.held_form USING btree (staff_session_id);
@@ -1572,6 +1609,8 @@ CREATE TRIGGER customer_receipt_leaves_erased BEFORE INSERT ON public.customer_r
 CREATE TRIGGER document_leaves_erased BEFORE INSERT ON public.document FOR EACH ROW EXECUTE FUNCTION public.leave_erased();
 
 CREATE TRIGGER endpoint_follows_setting AFTER INSERT OR UPDATE ON public.webhook_setting FOR EACH ROW EXECUTE FUNCTION public.endpoint_follows_setting();
+
+CREATE TRIGGER form_problem_numbered BEFORE INSERT ON public.form_problem_count FOR EACH ROW EXECUTE FUNCTION public.number_rule();
 
 CREATE TRIGGER invoice_kept BEFORE DELETE OR UPDATE ON public.invoice FOR EACH ROW EXECUTE FUNCTION public.keep_invoice();
 
