@@ -193,15 +193,16 @@ func (q *Queries) Figures(ctx context.Context, scope domain.Scope, name string, 
 func (q *Queries) RefusedMost(ctx context.Context, scope domain.Scope, before, first, last time.Time, limit int) (
 	out []domain.RefusedMost, err error) {
 	err = q.all(ctx, &out, `
-		SELECT section, field, problem AS message, sessions, before
+		SELECT section, field, problem AS message, c.sessions, before
 		FROM (
-			SELECT rule, coalesce(sum(sessions::int) FILTER (WHERE day >= $4::date), 0) AS sessions,
+			SELECT rule, max(day) AS day, coalesce(sum(sessions::int) FILTER (WHERE day >= $4::date), 0) AS sessions,
 				coalesce(sum(sessions::int) FILTER (WHERE day < $4::date), 0) AS before
 			FROM form_problem_count
 			WHERE account_id = $1 AND livemode = $2 AND day BETWEEN $3::date AND $5::date
 			GROUP BY rule
-		) c JOIN form_rule ON id = rule
-		ORDER BY sessions DESC, before DESC, section, field, problem LIMIT $6`,
+		) c JOIN form_problem_count USING (rule, day)
+		WHERE account_id = $1 AND livemode = $2
+		ORDER BY c.sessions DESC, before DESC, section, field, problem LIMIT $6`,
 		scope.AccountID, scope.Livemode, day(before), day(first), day(last), limit)
 	return out, wrap(err, "sum refused rules")
 }

@@ -27,14 +27,15 @@ func (q *Queries) Funnel(ctx context.Context, scope domain.Scope, first, last ti
 		Sessions int    `db:"sessions"`
 	}
 	err = q.all(ctx, &worst, `
-		SELECT DISTINCT ON (section) section, field, problem, sessions
+		SELECT DISTINCT ON (section) section, field, problem, c.sessions
 		FROM (
-			SELECT rule, sum(sessions::int) AS sessions
+			SELECT rule, max(day) AS day, sum(sessions::int) AS sessions
 			FROM form_problem_count
 			WHERE account_id = $1 AND livemode = $2 AND day BETWEEN $3::date AND $4::date
 			GROUP BY rule
-		) c JOIN form_rule ON id = rule
-		ORDER BY section, sessions DESC, field, problem`,
+		) c JOIN form_problem_count USING (rule, day)
+		WHERE account_id = $1 AND livemode = $2
+		ORDER BY section, c.sessions DESC, field, problem`,
 		scope.AccountID, scope.Livemode, day(first), day(last))
 	for _, w := range worst {
 		section := f.Section(w.Section)

@@ -18,7 +18,6 @@ import (
 	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/statement"
-	"candor/internal/testkit/dbtest"
 )
 
 // formCounts is what the counters of the form say, formRecounts what sections
@@ -162,25 +161,23 @@ func TestFormCountsUnderConcurrency(t *testing.T) {
 	s.checkFunnel(live)
 }
 
-// What was counted before rules had numbers (migration 180) is read as before.
-func TestRulesGetNumbers(t *testing.T) {
+// Rules are counted by their texts' number, before and after the day that an earlier time ends.
+func TestRefusedMost(t *testing.T) {
 	t.Parallel()
-	dsn := dbtest.DSN(t)
-	s := &store{DB: dbtest.Open(t, dsn), TB: t, ctx: t.Context()}
-	s.scope = s.newScope("Lender")
-	count := func(day, field string, sessions int) {
-		_, err := s.Raw().ExecContext(s.ctx, `INSERT INTO form_problem_count (account_id, livemode, day, section, field, problem, sessions)
-			VALUES ($1, false, $2, 'income', $3, 'Enter ' || $3, $4)`, s.scope.AccountID, day, field, sessions)
+	s := newStore(t)
+	for _, of := range []struct {
+		day, field string
+		sessions   int
+	}{
+		{"2026-11-18", "rent", 50}, {"2026-11-19", "salary", 5}, {"2026-11-20", "salary", 2}, {"2026-11-21", "salary", 1},
+		{"2026-11-21", "rent", 4}, {"2026-11-22", "rent", 3}, {"2026-11-22", "bonus", 3}, {"2026-11-23", "bonus", 90},
+	} {
+		_, err := s.Raw().ExecContext(s.ctx, `
+			INSERT INTO form_problem_count (account_id, livemode, day, section, field, problem, sessions)
+			SELECT $1, livemode, $2, 'income', $3, 'Enter ' || $3, $4 + livemode::int
+			FROM unnest(ARRAY[true, false]) livemode`, s.scope.AccountID, of.day, of.field, of.sessions)
 		s.ok(err)
 	}
-	forgetMigrations(t, s.DB, 180)
-	count("2026-11-19", "salary", 5)
-	count("2026-11-20", "salary", 2)
-	count("2026-11-21", "salary", 1)
-	count("2026-11-21", "rent", 4)
-	s.ok(db.Migrate(s.ctx, dsn))
-	count("2026-11-22", "rent", 3)
-	count("2026-11-22", "bonus", 3)
 	got, err := s.RefusedMost(s.ctx, s.scope, start.AddDate(0, 0, -1), start, start.AddDate(0, 0, 2), 9)
 	s.ok(err)
 	rule := func(field string) domain.RefusedRule {

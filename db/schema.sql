@@ -232,18 +232,6 @@ BEGIN
     RETURN NULL;
 END $$;
 
-CREATE FUNCTION public.number_rule() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    SELECT id INTO NEW.rule FROM form_rule WHERE (section, field, problem) = (NEW.section, NEW.field, NEW.problem);
-    IF NEW.rule IS NULL THEN
-        INSERT INTO form_rule (section, field, problem) VALUES (NEW.section, NEW.field, NEW.problem)
-        ON CONFLICT (section, field, problem) DO UPDATE SET section = excluded.section RETURNING id INTO NEW.rule;
-    END IF;
-    RETURN NEW;
-END $$;
-
 CREATE FUNCTION public.readable(metadata json) RETURNS json
     LANGUAGE sql IMMUTABLE
     AS $$
@@ -621,25 +609,9 @@ CREATE TABLE public.form_problem_count (
     field text NOT NULL,
     problem text NOT NULL,
     sessions bigint NOT NULL,
-    rule integer
+    rule bigint GENERATED ALWAYS AS (hashtextextended(((((section || ' '::text) || field) || ' '::text) || problem), (0)::bigint)) STORED
 )
 WITH (fillfactor='70');
-
-CREATE TABLE public.form_rule (
-    id integer NOT NULL,
-    section text NOT NULL,
-    field text NOT NULL,
-    problem text NOT NULL
-);
-
-ALTER TABLE public.form_rule ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
-    SEQUENCE NAME public.form_rule_id_seq
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1
-);
 
 CREATE TABLE public.held_form (
     id uuid NOT NULL,
@@ -1219,12 +1191,6 @@ ALTER TABLE ONLY public.form_count
 ALTER TABLE ONLY public.form_problem_count
     ADD CONSTRAINT form_problem_count_pkey PRIMARY KEY (account_id, livemode, day, section, field, problem);
 
-ALTER TABLE ONLY public.form_rule
-    ADD CONSTRAINT form_rule_pkey PRIMARY KEY (id);
-
-ALTER TABLE ONLY public.form_rule
-    ADD CONSTRAINT form_rule_section_field_problem_key UNIQUE (section, field, problem);
-
 ALTER TABLE ONLY public.held_form
     ADD CONSTRAINT held_form_pkey PRIMARY KEY (id);
 
@@ -1609,8 +1575,6 @@ CREATE TRIGGER customer_receipt_leaves_erased BEFORE INSERT ON public.customer_r
 CREATE TRIGGER document_leaves_erased BEFORE INSERT ON public.document FOR EACH ROW EXECUTE FUNCTION public.leave_erased();
 
 CREATE TRIGGER endpoint_follows_setting AFTER INSERT OR UPDATE ON public.webhook_setting FOR EACH ROW EXECUTE FUNCTION public.endpoint_follows_setting();
-
-CREATE TRIGGER form_problem_numbered BEFORE INSERT ON public.form_problem_count FOR EACH ROW EXECUTE FUNCTION public.number_rule();
 
 CREATE TRIGGER invoice_kept BEFORE DELETE OR UPDATE ON public.invoice FOR EACH ROW EXECUTE FUNCTION public.keep_invoice();
 

@@ -335,7 +335,8 @@ func TestBrowserOwnersTabs(t *testing.T) {
 	done := h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Jo Public"})
 	h.Complete(done.ID)
 	h.StorePDF(done.ID, []byte("%PDF-1.7 of Jo"))
-	tab, other := browsertest.New(t, browsertest.Options{Device: browsertest.Desktop}), browsertest.New(t, browsertest.Options{})
+	tab, other := browsertest.New(t, browsertest.Options{Device: browsertest.Desktop}),
+		browsertest.New(t, browsertest.Options{NoScript: true}) // which doesn't hear that it is signed out
 	page := "/dashboard/test/sessions/" + done.ID.String()
 	signInTo(h, other, base, page)
 	signInTo(h, tab, base, "/dashboard/test/me")
