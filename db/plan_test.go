@@ -172,6 +172,10 @@ func requests(s *store) map[string]func() error {
 		"list expired after":      list(domain.SessionFilter{Status: domain.Expired, CreatedAfter: &after}),
 		"list expired between":    list(domain.SessionFilter{Status: domain.Expired, CreatedAfter: &after, CreatedBefore: &before}),
 		"list pending, reference": list(domain.SessionFilter{Status: domain.Pending, ReferenceID: "REF 100"}),
+		"sessions of a telephone number": func() error {
+			_, err := s.SessionsOfPhone(s.ctx, s.scope, []string{"one", "another"}, 8, start)
+			return err
+		},
 		"whether any was opened": func() error {
 			opened, err := s.AnySessionOpened(s.ctx, s.scope)
 			if opened {

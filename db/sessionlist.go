@@ -54,15 +54,16 @@ func (q *Queries) SessionsBetween(ctx context.Context, scope domain.Scope, first
 	return out, wrap(err, "find sessions by reference")
 }
 
-// SessionsOfPhone returns up to limit of the scope's sessions in which a telephone number
-// has one of the hashes, newest first.
+// SessionsOfPhone returns up to limit of the scope's signed sessions in which a telephone
+// number has one of the hashes, newest first.
 func (q *Queries) SessionsOfPhone(ctx context.Context, scope domain.Scope, hashes []string, limit int, now time.Time) (
 	[]domain.Session, error) {
 	var out []domain.Session
 	err := q.all(ctx, &out, `
-		SELECT `+sessionColumns+` FROM session JOIN (
-			SELECT session_id FROM section WHERE phone_hash = ANY ($1) ORDER BY session_id DESC LIMIT $4) found ON session_id = id
-		WHERE account_id = $2 AND livemode = $3 ORDER BY id DESC`,
+		SELECT `+sessionColumns+` FROM session
+		WHERE id IN (SELECT session_id FROM section WHERE phone_hash = ANY ($1)) AND account_id = $2 AND livemode = $3
+			AND status = 'completed'
+		ORDER BY id DESC LIMIT $4`,
 		pq.StringArray(hashes), scope.AccountID, scope.Livemode, limit)
 	for i := range out {
 		out[i].Status = out[i].StatusAt(now)

@@ -48,7 +48,8 @@ func TestWhatASessionMisses(t *testing.T) {
 }
 
 // TestDocumentsOfASession: with category, size and time, the newest first; a picture is
-// fetched when it is opened. Who may not read answers sees how many.
+// fetched when it is opened. Before the customer signs, and without the right to answers, only
+// how many there are.
 func TestDocumentsOfASession(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -61,9 +62,9 @@ func TestDocumentsOfASession(t *testing.T) {
 	h.OK(h.Service.Forms.AddDocument(t.Context(), &domain.Session{ID: session.ID}, forms.Upload{
 		Category: "income_evidence", FileName: "slip.png",
 		Content: bytes.NewReader([]byte(harness.Drawing(t, 40, 40, color.Black)))}))
-	owner.WantPage(owner.Get(path), http.StatusOK, "slip.png Payslip or proof of income", "licence.pdf").Lacks("Show picture")
+	owner.WantPage(owner.Get(path), http.StatusOK, "2 documents uploaded").Hides("slip.png", "Payslip", "licence.pdf")
 	h.Complete(session.ID)
-	page := owner.WantPage(owner.Get(path), http.StatusOK, "Payslip", "Show picture")
+	page := owner.WantPage(owner.Get(path), http.StatusOK, "slip.png Payslip or proof of income", "licence.pdf", "Show picture")
 	if text := page.Text(); strings.Index(text, "slip.png") > strings.Index(text, "licence.pdf") {
 		t.Error("the older document is first")
 	}

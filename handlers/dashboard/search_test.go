@@ -149,7 +149,7 @@ func TestSearchesAreNotLogged(t *testing.T) {
 	}
 }
 
-// TestSearchByPhone: a customer is found by the number that they gave, however it is
+// TestSearchByPhone: a customer is found by the number that they signed, however it is
 // written, in no other account and mode, and not after an erasure (D132).
 func TestSearchByPhone(t *testing.T) {
 	t.Parallel()
@@ -157,6 +157,8 @@ func TestSearchByPhone(t *testing.T) {
 	support := h.Staff(domain.RoleSupport)
 	session := h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Ann Lee"})
 	h.Open(session.ID)
+	h.Fill(session.ID, "personal_details")
+	support.WantPage(support.Get("/dashboard/test/search?q=0491570156"), http.StatusOK, "Nothing found")
 	h.Complete(session.ID)
 	for _, typed := range []string{"0491570156", "0491 570 156", "+61 491 570 156", "(0491) 570-156", "0011 61 491 570 156"} {
 		support.WantPage(support.Get("/dashboard/test/search?q="+url.QueryEscape(typed)), http.StatusOK,

@@ -68,7 +68,7 @@ func (s *Server) sessionPage(c echo.Context, v *Visit, id domain.SessionID, stat
 	for _, e := range found.Audit {
 		page.Timeline = append(page.Timeline, view.EntryOfAudit(&e))
 	}
-	if page.MayDownload {
+	if page.MayDownload && found.Session.Status == domain.Completed { // as the form tells the customer
 		page.Changed = found.Changed
 		for _, d := range found.Documents {
 			page.Files = append(page.Files, view.SessionFile{ID: d.ID, Name: d.FileName, Category: statement.DocumentCategory(d.Category),
