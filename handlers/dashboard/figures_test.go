@@ -67,7 +67,7 @@ func TestTotalsAgree(t *testing.T) {
 	if got := figures.Field("by").Choices; !slices.Equal(got, []string{"", "documents", "metadata.@SUM(A1)", "metadata.product"}) {
 		t.Errorf("sessions can be counted by %q", got)
 	}
-	owner.WantPage(owner.Get("/dashboard/test/figures"), http.StatusOK).Shows("How the link came Export as CSV", "Made by the API").
+	owner.WantPage(owner.Get("/dashboard/test/figures"), http.StatusOK).Shows("How the link came Export as CSV", "Given to the API, never emailed").
 		Lacks("being counted")
 	leads := func(url, n string) { // to a list of so many sessions
 		t.Helper()
