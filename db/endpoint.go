@@ -215,6 +215,7 @@ type EndpointHealth struct {
 	SuccessAt  *time.Time // of the last success among them
 	At         time.Time  // of the last one
 	FailingAt  time.Time  // of the first of Failures; zero for At
+	AnsweredAt time.Time  // of the first success after the last failure; zero for SuccessAt
 	StatusCode int        // 0 without a response
 	ErrorClass string     // "" after a success
 

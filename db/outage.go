@@ -1,6 +1,7 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"strconv"
@@ -48,7 +49,7 @@ func (tx *Tx) countOutages(ctx context.Context, outcomes []AttemptOutcome, healt
 	}
 	for _, h := range health {
 		if h.Failures == 0 && h.SuccessAt != nil {
-			answering, answeredAt = append(answering, h.ID.UUID.String()), append(answeredAt, *h.SuccessAt)
+			answering, answeredAt = append(answering, h.ID.UUID.String()), append(answeredAt, cmp.Or(h.AnsweredAt, *h.SuccessAt))
 		}
 	}
 	if err := tx.extendOutages(ctx, failed, health); err != nil {

@@ -175,10 +175,17 @@ func demoAddsUp(h *harness.Harness, p *demo.Partner) {
 		"successes that aren't counted": `
 			SELECT greatest(0, (SELECT count(*) FROM delivery WHERE account_id = $1 AND state = 'delivered')
 				- (SELECT coalesce(sum(delivered), 0) FROM endpoint_day JOIN webhook_endpoint ON id = endpoint_id WHERE account_id = $1))`,
+		"outages that go on after an answer": `
+			SELECT count(*) FROM outage o WHERE account_id = $1 AND EXISTS (
+				SELECT FROM delivery d JOIN delivery_attempt a ON a.delivery_id = d.id WHERE d.endpoint_id = o.endpoint_id
+					AND a.error_class IS NULL AND a.started_at > o.last_failure_at AND a.started_at < o.answered_at)`,
 		"networks that used a key last before they did first": `SELECT count(*) FROM api_key_network JOIN api_key ON id = key_id WHERE account_id = $1 AND last_at < first_at`,
 		"networks and the log of API requests": `
 			SELECT (SELECT count(*) FROM api_request WHERE account_id = $1) - (SELECT sum(requests) FROM api_key_network
 				JOIN api_key ON id = key_id WHERE account_id = $1)`,
+		"keys whose last use isn't their networks'": `
+			SELECT count(*) FROM api_key k WHERE account_id = $1
+				AND last_used_at IS DISTINCT FROM (SELECT date_trunc('minute', max(last_at)) FROM api_key_network WHERE key_id = k.id)`,
 		"open sessions past their end": `SELECT count(*) FROM session WHERE account_id = $1 AND status IN ('pending', 'in_progress') AND expires_at <= $2`,
 	} {
 		args := []any{p.Account}

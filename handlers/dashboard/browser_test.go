@@ -149,6 +149,8 @@ func TestBrowserDashboard(t *testing.T) {
 	tab.WaitForFocus("error-summary")
 	logCalls(h, done.ID)
 	at("requests")
+	tab.WaitForTrue(`[...document.querySelectorAll(".request-path")].some((path) => path.textContent.endsWith("/pdf") &&
+		path.lastChild.getBoundingClientRect().right <= path.parentElement.getBoundingClientRect().right)`)
 	view(tab, "requests")
 	tab.Click(".row-link")
 	tab.WaitForText("main", "Request id")

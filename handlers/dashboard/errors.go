@@ -48,6 +48,9 @@ func (s *Server) AnswerError(c echo.Context, status int, public *domain.Error) e
 		}
 	case http.StatusNotFound, http.StatusMethodNotAllowed:
 		p.Title = "There is nothing here"
+		if of := c.ParamValues(); v != nil && len(of) == 2 { // the mode and an id
+			p.OtherMode = s.inOtherMode(c, v, p.Page, of[1])
+		}
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		p.Title = "Please wait a moment"
 		if c.Request().Method == http.MethodPost {

@@ -405,6 +405,8 @@ func TestBrowserProblems(t *testing.T) {
 	see("/dev/mail", "dev-mail", "Choose a new password")
 	signInTo(h, tab, base, "/dashboard/test")
 	see("/dashboard/test/sessions/sess_01m7yv7wbwf4bvt47z0y7qs8pk", "404", "There is nothing here")
+	see("/dashboard/live/sessions/"+h.NewSession(h.TestScope(), domain.NewSession{}).ID.String(), "404-other-mode",
+		"Sessions in test mode")
 	exec := func(query string) {
 		_, err := h.DB.Raw().ExecContext(t.Context(), query)
 		h.OK(err)

@@ -60,7 +60,7 @@ func TestKeys(t *testing.T) {
 	developer.WantPage(answer, http.StatusOK, "This is the only time", "<script>", "curl")
 	key := keyOn(h, answer)
 	list := developer.WantPage(developer.Get("/dashboard/test/keys"), http.StatusOK, "…"+key[len(key)-4:], "May read sessions",
-		"198.51.100.0/24", developer.Session.Email, "Never", "expires 22 Nov 2026")
+		"198.51.100.0/24", developer.Session.Email, "Never", "expires at the end of 21 Nov 2026")
 	if strings.Contains(list.Source, key) || strings.Contains(h.Logs.String(), key) {
 		t.Error("the key is shown again, or logged")
 	}
@@ -126,7 +126,8 @@ func TestKeyIsChanged(t *testing.T) {
 	form := url.Values{"name": {"Loans"}, "access": {"restricted"}, "permissions": {"sessions:read"},
 		"expires_at": {"21 Nov 2026"}, "networks": {"198.51.100.7"}}
 	developer.WantRedirect(change(form), path)
-	developer.WantPage(developer.Get(path), http.StatusOK, "Key changed", "May read sessions", "198.51.100.7").
+	developer.WantPage(developer.Get(path), http.StatusOK, "Key changed", "May read sessions", "198.51.100.7",
+		"Expires At the end of 21 Nov 2026").
 		WantField("Last day it works (optional)", "21 Nov 2026").WantField("Name", "Loans")
 	if calls(h, h.Handler, key, "198.51.100.7") != 200 || calls(h, h.Handler, key, "192.0.2.9") != 403 {
 		t.Error("the key doesn't work from its new address alone")
@@ -198,7 +199,7 @@ func TestKeyIsRotatedAgain(t *testing.T) {
 		missedText := keyOn(h, missed)
 		list := developer.WantPage(developer.Get("/dashboard/test/keys"), http.StatusOK, "…"+first[len(first)-4:],
 			"…"+second[len(second)-4:], "…"+missedText[len(missedText)-4:], "rotated, expires 20 Nov 2026, 3:04 pm")
-		if n := strings.Count(list.Text(), "expires 2 Mar 2027"); last != "" && n != 3 {
+		if n := strings.Count(list.Text(), "expires at the end of 1 Mar 2027"); last != "" && n != 3 {
 			t.Errorf("%s: %d keys work until the day that the first was made for, want the three that replace it", name, n)
 		}
 

@@ -46,7 +46,7 @@ func TestTickedPermissionsMakeNoFullKey(t *testing.T) {
 	limited := owner.WantPage(owner.Post("/dashboard/test/keys", url.Values{
 		"name": {"Reports"}, "permissions": {"sessions:read"}, "expires_at": {"2026-11-21"}, "networks": {"203.0.113.7"},
 	}), http.StatusOK,
-		"Restricted. This key can do only this: Read sessions It works only from 203.0.113.7. It works until 22 Nov 2026, 12:00 am.")
+		"Restricted. This key can do only this: Read sessions It works only from 203.0.113.7. It expires at the end of 21 Nov 2026.")
 	key := limited.Copies("Copy key")
 	for path, want := range map[string]int{"/sessions": http.StatusForbidden, "/billing/usage": http.StatusForbidden} {
 		h.Do(harness.Call{Method: http.MethodGet, Path: path, Key: key}).WantStatus(want) // another address, and not permitted

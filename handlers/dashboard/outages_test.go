@@ -313,4 +313,9 @@ func TestBrowserOutage(t *testing.T) {
 	}
 	tab.WaitForText("main", "all 4 confirmed")
 	view(tab, "outage-over")
+	tab.Open(base + "/dashboard/test/webhooks")
+	for _, part := range []string{"td.is-number", "a[href*=outages]"} {
+		tab.WaitForTrue(fmt.Sprintf("document.querySelector('#endpoints %s').checkVisibility()", part))
+	}
+	view(tab, "webhooks-recovered")
 }

@@ -97,6 +97,13 @@ func TestManyAreSentAgain(t *testing.T) {
 	developer.WantPage(developer.Get(redeliveries), http.StatusOK, "Stopped 2 of 4", developer.Session.Email)
 	wantEntries(owner.WantPage(owner.Get("/dashboard/test/audit"), http.StatusOK, developer.Session.Email, "matched: 4",
 		"requeued: 2"), "Failed webhooks sent again", "Sending again stopped")
+
+	h.Clock.Advance(time.Minute)
+	developer.Post(redeliveries, url.Values{"since": {since}})
+	all, err = h.Service.Webhooks.Redeliveries(t.Context(), h.TestScope())
+	h.OK(err)
+	stepRedelivery(h, all[0].ID)
+	developer.WantPage(developer.Get(path), http.StatusOK, "Retried 2", "Delivered 1", "Failed again 0", "Retried since 1")
 }
 
 // What isn't understood sends nothing: it could be more than was meant.

@@ -62,6 +62,9 @@ func (s *Server) ShowRequests(c echo.Context, v *Visit) error {
 	if err != nil {
 		return err
 	}
+	if filter.ID != nil && len(page.Requests) == 0 {
+		page.OtherMode = s.inOtherMode(c, v, page.Page, filter.ID.String())
+	}
 	if page.First && newest == nil && len(page.Requests) > 0 {
 		page.Page = page.From(page.Requests[0].ID.String())
 	}

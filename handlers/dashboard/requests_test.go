@@ -373,7 +373,8 @@ func TestChartOfRequests(t *testing.T) {
 	h.OK(h.DB.InsertAPIRequests(t.Context(), []domain.APIRequest{late}))
 	developer := h.Staff(domain.RoleDeveloper)
 	shown := developer.WantPage(developer.Get("/dashboard/test/requests"), http.StatusOK,
-		"9 requests. The line is how long 95% took at most, up to 5.0 s.", "1:05 pm 2 2 1 5.0 s", "2:10 pm 1 0 0 2.5 s")
+		"9 requests. The line is how long 95% took at most, up to 5.0 s.", "Answered (2xx) Refused (4xx) Failed (5xx)",
+		"1:05 pm 2 2 1 5.0 s", "2:10 pm 1 0 0 2.5 s")
 	var lines []string
 	for _, path := range shown.All("path") {
 		if path.Attr("class") == "chart-line" {

@@ -73,6 +73,12 @@ func TestSearchFindsEverything(t *testing.T) {
 	if len(there.Leads("/dashboard/test/requests/"+request.String())) != 1 {
 		t.Errorf("the other mode's request isn't led to: %s", there.Text())
 	}
+	logged, session := "/dashboard/test/requests/"+request.String(), "/dashboard/test/sessions/"+craig.ID.String()
+	owner.WantPage(owner.Get("/dashboard/live/requests?id="+request.String()), http.StatusOK, "API requests in test mode").
+		LeadsTo(logged)
+	for _, path := range []string{logged, session} {
+		owner.WantPage(owner.Get(strings.Replace(path, "test", "live", 1)), http.StatusNotFound, "in test mode").LeadsTo(path)
+	}
 	for _, nothing := range []string{"xyzzy", "%", "_", "neil lee", `\`, "sess_", own["foreign"]} {
 		if results := typed(owner, "test", nothing); len(results.Leads("/dashboard/test/sessions/")) > 0 {
 			t.Errorf("%q finds %s", nothing, results.Text())

@@ -55,7 +55,7 @@ func TestTimeZone(t *testing.T) {
 	// A key's last day ends at midnight there; an extension's notice has its date.
 	key := url.Values{"name": {"Short"}, "access": {"full"}, "expires_at": {"2026-11-20"}}
 	owner.WantPage(owner.Post("/dashboard/test/keys", key), http.StatusOK)
-	developer.WantPage(developer.Get("/dashboard/test/keys"), http.StatusOK, "expires 21 Nov 2026, 12:00 am")
+	developer.WantPage(developer.Get("/dashboard/test/keys"), http.StatusOK, "expires at the end of 20 Nov 2026")
 	if created := h.Get("/sessions/" + session.ID.String()).WantStatus(http.StatusOK).
 		Object()["created_at"]; created != "2026-11-20T03:04:05.678Z" {
 		t.Errorf("the API has %v", created)

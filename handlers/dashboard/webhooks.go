@@ -79,10 +79,10 @@ func wholeEvents(deliveries []domain.ListedDelivery, n int) []domain.ListedDeliv
 	return deliveries[:min(n, len(deliveries))]
 }
 
-// endpointLines are the endpoints to look at first: failing ones, then those that are
-// set up, then those that were used last.
+// endpointLines are the endpoints to look at first, without deleted ones: failing ones, then
+// those that are set up, then those that were used last.
 func (s *Server) endpointLines(c echo.Context, endpoints []domain.Endpoint, now time.Time) ([]view.EndpointLine, error) {
-	first := slices.Clone(endpoints)
+	first := slices.DeleteFunc(slices.Clone(endpoints), func(e domain.Endpoint) bool { return e.Deleted() })
 	slices.SortStableFunc(first, func(a, b domain.Endpoint) int {
 		return cmp.Or(cmp.Compare(failing(b, now), failing(a, now)), cmp.Compare(isSetUp(b), isSetUp(a)), usedAt(b).Compare(usedAt(a)))
 	})

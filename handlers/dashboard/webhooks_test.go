@@ -210,6 +210,10 @@ func TestDeliveryLogFilters(t *testing.T) {
 			t.Errorf("%q lists %v, want %v", query, got, want)
 		}
 	}
+	session := "/dashboard/test/sessions/" + timedOut.SessionID.String()
+	developer.WantPage(developer.Get(path+"?session="+timedOut.SessionID.String()), http.StatusOK, "last error: Timed out").
+		LeadsTo(session)
+	developer.WantPage(developer.Get(session), http.StatusOK, "last error: Timed out").Offers("Send again")
 	developer.WantPage(developer.Get(path+"?session=%3Cscript%3E"), http.StatusOK, "Enter a session’s id").
 		WantField("session", "<script>")
 	developer.WantPage(developer.Get(path+"?status=timeout&from=2026-11-19&to=2026-11-20"), http.StatusOK).

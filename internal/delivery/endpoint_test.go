@@ -238,3 +238,34 @@ func deletedEndpoint(t *testing.T, setUp func(h *harness, url string) *domain.En
 		t.Error("a delivery to a deleted endpoint was made again")
 	}
 }
+
+// TestOutageEndsWithTheFirstAnswer: of attempts that are recorded together, such as after the
+// database was away, the first success after the last failure ends the outage (D137).
+func TestOutageEndsWithTheFirstAnswer(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	h.SetDefaultURL("https://lender.example/hook")
+	s := h.Session("", hooktest.Now())
+	h.emitEvents(s, 6)
+	deliveries, err := h.DB.Deliveries(h.Ctx, s.ID)
+	h.OK(err)
+	began := hooktest.Now().Truncate(time.Second)
+	var outcomes []db.AttemptOutcome
+	var attempts []domain.DeliveryAttempt
+	for i, failed := range []bool{false, true, false, true, false, false} {
+		o := db.AttemptOutcome{Scope: h.Scope, Cycle: 1, State: domain.DeliveryDelivered, DeliveryAttempt: domain.DeliveryAttempt{
+			DeliveryID: deliveries[i].ID, Number: 1, StartedAt: began.Add(time.Duration(i) * time.Hour), RequestHeaders: []byte(`{}`)}}
+		if failed {
+			o.State, o.ErrorClass = domain.DeliveryFailed, new(webhook.ClassTimeout)
+		}
+		outcomes, attempts = append(outcomes, o), append(attempts, o.DeliveryAttempt)
+	}
+	endpoint := deliveries[0].EndpointID
+	h.OK(h.DB.RecordAttempts(h.Ctx, outcomes, []db.EndpointHealth{delivery.HealthOf(endpoint, attempts)}))
+	outages, err := h.DB.Outages(h.Ctx, []domain.EndpointID{endpoint}, 2)
+	h.OK(err)
+	o := outages[endpoint][0]
+	if o.AnsweredAt == nil || o.AnsweredAt.Sub(began) != 4*time.Hour || o.LastFailureAt.Sub(began) != 3*time.Hour {
+		t.Errorf("the outage is %+v, want it to end 4 hours after %s", o, began)
+	}
+}

@@ -171,6 +171,9 @@ func HealthOf(endpoint domain.EndpointID, attempts []domain.DeliveryAttempt) db.
 		}
 		delivered := int64(0)
 		if a.ErrorClass == nil {
+			if h.SuccessAt == nil || h.Failures > 0 {
+				h.AnsweredAt = a.StartedAt
+			}
 			h.Failures, h.SuccessAt, delivered = 0, &a.StartedAt, 1
 		} else {
 			if h.Failures++; h.Failures == 1 {

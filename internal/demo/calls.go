@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"context"
 	"time"
 
 	"candor/internal/domain"
@@ -60,4 +61,20 @@ func (h *history) poll() {
 		}
 		h.call(at.Add(time.Duration(h.random.IntN(3000))*time.Second), by, m.method, m.route, m.status, m.code, session)
 	}
+}
+
+// log stores the calls, and the last use of each key.
+func (h *history) log(ctx context.Context) error {
+	last := map[domain.KeyID]*domain.APIRequest{}
+	for i := range h.calls {
+		if c := &h.calls[i]; last[c.KeyID] == nil || c.At().After(last[c.KeyID].At()) {
+			last[c.KeyID] = c
+		}
+	}
+	for id, c := range last {
+		if err := h.DB.UseAPIKey(ctx, id, c.At().Truncate(time.Minute), c.Address); err != nil {
+			return err
+		}
+	}
+	return h.DB.InsertAPIRequests(ctx, h.calls)
 }

@@ -108,7 +108,7 @@ func (h *history) play(ctx context.Context) error {
 		return err
 	}
 	h.poll()
-	return h.DB.InsertAPIRequests(ctx, h.calls)
+	return h.log(ctx)
 }
 
 // event records what happened to a session now, and has it delivered.

@@ -178,25 +178,23 @@ func (o *office) setUp(ctx context.Context) error {
 // makeKeys makes the API keys, and does away with the first ones.
 func (o *office) makeKeys(ctx context.Context) error {
 	soon := o.now.Add(6 * 24 * time.Hour)
-	used := []struct {
+	made := []struct {
 		name   string
 		live   bool
-		ago    time.Duration // made
-		used   time.Duration // last
-		from   string
+		ago    time.Duration
 		params keys.Params
 	}{
-		{"Staging", false, 175 * 24 * time.Hour, 3 * time.Minute, officeAddress, keys.Params{}},
-		{"Mia’s laptop", false, 93 * 24 * time.Hour, 19 * time.Hour, "198.51.100.23", keys.Params{ExpiresAt: &soon}},
-		{"Loan origination", true, 170 * 24 * time.Hour, 2 * time.Minute, officeAddress, keys.Params{Networks: "203.0.113.0/24"}},
-		{"Broker portal", true, 96 * 24 * time.Hour, 41 * time.Minute, "203.0.113.88", keys.Params{
+		{"Staging", false, 175 * 24 * time.Hour, keys.Params{}},
+		{"Mia’s laptop", false, 93 * 24 * time.Hour, keys.Params{ExpiresAt: &soon}},
+		{"Loan origination", true, 170 * 24 * time.Hour, keys.Params{Networks: "203.0.113.0/24"}},
+		{"Broker portal", true, 96 * 24 * time.Hour, keys.Params{
 			Permissions: domain.Permissions{domain.SessionsRead, domain.SessionsWrite}, ExpiresAt: &soon,
 		}},
-		{"Reporting", true, 66 * 24 * time.Hour, 58 * time.Minute, "203.0.113.17", keys.Params{
+		{"Reporting", true, 66 * 24 * time.Hour, keys.Params{
 			Permissions: domain.Permissions{domain.SessionsRead, domain.BillingRead},
 		}},
 	}
-	for _, k := range used {
+	for _, k := range made {
 		o.past(k.ago)
 		scope := domain.Scope{AccountID: o.account, Livemode: k.live}
 		k.params.Name = k.name
@@ -204,14 +202,11 @@ func (o *office) makeKeys(ctx context.Context) error {
 		if k.name == "Mia’s laptop" {
 			maker = 1
 		}
-		made, _, err := o.Keys.Create(ctx, scope, o.actor(maker), k.params)
+		key, _, err := o.Keys.Create(ctx, scope, o.actor(maker), k.params)
 		if err != nil {
 			return err
 		}
-		o.keys[k.name] = &domain.Principal{Scope: scope, KeyID: made.ID, KeyName: k.name}
-		if err := o.DB.UseAPIKey(ctx, made.ID, o.now.Add(-k.used).Truncate(time.Minute), k.from); err != nil {
-			return err
-		}
+		o.keys[k.name] = &domain.Principal{Scope: scope, KeyID: key.ID, KeyName: k.name}
 	}
 	for _, live := range []bool{false, true} {
 		scope := domain.Scope{AccountID: o.account, Livemode: live}

@@ -39,23 +39,12 @@ func New(c Config) *Service { return &Service{c} }
 // Find returns what the text finds in the scope for that staff user. The text is
 // without spaces around it. An id finds what has it and nothing else.
 func (s *Service) Find(ctx context.Context, staff *domain.Staff, scope domain.Scope, text string) (*domain.Found, error) {
-	found := &domain.Found{}
 	if text == "" {
-		return found, nil
+		return &domain.Found{}, nil
 	}
-	if err := s.byID(ctx, staff, scope, text, found); err != nil {
-		return nil, err
-	}
-	if !found.Any() {
-		other := domain.Scope{AccountID: scope.AccountID, Livemode: !scope.Livemode}
-		if err := s.byID(ctx, staff, other, text, found); err != nil {
-			return nil, err
-		}
-		found.OtherMode = found.Any()
-	}
-	if found.Any() {
-		found.ByID = true
-		return found, nil
+	found, err := s.ByID(ctx, staff, scope, text)
+	if err != nil || found.ByID {
+		return found, err
 	}
 	if staff.Sees(domain.ManageKeys) {
 		if err := s.keys(ctx, scope, text, found); err != nil {
@@ -137,6 +126,23 @@ func (s *Service) views(ctx context.Context, staff *domain.Staff, scope domain.S
 
 func contains(text, part string) bool {
 	return strings.Contains(strings.ToLower(text), strings.ToLower(part))
+}
+
+// ByID returns what has the text as its id in the scope, or else in the account's other mode.
+func (s *Service) ByID(ctx context.Context, staff *domain.Staff, scope domain.Scope, text string) (*domain.Found, error) {
+	found := &domain.Found{}
+	if err := s.byID(ctx, staff, scope, text, found); err != nil {
+		return nil, err
+	}
+	if !found.Any() {
+		other := domain.Scope{AccountID: scope.AccountID, Livemode: !scope.Livemode}
+		if err := s.byID(ctx, staff, other, text, found); err != nil {
+			return nil, err
+		}
+		found.OtherMode = found.Any()
+	}
+	found.ByID = found.Any()
+	return found, nil
 }
 
 // byID finds what has the text as its id, or as a reference made of its id.
