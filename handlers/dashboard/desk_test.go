@@ -185,9 +185,12 @@ func TestExtendAndRenew(t *testing.T) {
 	owner = h.Owner() // signed in again
 	renew := owner.WantPage(owner.Get(path), http.StatusOK, "with what the customer entered").Lacks("Extend link").Link("14 days")
 	form := owner.WantPage(owner.Get(renew), http.StatusOK)
-	if values := newSessionForm(form); values.Get("expires_in_days") != "14" || values.Get("prefill_from") == "" {
+	values := newSessionForm(form)
+	if values.Get("expires_in_days") != "14" || values.Get("prefill_from") == "" {
 		t.Errorf("the form has %v", values)
 	}
+	owner.Post("/dashboard/test/sessions", values)
+	owner.WantPage(owner.Get(path), http.StatusOK, "A new session has taken its place: sess_").Lacks("14 days")
 }
 
 // TestAnswersAreReadOnAPage by those who may, and each look is in the audit log (D127).

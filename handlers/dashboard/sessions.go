@@ -206,6 +206,11 @@ func (s *Server) newSessionPage(c echo.Context, v *Visit) (view.NewSessionPage, 
 		return page, err
 	}
 	page.Days, page.Offered = strconv.Itoa(account.DefaultExpiresInDays), account.Languages()
+	if v.Scope.Livemode {
+		if page.Use, err = s.billingUse(c, v); err != nil {
+			return page, err
+		}
+	}
 	if page.Like, err = s.likeIn(c, v); err != nil || page.Like == nil {
 		return page, err
 	}
