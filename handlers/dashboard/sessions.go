@@ -157,8 +157,12 @@ func (s *Server) readSessions(values url.Values, v *Visit) (domain.SessionFilter
 }
 
 // orderIn reads the order of a list, and returns the control that offers those which sort
-// what the filter matches. An order that isn't offered is the newest first (D134).
+// what the filter matches. An order that isn't offered is the newest first (D134). Links that
+// end soon have one order.
 func orderIn(values url.Values, f *domain.SessionFilter) (order domain.SessionOrder, offered view.Filters) {
+	if f.ExpiresBefore != nil && domain.EndsSoonest.Sorts(f) {
+		return domain.EndsSoonest, nil
+	}
 	var options []view.Option
 	for _, one := range view.OrderOptions {
 		if domain.SessionOrder(one.Value).Sorts(f) {
