@@ -214,8 +214,8 @@ func TestAnswersAreReadOnAPage(t *testing.T) {
 	support.WantPage(support.Get(path+"/answers"), http.StatusForbidden).Hides(full.Personal.FullName)
 	audited(h, domain.AuditDataRead, 0)
 	answers := owner.WantPage(owner.Get(owner.WantPage(owner.Get(path), http.StatusOK).Link("Read answers")), http.StatusOK,
-		full.Personal.FullName, "Net worth", full.Summary().NetWorth.String(), "Liabilities", "payslip.pdf", "Documents Changed since",
-		"Changed since: Documents.")
+		full.Personal.FullName, "Net worth", full.Summary().NetWorth.String(), "Liabilities", "payslip.pdf",
+		"Documents Changed since 20 Nov 2026", "Continues "+former.ID.String()+". Changed since that session: Documents.")
 	if got, want := answers.Fact("Monthly income before tax"), full.Summary().TotalMonthlyIncome.String(); got != want {
 		t.Errorf("the income is %q, want %q", got, want)
 	}
@@ -232,4 +232,21 @@ func TestAnswersAreReadOnAPage(t *testing.T) {
 	if got := stranger.Get(path + "/answers").Code; got != http.StatusNotFound {
 		t.Errorf("another account's answers: %d", got)
 	}
+}
+
+// TestChangedAnswersAreNamed with what the former session had.
+func TestChangedAnswersAreNamed(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	owner := h.Owner()
+	former := h.NewSession(h.TestScope(), domain.NewSession{})
+	customer := h.Customer(former)
+	values := statementtest.Values(statement.IncomeSection)
+	values.Set("employment_income.gross_salary", "1234")
+	customer.Post(statement.IncomeSection, values)
+	h.OK(cancelled(h, former))
+	session := h.NewSession(h.TestScope(), domain.NewSession{PrefillFrom: former.ID.String()})
+	h.Complete(session.ID)
+	owner.WantPage(owner.Get("/dashboard/test/sessions/"+session.ID.String()+"/answers"), http.StatusOK,
+		"Income Changed since 20 Nov 2026 Pay from a job, Gross salary: was $1,234.00 yearly, now $98,750.00 yearly Gross salary")
 }
