@@ -38,7 +38,8 @@ func TestWhatASessionMisses(t *testing.T) {
 		}
 	}
 	customer.Post(statement.AssetsSection, values)
-	support.WantPage(support.Get(path), http.StatusOK, "2 of 7 sections completed. Next: Assets. Refused there: “").
+	support.WantPage(support.Get(path), http.StatusOK, "2 of 7 sections completed. Next: Assets. Refused there: “",
+		"Also missing: Liabilities, Expenses, Documents, Declaration. No documents.").
 		Hides("secret-house")
 	h.Fill(session.ID, statement.AssetsSection)
 	support.WantPage(support.Get(path), http.StatusOK, "3 of 7 sections completed. Next: Liabilities.").Hides("Refused there")
@@ -170,7 +171,9 @@ func TestExtendAndRenew(t *testing.T) {
 	session := h.NewSession(h.TestScope(), domain.NewSession{ExpiresInDays: &within})
 	h.Open(session.ID)
 	path := "/dashboard/test/sessions/" + session.ID.String()
-	owner.WantPage(owner.Get(path), http.StatusOK).Offers("Extend by 7 days", "Extend by 14 days", "Extend by 30 days")
+	owner.WantPage(owner.Get(path), http.StatusOK, "expires on 20 December 2026. These count from that day.",
+		"Enter 31 to 90. Fewer days end before the link does.").
+		Offers("Extend by 7 days", "Extend by 14 days", "Extend by 30 days")
 	for range 2 {
 		owner.WantRedirect(owner.Post(path+"/extend", url.Values{"more": {"14"}}), path)
 	}
