@@ -26,7 +26,8 @@ func newSessionForm(p *page.Page) url.Values {
 func TestAskAgain(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
-	former := h.NewSession(h.TestScope(), domain.NewSession{CustomerEmail: "jo@customer.example", CustomerName: "Jo Citizen"})
+	former := h.NewSession(h.TestScope(), domain.NewSession{CustomerEmail: "jo@customer.example", CustomerName: "Jo Citizen",
+		Metadata: domain.Metadata{"desk": []byte(`"4"`)}})
 	h.Open(former.ID)
 	owner := h.Owner()
 	path := "/dashboard/test/sessions/"
@@ -45,7 +46,8 @@ func TestAskAgain(t *testing.T) {
 	}
 	again := owner.WantPage(owner.Get(path+former.ID.String()), http.StatusOK).
 		Lacks("New session for this customer").Link("Ask again")
-	form := owner.WantPage(owner.Get(again), http.StatusOK, "Ask again", "Documents are not copied")
+	form := owner.WantPage(owner.Get(again), http.StatusOK, "Ask again", "Documents are not copied",
+		"Its metadata are copied.")
 	values := newSessionForm(form)
 	if values.Get("prefill_from") == "" || values.Get("customer_email") != "jo@customer.example" || len(values["ask"]) != 0 {
 		t.Errorf("the form has %v", values)

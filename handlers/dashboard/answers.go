@@ -27,12 +27,18 @@ func (s *Server) ShowAnswers(c echo.Context, v *Visit) error {
 	page := view.AnswersPage{
 		Page: s.page(v, "Answers"), Session: data.Session, Names: data.Statement.Names(data.Session.CustomerName),
 		Sections: data.Statement.Sections(*data.Session.CompletedAt),
-		Summary:  data.Statement.Summary(), Documents: data.Statement.Documents, Former: data.Statement.PreviousSession(),
+		Summary:  data.Statement.Summary(), Documents: data.Statement.Documents,
 		Corrected: corrected(data.Statement), Confirmed: data.Statement.Confirmed(),
 	}
 	page.Of = data.Session.Reference()
-	if page.Former != "" {
-		page.Changed = data.Statement.ChangedSections()
+	if data.Session.PreviousSessionID != nil {
+		if page.Former, err = s.Sessions.Get(c.Request().Context(), v.Scope, *data.Session.PreviousSessionID); err != nil {
+			return err
+		}
+		page.Changed, page.Before = data.Statement.ChangedSections(), map[string]*form.Section{}
+		for _, name := range page.Changed {
+			page.Before[name] = data.Statement.FormerSection(name)
+		}
 	}
 	return web.Render(c, http.StatusOK, view.Answers(page))
 }

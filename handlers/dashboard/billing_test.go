@@ -90,7 +90,7 @@ func TestBillingPages(t *testing.T) {
 
 	// Cancelling says what it comes to, and can be taken back.
 	finance.WantPage(finance.Get(page+"/cancel"), http.StatusOK,
-		"You can’t create live sessions once you have cancelled, also if the subscription ends later.", "(AUD)",
+		"Once you cancel, you can’t create live sessions, even if the subscription ends later.", "(AUD)",
 		"The invoice of $20.00 is issued at once", "20 Jan 2027",
 		"If you subscribe again before 20 Jan 2027", "count against those included in the new one")
 	finance.WantPage(finance.Post(page+"/cancel", url.Values{"when": {"end"}}), http.StatusUnprocessableEntity, "Enter a reason")

@@ -46,7 +46,14 @@ func dayControl[F any](cal calendar, name, label string, which end, set func(*F,
 			day, _ := cal.day(label, text, which)
 			return day.Format(time.DateOnly), day.Format(view.DayFormat)
 		},
+		spans: cal.spansPast,
 	}
+}
+
+// spansPast reports whether the text names several days that are over: "last week".
+func (cal calendar) spansPast(text string) bool {
+	first, last, ok := form.ParseDays(text, cal.today)
+	return ok && first.Before(last) && last.Before(cal.today)
 }
 
 // timeControl is a control that sets a field to a time.
@@ -62,6 +69,7 @@ func timeControl[F any](cal calendar, name, label string, which end, set func(*F
 			at, _ := cal.time(label, text, which)
 			return cal.written(*at)
 		},
+		spans: cal.spansPast,
 	}
 }
 

@@ -29,7 +29,7 @@ func TestDatesOfFiltersAreTypedInWords(t *testing.T) {
 		{"sessions", "from", " 20 NOV ", "20 Nov 2026", "2026-11-20", true},
 		{"sessions", "to", "yesterday", "19 Nov 2026", "2026-11-19", false},
 		{"sessions", "to", "last week", "15 Nov 2026", "2026-11-15", false},
-		{"sessions", "from", "last week", "9 Nov 2026", "2026-11-09", true},
+		{"sessions", "from", "monday", "16 Nov 2026", "2026-11-16", true},
 		{"sessions", "from", "2026-11-21", "21 Nov 2026", "2026-11-21", false},
 		{"audit", "to", "this month", "30 Nov 2026", "2026-11-30", true},
 		{"webhooks", "from", "23/11/2025", "23 Nov 2025", "2025-11-23", false},
@@ -54,6 +54,13 @@ func TestDatesOfFiltersAreTypedInWords(t *testing.T) {
 			WantField(tt.field, tt.shown)
 		if got, want := fmt.Sprint(again.Rows()), fmt.Sprint(list.Rows()); got != want {
 			t.Errorf("%s of %s: %s lists %s, and %q lists %s", tt.field, tt.page, tt.address, got, tt.typed, want)
+		}
+	}
+	for page, until := range map[string]string{
+		"sessions": "15 Nov 2026", "audit": "15 Nov 2026", "requests": "16 Nov 2026, 12:00 am"} {
+		week := owner.WantPage(owner.Get("/dashboard/test/"+page+"?from=last+week"), http.StatusOK).WantField("to", until)
+		if len(week.Rows()) > 0 {
+			t.Errorf("last week of %s has rows of this week: %v", page, week.Rows())
 		}
 	}
 	for place, label := range map[string]string{"sessions?to": "Created until", "audit?from": "From", "requests?to": "Until",

@@ -21,6 +21,7 @@ import (
 // Why a chosen session stays as it is, besides what the use cases say themselves (D133).
 const (
 	leftEnded    = "had ended already"
+	leftLate     = "couldn’t be kept any more"
 	leftTooLong  = "would have a link for more than 90 days"
 	leftExtended = "had the link extended since you opened the list"
 	leftSent     = "had the link sent since you opened the list, or it is being sent"
@@ -30,10 +31,10 @@ const (
 )
 
 // chosenNotices say what was done to all that were chosen.
-var chosenNotices = map[string]string{"extend": "chosen_extend", "cancel": "chosen_cancel", "email": "chosen_email"}
+var chosenNotices = map[string]string{"extend": "chosen_extend", "keep": "chosen_keep", "email": "chosen_email"}
 
-// ChangeChosen extends or cancels the sessions that were chosen in the list, or has their links
-// emailed, each in a transaction of its own. It says which stay as they are, and why; also if
+// ChangeChosen extends, cancels or keeps the sessions that were chosen in the list, or has their
+// links emailed, each in a transaction of its own. It says which stay as they are, and why; also if
 // an error ends it midway.
 func (s *Server) ChangeChosen(c echo.Context, v *Visit) error {
 	ctx := c.Request().Context()
@@ -59,6 +60,9 @@ func (s *Server) ChangeChosen(c echo.Context, v *Visit) error {
 		left, err := change(chosen[i].ID)
 		if err == nil && left == "" {
 			page.Done++
+			if do == "cancel" {
+				page.Ends = append(page.Ends, chosen[i])
+			}
 			continue
 		}
 		if err != nil {
@@ -72,7 +76,7 @@ func (s *Server) ChangeChosen(c echo.Context, v *Visit) error {
 		}
 		page.Leave(left, chosen[i])
 	}
-	if len(page.Left) > 0 {
+	if len(page.Left) > 0 || len(page.Ends) > 0 {
 		return web.Render(c, status, view.Chosen(page))
 	}
 	if page.Done > 0 {
@@ -118,6 +122,13 @@ func (s *Server) changes(ctx context.Context, v *Visit, values url.Values) map[s
 		},
 		"cancel": func(id domain.SessionID) (string, error) {
 			return whyLeft(s.Sessions.RequestCancel(ctx, v.Scope, id, v.Actor))
+		},
+		"keep": func(id domain.SessionID) (string, error) {
+			kept, err := s.Sessions.UndoCancel(ctx, v.Scope, id)
+			if err == nil && !kept {
+				return leftLate, nil
+			}
+			return whyLeft(err)
 		},
 		"email": func(id domain.SessionID) (string, error) {
 			queued, err := s.Sessions.EmailLinkSince(ctx, v.Scope, id, shown, !v.Staff.May(domain.DownloadData), v.Actor)

@@ -34,7 +34,8 @@ func TestChosenSessions(t *testing.T) {
 	h.Open(completed.ID)
 	h.Complete(completed.ID)
 	list := "/dashboard/test/sessions?status=pending"
-	support.WantPage(support.Get("/dashboard/test/sessions"), http.StatusOK, "Cancel the chosen sessions")
+	support.WantPage(support.Get("/dashboard/test/sessions"), http.StatusOK, "Cancel the chosen sessions",
+		"Each customer gets their link at the email address in the list.")
 	chosen := func(do, days string, ids ...string) {
 		t.Helper()
 		support.WantRedirect(sendChosen(support, "/dashboard/test/sessions", url.Values{"do": {do}, "days": {days}, "session": ids,
@@ -54,8 +55,16 @@ func TestChosenSessions(t *testing.T) {
 	chosen("extend", "30", first...)
 	support.WantPage(support.Get(list), http.StatusOK, "Links extended: 3.")
 	partly("extend", "30", first, "Links extended: 0", "3 would have a link for more than 90 days")
-	chosen("cancel", "", first[:2]...)
-	support.WantPage(support.Get(list), http.StatusOK, "Sessions that end in a few seconds: 2.")
+	cancel := url.Values{"do": {"cancel"}, "session": first[:2], "back": {list}}
+	ending := support.WantPage(support.Post("/dashboard/test/sessions/chosen", cancel), http.StatusOK,
+		"Sessions that end in a few seconds: 2")
+	_, keep := ending.Pressed("Keep them")
+	support.WantRedirect(support.Post("/dashboard/test/sessions/chosen", keep), list)
+	support.WantPage(support.Get(list), http.StatusOK, "Sessions kept: 2.")
+	if n := harness.QueryOne[int](h, "SELECT count(*) FROM session_cancel"); n != 0 {
+		t.Errorf("%d sessions are still to be cancelled", n)
+	}
+	support.WantPage(support.Post("/dashboard/test/sessions/chosen", cancel), http.StatusOK).Offers("Keep them")
 	h.Clock.Advance(11 * time.Second)
 	h.OK(h.DB.InTx(t.Context(), func(tx *db.Tx) error {
 		_, err := tx.CarryOutCancels(t.Context(), h.Clock.Now(), 10)
@@ -163,18 +172,18 @@ func TestChosenSessionsAreEmailed(t *testing.T) {
 		}
 		return staff.Post(list+"/chosen", values)
 	}
-	support.WantPage(email(support, shown, sent, renewed, opened, cancelled), http.StatusOK, "Links that are being emailed: 1",
+	support.WantPage(email(support, shown, sent, renewed, opened, cancelled), http.StatusOK, "Links being emailed: 1",
 		"3 of 4 sessions stay as they are", "This link was renewed", "Bob", "which your role can’t see", "Cy", "1 had ended already",
 		"Dee").Lacks("Ann")
 	h.AwaitLinkEmails()
 	m.Email(sent.CustomerEmail, "Lender & Sons asks for your financial statement")
 	h.Clock.Advance(time.Minute)
-	support.WantPage(email(support, shown, sent), http.StatusOK, "Links that are being emailed: 0", "1 had the link sent since",
+	support.WantPage(email(support, shown, sent), http.StatusOK, "Links being emailed: 0", "1 had the link sent since",
 		"Ann")
 	support.WantPage(email(support, "", sent), http.StatusOK, "1 had the link sent since")
 	m.Idle()
 	owner.WantRedirect(email(owner, shownAt(owner), sent, opened), list)
-	owner.WantPage(owner.Get(list), http.StatusOK, "Links that are being emailed: 2.")
+	owner.WantPage(owner.Get(list), http.StatusOK, "Links being emailed: 2.")
 	h.AwaitLinkEmails()
 	audited(h, domain.AuditLinkEmailed, 3)
 }

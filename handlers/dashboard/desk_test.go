@@ -38,7 +38,8 @@ func TestWhatASessionMisses(t *testing.T) {
 		}
 	}
 	customer.Post(statement.AssetsSection, values)
-	support.WantPage(support.Get(path), http.StatusOK, "2 of 7 sections completed. Next: Assets. Refused there: “").
+	support.WantPage(support.Get(path), http.StatusOK, "2 of 7 sections completed. Next: Assets. Refused there: “",
+		"Also missing: Liabilities, Expenses, Documents, Declaration. No documents.").
 		Hides("secret-house")
 	h.Fill(session.ID, statement.AssetsSection)
 	support.WantPage(support.Get(path), http.StatusOK, "3 of 7 sections completed. Next: Liabilities.").Hides("Refused there")
@@ -171,7 +172,9 @@ func TestExtendAndRenew(t *testing.T) {
 	session := h.NewSession(h.TestScope(), domain.NewSession{ExpiresInDays: &within})
 	h.Open(session.ID)
 	path := "/dashboard/test/sessions/" + session.ID.String()
-	owner.WantPage(owner.Get(path), http.StatusOK).Offers("Extend by 7 days", "Extend by 14 days", "Extend by 30 days")
+	owner.WantPage(owner.Get(path), http.StatusOK, "expires on 20 December 2026. These count from that day.",
+		"Enter 31 to 90. Fewer days end before the link does.").
+		Offers("Extend by 7 days", "Extend by 14 days", "Extend by 30 days")
 	for range 2 {
 		owner.WantRedirect(owner.Post(path+"/extend", url.Values{"more": {"14"}}), path)
 	}
@@ -186,9 +189,12 @@ func TestExtendAndRenew(t *testing.T) {
 	owner = h.Owner() // signed in again
 	renew := owner.WantPage(owner.Get(path), http.StatusOK, "with what the customer entered").Lacks("Extend link").Link("14 days")
 	form := owner.WantPage(owner.Get(renew), http.StatusOK)
-	if values := newSessionForm(form); values.Get("expires_in_days") != "14" || values.Get("prefill_from") == "" {
+	values := newSessionForm(form)
+	if values.Get("expires_in_days") != "14" || values.Get("prefill_from") == "" {
 		t.Errorf("the form has %v", values)
 	}
+	owner.Post("/dashboard/test/sessions", values)
+	owner.WantPage(owner.Get(path), http.StatusOK, "A new session has taken its place: sess_").Lacks("14 days")
 }
 
 // TestAnswersAreReadOnAPage by those who may, and each look is in the audit log (D127).
@@ -212,8 +218,8 @@ func TestAnswersAreReadOnAPage(t *testing.T) {
 	support.WantPage(support.Get(path+"/answers"), http.StatusForbidden).Hides(full.Personal.FullName)
 	audited(h, domain.AuditDataRead, 0)
 	answers := owner.WantPage(owner.Get(owner.WantPage(owner.Get(path), http.StatusOK).Link("Read answers")), http.StatusOK,
-		full.Personal.FullName, "Net worth", full.Summary().NetWorth.String(), "Liabilities", "payslip.pdf", "Documents Changed since",
-		"Changed since: Documents.")
+		full.Personal.FullName, "Net worth", full.Summary().NetWorth.String(), "Liabilities", "payslip.pdf",
+		"Documents Changed since 20 Nov 2026", "Continues "+former.ID.String()+". Changed since that session: Documents.")
 	if got, want := answers.Fact("Monthly income before tax"), full.Summary().TotalMonthlyIncome.String(); got != want {
 		t.Errorf("the income is %q, want %q", got, want)
 	}
@@ -230,4 +236,21 @@ func TestAnswersAreReadOnAPage(t *testing.T) {
 	if got := stranger.Get(path + "/answers").Code; got != http.StatusNotFound {
 		t.Errorf("another account's answers: %d", got)
 	}
+}
+
+// TestChangedAnswersAreNamed with what the former session had.
+func TestChangedAnswersAreNamed(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	owner := h.Owner()
+	former := h.NewSession(h.TestScope(), domain.NewSession{})
+	customer := h.Customer(former)
+	values := statementtest.Values(statement.IncomeSection)
+	values.Set("employment_income.gross_salary", "1234")
+	customer.Post(statement.IncomeSection, values)
+	h.OK(cancelled(h, former))
+	session := h.NewSession(h.TestScope(), domain.NewSession{PrefillFrom: former.ID.String()})
+	h.Complete(session.ID)
+	owner.WantPage(owner.Get("/dashboard/test/sessions/"+session.ID.String()+"/answers"), http.StatusOK,
+		"Income Changed since 20 Nov 2026 Pay from a job, Gross salary: was $1,234.00 yearly, now $98,750.00 yearly Gross salary")
 }

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 	"strings"
@@ -15,18 +16,23 @@ import (
 // A control is a filter of a list: how its page draws it, and how read puts
 // what was typed into the filter. read returns what is wrong with it, "" if
 // nothing is. understood is what was typed as addresses and as pages have it, if that
-// differs.
+// differs. spans reports whether it names days that are over: without another text, "to"
+// is their end.
 type control[F any] struct {
 	view.Control
 	read       func(f *F, text string) (message string)
 	understood func(text string) (value, words string)
+	spans      func(text string) bool
 }
 
 // readFilters reads the filters of a list. Invalid ones are reported and don't
 // filter.
 func readFilters[F any](values url.Values, controls []control[F]) (f F, shown view.Filters, errs form.Errors) {
+	span := ""
 	for _, c := range controls {
-		c.Value = values.Get(c.Name)
+		if c.Value = values.Get(c.Name); c.Name == "to" {
+			c.Value = cmp.Or(c.Value, span)
+		}
 		if c.Type != "" && c.Type != "hidden" { // which isn’t typed
 			c.Value = strings.TrimSpace(c.Value)
 		}
@@ -34,6 +40,9 @@ func readFilters[F any](values url.Values, controls []control[F]) (f F, shown vi
 			if message := c.read(&f, c.Value); message != "" {
 				errs = append(errs, form.Error{Field: c.Name, Message: message})
 			} else if c.understood != nil {
+				if c.spans != nil && c.spans(c.Value) {
+					span = c.Value
+				}
 				c.Typed = c.Value
 				c.Value, c.Words = c.understood(c.Value)
 			}

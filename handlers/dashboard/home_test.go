@@ -132,7 +132,10 @@ func TestWhatNeedsYou(t *testing.T) {
 	}
 	page = support.WantPage(support.Get("/dashboard/test"), http.StatusOK,
 		"2 links expire within 3 days. 1 with at least 4 sections")
-	support.WantPage(support.Get(page.Link("1 with at least 4 sections")), http.StatusOK, "Far Along", "1 session")
+	list := support.WantPage(support.Get(page.Link("1 with at least 4 sections")), http.StatusOK, "Far Along", "1 session")
+	if got := sortedHead(list); got != "Link ends ascending" {
+		t.Errorf("links that end soon are sorted by %q", got)
+	}
 	h.Clock.Advance(49 * time.Hour)
 	_, err := h.DB.Raw().ExecContext(t.Context(),
 		`UPDATE staff_session SET seen_at = $1, expires_at = $1::timestamptz + interval '1 day'`, h.Clock.Now())

@@ -7,6 +7,7 @@ import (
 
 	"candor/handlers/web"
 	"candor/internal/form"
+	"candor/internal/service/search"
 	view "candor/views/dashboard"
 )
 
@@ -22,11 +23,15 @@ func (s *Server) inOtherMode(c echo.Context, v *Visit, p view.Page, id string) (
 	return out
 }
 
-// ShowSearch shows what a text finds: as a page, or as the list below the field
-// while it is typed. Without script an id leads to what has it, if that is of this mode.
+// ShowSearch shows what a text finds: as a list below the field while it is typed, or as a page,
+// unless it can only mean one thing of this mode: then it leads there.
 func (s *Server) ShowSearch(c echo.Context, v *Visit) error {
 	text, _ := form.CleanText(c.QueryParam("q"), maxSearch)
-	found, err := s.Search.Find(c.Request().Context(), &v.Staff.Staff, v.Scope, text)
+	ofPhone := search.MostOfPhone
+	if web.Enhanced(c) {
+		ofPhone = search.Most
+	}
+	found, err := s.Search.Find(c.Request().Context(), &v.Staff.Staff, v.Scope, text, ofPhone)
 	if err != nil {
 		return err
 	}
@@ -35,8 +40,11 @@ func (s *Server) ShowSearch(c echo.Context, v *Visit) error {
 	switch {
 	case web.Enhanced(c):
 		return web.Render(c, http.StatusOK, view.SearchResults(page))
-	case found.ByID && !found.OtherMode:
-		return c.Redirect(http.StatusSeeOther, page.Groups[0].Results[0].URL)
+	case !found.OtherMode && !found.Misspelt && page.Only() != "":
+		return c.Redirect(http.StatusSeeOther, page.Only())
+	}
+	if found.ByPhone { // this is all
+		page.All = ""
 	}
 	return web.Render(c, http.StatusOK, view.Search(page))
 }

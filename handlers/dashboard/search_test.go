@@ -1,6 +1,7 @@
 package dashboard_test
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -114,6 +115,8 @@ func TestSearchWithoutScript(t *testing.T) {
 	support.WantRedirect(get("search?q="+last.ID.String()), "/dashboard/test/sessions/"+last.ID.String())
 	all := support.WantPage(get("search?q=craig"), http.StatusOK, "loan-11", "Show all: 12 sessions").Link("Show all: 12 sessions")
 	support.WantPage(support.Get(all), http.StatusOK, "12 sessions", "loan-0")
+	support.WantRedirect(get("search?q=loan-11"), "/dashboard/test/sessions/"+last.ID.String())
+	support.WantRedirect(get("search?q=sessions"), "/dashboard/test/sessions") // among others, but called so
 	support.WantPage(get("search?q=no-one-here"), http.StatusOK, "Nothing found")
 	support.WantPage(get("search"), http.StatusOK, "Find a customer")
 	if source := get("search?q=" + url.QueryEscape(harness.Hostile)).Body.String(); strings.Contains(source, "<script>alert") {
@@ -132,7 +135,7 @@ func TestSearchesAreNotLogged(t *testing.T) {
 	h.Logs.Clear()
 	typed(support, "test", "zebedee")
 	for path, status := range map[string]int{
-		"search?q=zebedee+quill": http.StatusOK, "sessions?q=zebedee": http.StatusOK,
+		"search?q=zebedee+quill": http.StatusSeeOther, "sessions?q=zebedee": http.StatusOK,
 		"sessions?q=zquill%40customer.example&from=zebedee": http.StatusOK,
 		"search?q=zebedee%ff":                               http.StatusOK, "events?q=zebedee": http.StatusForbidden,
 		"nothing?q=zebedee": http.StatusNotFound,
@@ -167,9 +170,12 @@ func TestSearchByPhone(t *testing.T) {
 	support.WantPage(support.Get("/dashboard/test/search?q=0491570156"), http.StatusOK, "Nothing found")
 	h.Complete(session.ID)
 	for _, typed := range []string{"0491570156", "0491 570 156", "+61 491 570 156", "(0491) 570-156", "0011 61 491 570 156"} {
-		support.WantPage(support.Get("/dashboard/test/search?q="+url.QueryEscape(typed)), http.StatusOK,
-			"Sessions with this phone number", "Ann Lee")
+		support.WantRedirect(support.Get("/dashboard/test/search?q="+url.QueryEscape(typed)), "/dashboard/test/sessions/"+
+			session.ID.String())
 	}
+	everything := support.WantPage(support.Get("/dashboard/test/sessions?q=0491+570+156"), http.StatusOK, "No session matches").
+		Link("Search everything for “0491 570 156”")
+	support.WantRedirect(support.Get(everything), "/dashboard/test/sessions/"+session.ID.String())
 	support.WantPage(support.Get("/dashboard/test/search?q=0491570158"), http.StatusOK, "Nothing found")
 	support.WantPage(support.Get("/dashboard/live/search?q=0491570156"), http.StatusOK, "Nothing found")
 	other := h.NewAccount("other@lender.example", "starter").AccountID
@@ -189,6 +195,14 @@ func TestSearchByPhone(t *testing.T) {
 	h.OK(h.Service.Sessions.Erase(t.Context(), h.TestScope(), session.ID, []domain.SessionID{session.ID}, session.CustomerEmail,
 		harness.Operator))
 	support.WantPage(support.Get("/dashboard/test/search?q=0491570156"), http.StatusOK, "Nothing found")
+	for range 9 {
+		h.Complete(h.NewSession(h.TestScope(), domain.NewSession{}).ID)
+	}
+	all := typed(support, "test", "0491570156").Link("Show all: 8 sessions or more")
+	if found := support.WantPage(support.Get(all), http.StatusOK).Lacks("Show all"); len(
+		found.Leads("/dashboard/test/sessions/sess_")) != 9 {
+		t.Errorf("not all of the number are shown: %s", found.Text())
+	}
 }
 
 // TestSearchForgivesMistakes: a customer is found although one letter of each word is
@@ -200,17 +214,12 @@ func TestSearchForgivesMistakes(t *testing.T) {
 	h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Craig Wang", CustomerEmail: "cw@customer.example",
 		ReferenceID: "LOAN-4711"})
 	h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Margarete Nguyễn", CustomerEmail: "mn@customer.example"})
-	for typed, finds := range map[string]string{
+	for text, finds := range map[string]string{
 		"Craig Wnag": "Craig Wang", "Wnag": "Craig Wang", "Crag": "Craig Wang", "Craaig Wong": "Craig Wang", "Carig 4711": "Craig Wang",
 		"margaret": "Margarete", "Margaretha": "", "Nguyen": "Margarete", "Nguyễm": "Margarete", "Craig 4712": "",
 		"Cra g": "", "wg": "",
 	} {
-		got := support.Get("/dashboard/test/search?q=" + url.QueryEscape(typed))
-		if finds == "" {
-			support.WantPage(got, http.StatusOK, "Nothing found")
-		} else {
-			support.WantPage(got, http.StatusOK, finds)
-		}
+		typed(support, "test", text).Shows(cmp.Or(finds, "Nothing found"))
 	}
 	support.WantPage(support.Get("/dashboard/test/search?q=wnag"), http.StatusOK, "Sessions with a similar spelling")
 	owner := h.Owner()
@@ -251,6 +260,7 @@ func TestPalette(t *testing.T) {
 		"logo":       {"settings#name", false},
 		"my account": {"me", true}, "sso": {"settings/sign-in", false}, "change plan": {"billing#plan", false},
 		"webhook settings": {"webhooks/settings", false}, "test event": {"webhooks/settings#test", false},
+		"extend": {"sessions?status=expiring", true},
 		"verify": {"webhooks/verify", false}, "retries": {"webhooks/redeliveries", false},
 		support.Session.Email: {"team#" + support.Session.ID.String(), false},
 	} {
@@ -260,6 +270,9 @@ func TestPalette(t *testing.T) {
 		if found := links(support, typedText); slices.Contains(found, "/dashboard/test/"+want.leads) != want.support {
 			t.Errorf("support types %q and finds %q", typedText, found)
 		}
+	}
+	if found := links(support, "live mode"); !slices.Contains(found, "/dashboard/live") {
+		t.Errorf("live mode finds %q", found)
 	}
 	if dark := typed(support, "test", "dark").Text(); !strings.Contains(dark, "Dark theme") {
 		t.Errorf("dark finds %s", dark)

@@ -157,8 +157,12 @@ func (s *Server) readSessions(values url.Values, v *Visit) (domain.SessionFilter
 }
 
 // orderIn reads the order of a list, and returns the control that offers those which sort
-// what the filter matches. An order that isn't offered is the newest first (D134).
+// what the filter matches. An order that isn't offered is the newest first (D134). Links that
+// end soon have one order.
 func orderIn(values url.Values, f *domain.SessionFilter) (order domain.SessionOrder, offered view.Filters) {
+	if f.ExpiresBefore != nil && domain.EndsSoonest.Sorts(f) {
+		return domain.EndsSoonest, nil
+	}
 	var options []view.Option
 	for _, one := range view.OrderOptions {
 		if domain.SessionOrder(one.Value).Sorts(f) {
@@ -206,6 +210,11 @@ func (s *Server) newSessionPage(c echo.Context, v *Visit) (view.NewSessionPage, 
 		return page, err
 	}
 	page.Days, page.Offered = strconv.Itoa(account.DefaultExpiresInDays), account.Languages()
+	if v.Scope.Livemode {
+		if page.Use, err = s.billingUse(c, v); err != nil {
+			return page, err
+		}
+	}
 	if page.Like, err = s.likeIn(c, v); err != nil || page.Like == nil {
 		return page, err
 	}

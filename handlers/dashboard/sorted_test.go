@@ -74,13 +74,14 @@ func TestSessionsColumns(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	support := h.Staff(domain.RoleSupport)
-	h.NewSession(h.TestScope(), domain.NewSession{})
+	h.NewSession(h.TestScope(), domain.NewSession{ExpiresInDays: new(2)})
 	usual := []string{"Choose all on this page", "Customer", "Reference", "State", "Sections", "Created", "Completed"}
 	for query, want := range map[string][]string{
 		"": usual, "?columns=nonsense": usual, "?columns=customer": {"Choose all on this page", "Customer"},
 		"?columns=ends,activity,nonsense":              {"Choose all on this page", "Customer", "Last activity", "Link ends"},
 		"?columns=customer&columns=ends&columns=state": {"Choose all on this page", "Customer", "State", "Link ends"},
 		"?columns=state&sort=ends&status=pending":      {"Choose all on this page", "Customer", "State", "Link ends"},
+		"?columns=state&status=expiring":               {"Choose all on this page", "Customer", "State", "Link ends"},
 	} {
 		shown := support.WantPage(support.Get("/dashboard/test/sessions"+query), http.StatusOK)
 		var heads []string

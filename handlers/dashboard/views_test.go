@@ -62,7 +62,8 @@ func TestViews(t *testing.T) {
 	}
 	support.WantPage(support.Get("/dashboard/live/sessions"), http.StatusOK).Hides("Mine")
 	other.WantPage(other.Get(viewedList), http.StatusOK).Hides("Mine")
-	support.WantPage(support.Get("/dashboard/test/search?q=min"), http.StatusOK, "Your views").LeadsTo(viewedList + query)
+	typed(support, "test", "min").Shows("Your views").LeadsTo(viewedList + query)
+	support.WantRedirect(support.Get("/dashboard/test/search?q=min"), viewedList+query)
 	other.WantPage(other.Get("/dashboard/test/search?q=min"), http.StatusOK).Hides("Your views")
 	support.WantPage(support.Get("/dashboard/live/search?q=min"), http.StatusOK).Hides("Your views")
 

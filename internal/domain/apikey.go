@@ -64,7 +64,7 @@ type PermissionInfo struct {
 var PermissionTable = []PermissionInfo{
 	{SessionsRead, "read sessions", UseSessions},
 	{SessionsWrite, "create and cancel sessions", UseSessions},
-	{DataRead, "read customers’ data, PDFs, documents and, with sessions:read, events", DownloadData},
+	{DataRead, "read customers’ data, PDFs and documents (events, too, if it may read sessions)", DownloadData},
 	{BillingRead, "read billing", UseBilling},
 	{WebhookEndpointsRead, "read webhook endpoints", ManageWebhooks},
 	{WebhookEndpointsWrite, "add, change and delete webhook endpoints", ManageWebhooks},

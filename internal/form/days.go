@@ -9,7 +9,7 @@ import (
 )
 
 // ParseDays reads days as staff name them: "2026-11-23", "23/11/2026", "23 Nov", "Nov 2026",
-// "yesterday", "last week", "last 7 days", "3 days ago". It returns the first and the
+// "yesterday", "Monday", "last week", "last 7 days", "3 days ago". It returns the first and the
 // last of them, at midnight UTC; false if it doesn't understand. What lacks a year is the
 // latest that has begun by today. Weeks begin on Monday.
 func ParseDays(text string, today time.Time) (first, last time.Time, ok bool) {
@@ -25,6 +25,11 @@ func ParseDays(text string, today time.Time) (first, last time.Time, ok bool) {
 		if words[0] == "yesterday" {
 			yesterday := today.AddDate(0, 0, -1)
 			return yesterday, yesterday, true
+		}
+		for back := range 7 {
+			if day := today.AddDate(0, 0, -back); isWeekday(words[0], day.Weekday()) {
+				return day, day, true
+			}
 		}
 		if month, known := parseMonth(words[0]); known && unicode.IsLetter([]rune(words[0])[0]) {
 			first, ok = latest(month, 1, today)
@@ -47,6 +52,12 @@ func ParseDays(text string, today time.Time) (first, last time.Time, ok bool) {
 		return first, first, ok
 	}
 	return first, last, false
+}
+
+// isWeekday reports whether the word is the weekday or its first three letters.
+func isWeekday(word string, day time.Weekday) bool {
+	name := strings.ToLower(day.String())
+	return word == name || word == name[:3]
 }
 
 // calendarSpan is the week, month or year of today, or the one before.

@@ -12,6 +12,7 @@ func TestDaysAsStaffNameThem(t *testing.T) {
 	today := time.Date(2026, time.November, 25, 0, 0, 0, 0, time.UTC) // a Wednesday
 	for text, want := range map[string]string{
 		"today": "2026-11-25", "Yesterday": "2026-11-24", " 3 days ago ": "2026-11-22", "1 week ago": "2026-11-18",
+		"monday": "2026-11-23", "Wed": "2026-11-25", "Thursday": "2026-11-19", "mond": "",
 		"last 7 days": "2026-11-19/2026-11-25", "last 2 weeks": "2026-11-12/2026-11-25", "last week": "2026-11-16/2026-11-22",
 		"this week":  "2026-11-23/2026-11-29",
 		"last month": "2026-10-01/2026-10-31", "This month": "2026-11-01/2026-11-30", "last year": "2025-01-01/2025-12-31",

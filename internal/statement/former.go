@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"slices"
 	"time"
+
+	"candor/internal/form"
 )
 
 // An Offer is what the customer of a former session left in a section. The session that
@@ -47,7 +49,6 @@ func (s *Statement) PreviousSession() string { return s.Offers[DocumentsSection]
 // is a file that it didn't have (D101). The declaration is always new.
 func (s *Statement) ChangedSections() []string {
 	out := []string{}
-	var former Statement
 	for _, name := range BeforeDeclaration {
 		offer := s.Offers[name]
 		switch name {
@@ -56,13 +57,30 @@ func (s *Statement) ChangedSections() []string {
 				continue
 			}
 		default:
-			if offer.Answers != nil && former.Read(name, offer.Answers) == nil && same(&former, s, name) {
+			if former := s.former(name); former != nil && same(former, s, name) {
 				continue
 			}
 		}
 		out = append(out, name)
 	}
 	return out
+}
+
+// FormerSection is the section with the former session's last valid answers, nil for none.
+func (s *Statement) FormerSection(name string) *form.Section {
+	if former := s.former(name); former != nil {
+		return former.Section(name, time.Time{})
+	}
+	return nil
+}
+
+// former has the former session's last valid answers of the section; nil for none.
+func (s *Statement) former(name string) *Statement {
+	former := &Statement{}
+	if answers := s.Offers[name].Answers; answers == nil || former.Read(name, answers) != nil {
+		return nil
+	}
+	return former
 }
 
 func (o Offer) has(d Document) bool {

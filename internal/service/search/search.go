@@ -18,8 +18,12 @@ import (
 	"candor/internal/vault"
 )
 
-// Most is how many sessions a search returns.
-const Most = 8
+// Most is how many sessions a search returns, MostOfPhone by telephone number on a page of
+// their own: no list shows these.
+const (
+	Most        = 8
+	MostOfPhone = 100
+)
 
 // Config is what searching needs.
 type Config struct {
@@ -37,8 +41,10 @@ type Service struct{ Config }
 func New(c Config) *Service { return &Service{c} }
 
 // Find returns what the text finds in the scope for that staff user. The text is
-// without spaces around it. An id finds what has it and nothing else.
-func (s *Service) Find(ctx context.Context, staff *domain.Staff, scope domain.Scope, text string) (*domain.Found, error) {
+// without spaces around it. An id finds what has it and nothing else, a telephone number as
+// many sessions as ofPhone.
+func (s *Service) Find(ctx context.Context, staff *domain.Staff, scope domain.Scope, text string, ofPhone int) (
+	*domain.Found, error) {
 	if text == "" {
 		return &domain.Found{}, nil
 	}
@@ -67,18 +73,18 @@ func (s *Service) Find(ctx context.Context, staff *domain.Staff, scope domain.Sc
 	if err := s.views(ctx, staff, scope, text, found); err != nil {
 		return nil, err
 	}
-	return found, s.customers(ctx, scope, text, found)
+	return found, s.customers(ctx, scope, text, ofPhone, found)
 }
 
 // customers finds sessions by telephone number, else by words, else by words with mistakes.
-func (s *Service) customers(ctx context.Context, scope domain.Scope, text string, found *domain.Found) error {
-	called, err := s.Vault.SessionsOfPhone(ctx, s.DB, scope, text, Most+1, s.Clock.Now())
+func (s *Service) customers(ctx context.Context, scope domain.Scope, text string, ofPhone int, found *domain.Found) error {
+	called, err := s.Vault.SessionsOfPhone(ctx, s.DB, scope, text, ofPhone+1, s.Clock.Now())
 	if err != nil {
 		return err
 	}
 	if len(called) > 0 {
-		found.ByPhone, found.OrMore = true, len(called) > Most
-		found.Sessions = called[:min(len(called), Most)]
+		found.ByPhone, found.OrMore = true, len(called) > ofPhone
+		found.Sessions = called[:min(len(called), ofPhone)]
 		found.Total = len(found.Sessions)
 		return nil
 	}
