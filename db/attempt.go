@@ -90,6 +90,14 @@ func (q *Queries) CountAttempt(ctx context.Context, now time.Time, counters ...C
 	return nil
 }
 
+// Admits reports whether the counter admits an attempt, and counts none.
+func (q *Queries) Admits(ctx context.Context, now time.Time, c Counter) (bool, error) {
+	var admits bool
+	err := q.get(ctx, &admits, `
+		SELECT NOT EXISTS (SELECT 1 FROM attempt_count WHERE subject = $1 AND next_at > $2)`, c.Subject, now)
+	return admits, wrap(err, "look at attempts")
+}
+
 // ForgetAttempts takes an attempt that succeeded out of its counters. A
 // counter of one person forgets all attempts; a shared one gives one back.
 func (tx *Tx) ForgetAttempts(ctx context.Context, counters ...Counter) error {

@@ -21,6 +21,9 @@ func TestAskForAccess(t *testing.T) {
 		"Ask for webhooks and events")
 	wanted := url.Values{"for": {page.Field("for").Value}}
 	support.WantRedirect(support.Post("/dashboard/test/ask", wanted), "/dashboard/test")
+	support.WantPage(support.Get("/dashboard/test/webhooks"), http.StatusForbidden, "You asked for webhooks and events").
+		Lacks("Ask for webhooks and events")
+	support.WantPage(support.Get("/dashboard/test/keys"), http.StatusForbidden).Offers("Ask for API keys")
 	text := m.Email(h.Account.Email, "A colleague asks for access").Text
 	for _, want := range []string{support.Session.Email, "access to webhooks and events", "Their role is Support",
 		"Owner, Developer",

@@ -2,12 +2,14 @@ package dashboard_test
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
 	"candor/handlers"
 	"candor/internal/domain"
 	"candor/internal/testkit/harness"
+	"candor/internal/testkit/page"
 )
 
 // TestAuditorsReadAndDoNotAct walks all routes as an auditor (D135): pages open that are
@@ -56,7 +58,7 @@ func TestAuditorsReadAndDoNotAct(t *testing.T) {
 }
 
 // wantNothingToPress checks that the page's main part is marked, so that the style hides the
-// buttons of forms, and that no link leads to a page that acts.
+// buttons of forms, that fields are disabled, and that no link leads to a page that acts.
 func wantNothingToPress(s *harness.StaffBrowser, path string, own bool) {
 	s.Helper()
 	answer := s.Get(path)
@@ -72,9 +74,23 @@ func wantNothingToPress(s *harness.StaffBrowser, path string, own bool) {
 		s.Errorf("GET %s shows buttons of forms: <main%.60s", path, main)
 	}
 	for _, opens := range []string{"/sessions/new", "/keys/new", "/endpoints/new", "/billing/plan\"", "/billing/cancel\"",
-		"/f/ses_"} {
+		"/f/ses_", "/settings#test"} {
 		if strings.Contains(main, opens) {
 			s.Errorf("GET %s leads to %s", path, opens)
+		}
+	}
+	read := page.Read(s, main)
+	for _, form := range read.All("form") {
+		fields := slices.Concat(form.All("input"), form.All("select"), form.All("textarea"))
+		shown := func(p *page.Page) bool { return p.Attr("type") != "hidden" }
+		acts := form.Attr("method") == "post" && form.Attr("class") != "own" || strings.Contains(form.Attr("action"), "/settings/")
+		if acts && slices.ContainsFunc(fields, shown) {
+			s.Errorf("GET %s has fields that can't be sent: %.300s", path, form.Text())
+		}
+	}
+	for _, fold := range read.All("details") {
+		if slices.ContainsFunc(fold.All("form"), func(f *page.Page) bool { return f.Attr("method") == "post" }) {
+			s.Errorf("GET %s opens to a form that can't be sent: %.300s", path, fold.Text())
 		}
 	}
 }

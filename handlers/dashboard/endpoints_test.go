@@ -59,6 +59,10 @@ func TestEndpointPages(t *testing.T) {
 	owner.WantRedirect(owner.Post(mine, url.Values{"url": {"https://crm.lender.example/new"}, "description": {"Customer relations"},
 		"event_types": {"session.expired", "session.completed"}}), mine)
 	owner.WantPage(owner.Get(mine), http.StatusOK, "Saved", "Customer relations", "crm.lender.example/new")
+	asked := owner.WantPage(owner.Get(mine), http.StatusOK).All("details")
+	if last := asked[len(asked)-1]; last.Shows("what is pending is cancelled").Forms() == nil {
+		t.Error("the endpoint is deleted without a question")
+	}
 	owner.WantRedirect(owner.Post(mine+"/delete", nil), "/dashboard/test/webhooks")
 	owner.WantPage(owner.Get("/dashboard/test/webhooks"), http.StatusOK, "Endpoint deleted").Hides("Customer relations")
 	if got := owner.Get(mine); got.Code != http.StatusNotFound {

@@ -46,6 +46,9 @@ func (s *Server) AnswerError(c echo.Context, status int, public *domain.Error) e
 		if v != nil && p.Wanted == "" && !v.Staff.May(v.Route.May) {
 			p.Wanted = v.Route.May
 		}
+		if len(p.Owners) > 0 && p.Wanted != "" {
+			p.Asked, _ = s.Team.HasAsked(c.Request().Context(), v.Staff, p.Wanted) // else they can ask, which is counted
+		}
 	case http.StatusNotFound, http.StatusMethodNotAllowed:
 		p.Title = "There is nothing here"
 		if of := c.ParamValues(); v != nil && len(of) == 2 { // the mode and an id

@@ -306,8 +306,11 @@ func TestBrowserOwnerByKeyboard(t *testing.T) {
 	reach(t, tab, row+" summary")
 	tab.Press("\r")
 	reach(t, tab, row+" select")
+	offered := fmt.Sprintf("document.querySelector(%q).checkVisibility() === ", row+" [name=may_download]")
+	tab.WaitForTrue(offered + "false")
 	tab.Press("S") // as lists are chosen from by keys
 	tab.WaitForTrue(fmt.Sprintf("document.querySelector(%q).value === %q", row+" select", domain.RoleSupport))
+	tab.WaitForTrue(offered + "true")
 	view(tab, "team-change")
 	reach(t, tab, row+" form[action$=role] button")
 	tab.Press("\r")

@@ -154,13 +154,14 @@ func TestAuditLog(t *testing.T) {
 }
 
 // TestLastSeenSurvivesSigningOut: the team's page says when each person was last there,
-// and what each role opens.
+// and what each role may do.
 func TestLastSeenSurvivesSigningOut(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	support, owner := h.Staff(domain.RoleSupport), h.Owner()
 	support.Get("/dashboard/test")
-	before := owner.WantPage(owner.Get("/dashboard/test/team"), http.StatusOK, "Opens home and billing",
+	before := owner.WantPage(owner.Get("/dashboard/test/team"), http.StatusOK, "Finance Reads invoices, and changes the plan",
+		"Creates, extends and cancels sessions, and reads figures; reads customers’ data if an owner allows it.",
 		"Two-step sign-in is optional")
 	support.Post("/dashboard/sign-out", nil)
 	after := owner.WantPage(owner.Get("/dashboard/test/team"), http.StatusOK)

@@ -72,16 +72,30 @@ var roles = byKey(RoleTable, func(info RoleInfo) Role { return info.Role })
 // Info describes the role; it is zero for an unknown one.
 func (r Role) Info() RoleInfo { return roles[r] }
 
-// Rights says what the role opens: "Opens home and billing".
+// Rights says what the role may do: "Manages billing".
 func (info RoleInfo) Rights() string {
-	words := "Opens " + listed(info.May)
+	parts := acts(info.May)
+	if len(info.May) == len(CapabilityTable) {
+		parts = append([]string{"does all that other roles do"}, acts([]Capability{ManageAccount})...)
+	}
+	for _, act := range acts(info.IfAllowed) {
+		parts = append(parts, act+" if an owner allows it")
+	}
 	if len(info.Reads) > 0 {
-		words += ". Reads " + listed(info.Reads) + ", and changes nothing there"
+		parts = append(parts, "reads "+listed(info.Reads), "changes nothing")
 	}
-	if len(info.IfAllowed) > 0 {
-		words += ", and " + listed(info.IfAllowed) + " if an owner allows it"
+	words := strings.Join(parts, "; ")
+	return strings.ToUpper(words[:1]) + words[1:]
+}
+
+// acts are what the capabilities let people do, but for what everyone does.
+func acts(all []Capability) (out []string) {
+	for _, c := range all {
+		if info := capabilities[c]; info.Acts != "" {
+			out = append(out, info.Acts)
+		}
 	}
-	return words
+	return out
 }
 
 // listed are the capabilities in words: "home, sessions and billing".
@@ -115,19 +129,20 @@ const (
 // A CapabilityInfo is what is known about a capability.
 type CapabilityInfo struct {
 	Capability Capability
-	Words      string // in the dashboard and in emails
+	Words      string // what it opens, in the dashboard and in emails
+	Acts       string // what who has it does; "" for what everyone does
 }
 
 // CapabilityTable describes every capability.
 var CapabilityTable = []CapabilityInfo{
-	{UseDashboard, "home"},
-	{UseSessions, "sessions"},
-	{DownloadData, "customers’ data"},
-	{ManageKeys, "API keys"},
-	{ManageWebhooks, "webhooks and events"},
-	{ReadRequests, "API requests"},
-	{UseBilling, "billing"},
-	{ManageAccount, "settings, team and audit log"},
+	{UseDashboard, "home", ""},
+	{UseSessions, "sessions and figures", "creates, extends and cancels sessions, and reads figures"},
+	{DownloadData, "customers’ data", "reads customers’ data"},
+	{ManageKeys, "API keys", "creates, changes and deletes API keys"},
+	{ManageWebhooks, "webhooks and events", "changes webhooks, and reads events"},
+	{ReadRequests, "API requests", "reads API requests"},
+	{UseBilling, "billing", "reads invoices, and changes the plan and billing details"},
+	{ManageAccount, "settings, team and audit log", "changes settings and team, reads the audit log, and deletes customers’ data"},
 }
 
 // Capabilities lists the capabilities.

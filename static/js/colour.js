@@ -10,7 +10,7 @@ if (picker) {
     const digits = /^\s*#?([0-9a-f]{6})\s*$/i.exec(field.value);
     if (digits) picker.value = "#" + digits[1];
   });
-  field.form.addEventListener("change", () => field.form.requestSubmit(field.form.querySelector("[formtarget=preview]")));
+  field.form?.addEventListener("change", () => field.form.requestSubmit(field.form.querySelector("[formtarget=preview]")));
   frame.addEventListener("load", () => {
     const said = frame.contentDocument?.querySelector("meta[name=colour]");
     if (said) document.getElementById("colour-words").textContent = said.content;

@@ -86,8 +86,8 @@ func (p Page) backTo(path string) string {
 // to the same list.
 func (p Page) keeping(path string) string { return link(path, ListParam, p.List) }
 
-// onlyReads reports whether the style hides the buttons of the page's forms (D135): those
-// of an auditor, but the person's own.
+// onlyReads reports whether the page's fields are disabled and the style hides the buttons of
+// its forms (D135): an auditor's are, but the person's own.
 func (p Page) onlyReads() bool { return p.Staff.OnlyReads() && p.Current != "me" }
 
 // errorOf is the validation error of the field, "" for none.

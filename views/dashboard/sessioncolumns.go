@@ -108,7 +108,10 @@ func (s SessionsPage) caption() string {
 // heads are the heads of the columns. One leads to the list in its order, or in the other
 // direction if that is the order.
 func (s SessionsPage) heads() []Head {
-	out := heads([]Column{{"Choose all on this page", picks}, {"Customer", "list-main"}})
+	out := heads([]Column{{"Customer", "list-main"}})
+	if s.Staff.May(domain.UseSessions) {
+		out = heads([]Column{{"Choose all on this page", picks}, {"Customer", "list-main"}})
+	}
 	for _, c := range s.Columns.shown {
 		head := Head{Column: Column{c.title, c.class}}
 		switch {

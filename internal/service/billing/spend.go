@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -53,6 +54,9 @@ func (s *Service) SetSpendLimits(ctx context.Context, account domain.AccountID, 
 		before, err := tx.SpendLimits(ctx, account)
 		if err != nil {
 			return err
+		}
+		if reflect.DeepEqual(before, limits) {
+			return nil
 		}
 		if !params.StopNow && limits.Cap != nil && subscription != nil {
 			if err := s.stops(ctx, tx, subscription, before.Cap, *limits.Cap); err != nil {

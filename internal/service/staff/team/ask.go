@@ -24,11 +24,9 @@ func (s *Service) AskForAccess(ctx context.Context, staff *domain.StaffSession, 
 	if err != nil {
 		return false, err
 	}
-	once := attempts.Counter(1, "access", staff.ID.String(), string(wanted))
-	once.Window = 24 * time.Hour
 	now := s.Clock.Now()
 	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
-		if err := tx.CountAttempt(ctx, now, once); err != nil {
+		if err := tx.CountAttempt(ctx, now, asking(staff, wanted)); err != nil {
 			return err
 		}
 		for _, member := range team {
@@ -49,6 +47,18 @@ func (s *Service) AskForAccess(ctx context.Context, staff *domain.StaffSession, 
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// HasAsked reports whether the staff user asked for it in the last 24 hours.
+func (s *Service) HasAsked(ctx context.Context, staff *domain.StaffSession, wanted domain.Capability) (bool, error) {
+	free, err := s.DB.Admits(ctx, s.Clock.Now(), asking(staff, wanted))
+	return !free && err == nil, err
+}
+
+func asking(staff *domain.StaffSession, wanted domain.Capability) db.Counter {
+	once := attempts.Counter(1, "access", staff.ID.String(), string(wanted))
+	once.Window = 24 * time.Hour
+	return once
 }
 
 var errMayAlready = domain.Errorf(domain.CodeForbidden,
