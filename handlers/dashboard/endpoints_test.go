@@ -59,7 +59,7 @@ func TestEndpointPages(t *testing.T) {
 	owner.WantRedirect(owner.Post(mine, url.Values{"url": {"https://crm.lender.example/new"}, "description": {"Customer relations"},
 		"event_types": {"session.expired", "session.completed"}}), mine)
 	owner.WantPage(owner.Get(mine), http.StatusOK, "Saved", "Customer relations", "crm.lender.example/new")
-	asked := owner.WantPage(owner.Get(mine), http.StatusOK).All("details")
+	asked := owner.WantPage(owner.Get(mine), http.StatusOK, "if you gave it more than 15 minutes ago").All("details")
 	if last := asked[len(asked)-1]; last.Shows("what is pending is cancelled").Forms() == nil {
 		t.Error("the endpoint is deleted without a question")
 	}

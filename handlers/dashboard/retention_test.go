@@ -109,7 +109,7 @@ func TestRetentionOfWhatWasNotSubmitted(t *testing.T) {
 	owner := h.Staff(domain.RoleOwner)
 	for _, session := range []*domain.Session{expired, cancelled} {
 		owner.WantPage(owner.Get("/dashboard/test/sessions/"+session.ID.String()), http.StatusOK, "Kept until", "30 Dec 2026",
-			"payslip.pdf")
+			"1 document uploaded")
 	}
 	h.Clock.Advance(5 * 24 * time.Hour)
 	owner = h.Staff(domain.RoleOwner)
@@ -130,7 +130,7 @@ func TestRetentionOfWhatWasNotSubmitted(t *testing.T) {
 		for _, session := range []*domain.Session{expired, cancelled} {
 			answer := owner.Get("/dashboard/test/sessions/" + session.ID.String())
 			owner.WantPage(answer, http.StatusOK, "Deleted", "5 Dec 2026", "jo@customer.example")
-			if text := answer.Body.String(); strings.Contains(text, "payslip.pdf") || strings.Contains(text, "Kept until") {
+			if text := answer.Body.String(); strings.Contains(text, "1 document uploaded") || strings.Contains(text, "Kept until") {
 				t.Errorf("after erasing %d the page still shows what was entered: %s", swept, text)
 			}
 		}

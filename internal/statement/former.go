@@ -49,6 +49,7 @@ func (s *Statement) PreviousSession() string { return s.Offers[DocumentsSection]
 // is a file that it didn't have (D101). The declaration is always new.
 func (s *Statement) ChangedSections() []string {
 	out := []string{}
+	former, has := s.former()
 	for _, name := range BeforeDeclaration {
 		offer := s.Offers[name]
 		switch name {
@@ -57,7 +58,7 @@ func (s *Statement) ChangedSections() []string {
 				continue
 			}
 		default:
-			if former := s.former(name); former != nil && same(former, s, name) {
+			if has[name] && same(former, s, name) {
 				continue
 			}
 		}
@@ -68,19 +69,22 @@ func (s *Statement) ChangedSections() []string {
 
 // FormerSection is the section with the former session's last valid answers, nil for none.
 func (s *Statement) FormerSection(name string) *form.Section {
-	if former := s.former(name); former != nil {
+	if former, has := s.former(); has[name] {
 		return former.Section(name, time.Time{})
 	}
 	return nil
 }
 
-// former has the former session's last valid answers of the section; nil for none.
-func (s *Statement) former(name string) *Statement {
-	former := &Statement{}
-	if answers := s.Offers[name].Answers; answers == nil || former.Read(name, answers) != nil {
-		return nil
+// former has the former session's last valid answers of all sections, which depend on each
+// other, and says of which there are any.
+func (s *Statement) former() (former *Statement, has map[string]bool) {
+	former, has = &Statement{}, map[string]bool{}
+	for _, name := range BeforeDeclaration {
+		if answers := s.Offers[name].Answers; answers != nil {
+			has[name] = former.Read(name, answers) == nil
+		}
 	}
-	return former
+	return former, has
 }
 
 func (o Offer) has(d Document) bool {
