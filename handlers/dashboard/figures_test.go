@@ -67,8 +67,8 @@ func TestTotalsAgree(t *testing.T) {
 	if got := figures.Field("by").Choices; !slices.Equal(got, []string{"", "documents", "metadata.@SUM(A1)", "metadata.product"}) {
 		t.Errorf("sessions can be counted by %q", got)
 	}
-	owner.WantPage(owner.Get("/dashboard/test/figures"), http.StatusOK).Shows("How the link came Export as CSV", "Given to the API, never emailed").
-		Lacks("being counted")
+	owner.WantPage(owner.Get("/dashboard/test/figures"), http.StatusOK).Shows("How the link came Export as CSV",
+		"Given to the API, never emailed").Lacks("being counted")
 	leads := func(url, n string) { // to a list of so many sessions
 		t.Helper()
 		query := strings.TrimPrefix(url, "/dashboard/test/sessions")
