@@ -8,6 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"candor/handlers/web"
+	"candor/internal/domain"
 	"candor/internal/form"
 	"candor/internal/statement"
 	view "candor/views/dashboard"
@@ -37,7 +38,9 @@ func (s *Server) ShowAnswers(c echo.Context, v *Visit) error {
 		}
 		page.Changed, page.Before = data.Statement.ChangedSections(), map[string]*form.Section{}
 		for _, name := range page.Changed {
-			page.Before[name] = data.Statement.FormerSection(name)
+			if page.Former.Status == domain.Completed { // else the customer signed none of it
+				page.Before[name] = data.Statement.FormerSection(name)
+			}
 		}
 	}
 	return web.Render(c, http.StatusOK, view.Answers(page))

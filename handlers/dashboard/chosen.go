@@ -21,7 +21,7 @@ import (
 // Why a chosen session stays as it is, besides what the use cases say themselves (D133).
 const (
 	leftEnded    = "had ended already"
-	leftLate     = "couldn’t be kept any more"
+	leftLate     = "had been kept already, or had ended"
 	leftTooLong  = "would have a link for more than 90 days"
 	leftExtended = "had the link extended since you opened the list"
 	leftSent     = "had the link sent since you opened the list, or it is being sent"

@@ -238,19 +238,32 @@ func TestAnswersAreReadOnAPage(t *testing.T) {
 	}
 }
 
-// TestChangedAnswersAreNamed with what the former session had.
+// TestChangedAnswersAreNamed with what the former session had, if that was signed.
 func TestChangedAnswersAreNamed(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	owner := h.Owner()
-	former := h.NewSession(h.TestScope(), domain.NewSession{})
-	customer := h.Customer(former)
-	values := statementtest.Values(statement.IncomeSection)
-	values.Set("employment_income.gross_salary", "1234")
-	customer.Post(statement.IncomeSection, values)
-	h.OK(cancelled(h, former))
-	session := h.NewSession(h.TestScope(), domain.NewSession{PrefillFrom: former.ID.String()})
-	h.Complete(session.ID)
-	owner.WantPage(owner.Get("/dashboard/test/sessions/"+session.ID.String()+"/answers"), http.StatusOK,
-		"Income Changed since 20 Nov 2026 Pay from a job, Gross salary: was $1,234.00 yearly, now $98,750.00 yearly Gross salary")
+	for signed, want := range map[bool]string{
+		true:  "Income Changed since 20 Nov 2026 Pay from a job, Gross salary: was $1,234.00 yearly, now $98,750.00 yearly Gross salary",
+		false: "Income Changed since 20 Nov 2026 Gross salary",
+	} {
+		former := h.NewSession(h.TestScope(), domain.NewSession{})
+		customer := h.Customer(former)
+		h.Open(former.ID)
+		for _, name := range statement.BeforeDeclaration {
+			h.Fill(former.ID, name)
+		}
+		values := statementtest.Values(statement.IncomeSection)
+		values.Set("employment_income.gross_salary", "1234")
+		customer.Post(statement.IncomeSection, values)
+		if signed {
+			h.OK(h.Service.Forms.Submit(t.Context(), &domain.Session{ID: former.ID},
+				forms.Signature{Declaration: statementtest.Full().Declaration}))
+		} else {
+			h.OK(cancelled(h, former))
+		}
+		session := h.NewSession(h.TestScope(), domain.NewSession{PrefillFrom: former.ID.String()})
+		h.Complete(session.ID)
+		owner.WantPage(owner.Get("/dashboard/test/sessions/"+session.ID.String()+"/answers"), http.StatusOK, want)
+	}
 }

@@ -210,7 +210,7 @@ func (s *Server) newSessionPage(c echo.Context, v *Visit) (view.NewSessionPage, 
 		return page, err
 	}
 	page.Days, page.Offered = strconv.Itoa(account.DefaultExpiresInDays), account.Languages()
-	if v.Scope.Livemode {
+	if v.Scope.Livemode && v.Staff.Sees(domain.UseBilling) {
 		if page.Use, err = s.billingUse(c, v); err != nil {
 			return page, err
 		}

@@ -44,13 +44,13 @@ func TestSpendCapIsExact(t *testing.T) {
 	h.OK(h.Service.Billing.ChangePlan(h.Context(), h.Account.AccountID, harness.Operator, "starter"))
 	h.Clock.Advance(31 * 24 * time.Hour)
 	bill(h)
-	finance, support := h.Staff(domain.RoleFinance), h.Staff(domain.RoleSupport)
+	finance, owner := h.Staff(domain.RoleFinance), h.Owner()
 	for _, as := range []string{"", "$45.50", "45.50"} { // the first and the last change nothing
 		finance.WantRedirect(finance.Post(billingSpend, spendForm(as)), billingPage)
 	}
 	costs := func(words string) {
 		t.Helper()
-		support.WantPage(support.Get("/dashboard/live/sessions/new"), http.StatusOK, words)
+		owner.WantPage(owner.Get("/dashboard/live/sessions/new"), http.StatusOK, words)
 	}
 	costs("You’ve used 0 of your 10 included sessions. This one counts, too.")
 	finance.WantPage(finance.Get(billingPage), http.StatusOK, "Spend cap and alerts saved").WantField("spend_cap", "45.50")
@@ -74,7 +74,7 @@ func TestSpendCapIsExact(t *testing.T) {
 		t.Errorf("created %d, refused %d, else %d; want 14 (10 included, 4 for $40.00), 16, 0", created.Load(), refused.Load(),
 			other.Load())
 	}
-	costs("You’ve used all your 10 included sessions. This one costs $10.")
+	costs("You’ve used all your 10 included sessions. Your spend cap allows no more in this period.")
 	finance.WantPage(finance.Get(billingPage), http.StatusOK, "14 live sessions", "$40.00", "Live sessions are stopped",
 		"beyond your spend cap of $45.50", "wait for the next period on 20 January")
 	finance.WantPage(finance.Get("/dashboard/live"), http.StatusOK, "Spend cap reached. Live sessions are stopped.").

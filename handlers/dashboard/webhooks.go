@@ -58,10 +58,11 @@ func (s *Server) ShowWebhooks(c echo.Context, v *Visit) error {
 		page.Page = page.From(strconv.FormatInt(page.Deliveries[0].Sequence, 10))
 	}
 	page.Errors = view.ErrorItems(errs)
-	if page.Endpoints, err = s.endpointLines(c, endpoints, page.Now); err != nil {
+	kept := slices.DeleteFunc(slices.Clone(endpoints), func(e domain.Endpoint) bool { return e.Deleted() })
+	if page.Endpoints, err = s.endpointLines(c, kept, page.Now); err != nil {
 		return err
 	}
-	page.MoreEndpoints, page.AllEndpoints = len(endpoints)-len(page.Endpoints), len(endpoints)
+	page.MoreEndpoints, page.AllEndpoints = len(kept)-len(page.Endpoints), len(endpoints)
 	return web.Render(c, http.StatusOK, view.Webhooks(page))
 }
 
@@ -79,10 +80,10 @@ func wholeEvents(deliveries []domain.ListedDelivery, n int) []domain.ListedDeliv
 	return deliveries[:min(n, len(deliveries))]
 }
 
-// endpointLines are the endpoints to look at first, without deleted ones: failing ones, then
-// those that are set up, then those that were used last.
+// endpointLines are the endpoints to look at first: failing ones, then those that are set up,
+// then those that were used last.
 func (s *Server) endpointLines(c echo.Context, endpoints []domain.Endpoint, now time.Time) ([]view.EndpointLine, error) {
-	first := slices.DeleteFunc(slices.Clone(endpoints), func(e domain.Endpoint) bool { return e.Deleted() })
+	first := slices.Clone(endpoints)
 	slices.SortStableFunc(first, func(a, b domain.Endpoint) int {
 		return cmp.Or(cmp.Compare(failing(b, now), failing(a, now)), cmp.Compare(isSetUp(b), isSetUp(a)), usedAt(b).Compare(usedAt(a)))
 	})
