@@ -1,6 +1,7 @@
 package dashboard_test
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"candor/internal/domain"
+	"candor/internal/platform/mail"
 	"candor/internal/service/accounts"
 	"candor/internal/testkit/harness"
 )
@@ -77,16 +79,29 @@ func TestEmailLinkByHand(t *testing.T) {
 	m.Idle()
 }
 
+// gate sends an email for each value that it holds.
+type gate chan bool
+
+func (g gate) Send(ctx context.Context, _ mail.Message) error {
+	select {
+	case <-g:
+	case <-ctx.Done():
+	}
+	return ctx.Err()
+}
+
 // TestEmailLinkWhileAReminderIsSent: a worker that is busy with another email of the session
 // must not put off, or for ever forget, the link that is sent again (D124).
 func TestEmailLinkWhileAReminderIsSent(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
-	h.Mailbox()
+	mailer := make(gate, 3)
+	h.Workers(mailer)
 	live := domain.Scope{AccountID: h.Account.AccountID, Livemode: true}
 	session := h.NewSession(live, domain.NewSession{CustomerEmail: "jo@customer.example"})
 	path := "/dashboard/live/sessions/" + session.ID.String()
 	owner := h.Owner()
+	mailer <- true
 	owner.WantRedirect(owner.Post(path+"/email", url.Values{"sends": {"0"}}), path)
 	h.AwaitLinkEmails()
 	busy, err := h.DB.LinkDelivery(t.Context(), session.ID)
@@ -102,6 +117,7 @@ func TestEmailLinkWhileAReminderIsSent(t *testing.T) {
 	if n := harness.QueryOne[int](h, `SELECT count(*) FROM link_delivery WHERE look_at IS NOT NULL`); n != 0 {
 		t.Error("who knows of it can't end it")
 	}
+	mailer <- true
 	h.AwaitLinkEmails()
 	owner.WantRedirect(owner.Post(path+"/extend", url.Values{"more": {"7"}}), path)
 	h.OK(h.DB.LookAtLinkDelivery(t.Context(), session, now, nil))
