@@ -48,7 +48,7 @@ func TestChosenSessions(t *testing.T) {
 		support.WantPage(answer, http.StatusOK, want...)
 	}
 	partly("extend", "30", append(first, completed.ID.String(), first[0]), "Links extended: 3",
-		"1 of 4 sessions stay as they are", "1 had ended already", completed.Reference())
+		"1 of 4 sessions stays as it is", "1 had ended already", completed.Reference())
 	if n := count("expires_at > created_at + interval '29 days' AND status = 'pending'"); n != 3 {
 		t.Errorf("%d links are extended, want 3", n)
 	}

@@ -39,7 +39,7 @@ func TestWhatASessionMisses(t *testing.T) {
 	}
 	customer.Post(statement.AssetsSection, values)
 	support.WantPage(support.Get(path), http.StatusOK, "2 of 7 sections completed. Next: Assets. Refused there: “",
-		"Also missing: Liabilities, Expenses, Documents, Declaration. No documents.").
+		"Also missing: Liabilities, Expenses, Documents, Declaration.").
 		Hides("secret-house")
 	h.Fill(session.ID, statement.AssetsSection)
 	support.WantPage(support.Get(path), http.StatusOK, "3 of 7 sections completed. Next: Liabilities.").Hides("Refused there")
