@@ -36,11 +36,9 @@ func (s *Server) ShowAnswers(c echo.Context, v *Visit) error {
 		if page.Former, err = s.Sessions.Get(c.Request().Context(), v.Scope, *data.Session.PreviousSessionID); err != nil {
 			return err
 		}
-		page.Changed, page.Before = data.Statement.ChangedSections(), map[string]*form.Section{}
-		for _, name := range page.Changed {
-			if page.Former.Status == domain.Completed { // else the customer signed none of it
-				page.Before[name] = data.Statement.FormerSection(name)
-			}
+		page.Changed = data.Statement.ChangedSections()
+		if page.Former.Status == domain.Completed { // else the customer signed none of it
+			page.Before = data.Statement.FormerSections()
 		}
 	}
 	return web.Render(c, http.StatusOK, view.Answers(page))

@@ -24,7 +24,7 @@ func (s *Server) inOtherMode(c echo.Context, v *Visit, p view.Page, id string) (
 }
 
 // ShowSearch shows what a text finds: as a list below the field while it is typed, or as a page,
-// unless it can only mean one thing of this mode: then it leads there.
+// unless it can only mean one thing, or place, and not one of the other mode: then it leads there.
 func (s *Server) ShowSearch(c echo.Context, v *Visit) error {
 	text, _ := form.CleanText(c.QueryParam("q"), maxSearch)
 	ofPhone := search.MostOfPhone

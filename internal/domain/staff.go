@@ -72,7 +72,7 @@ var roles = byKey(RoleTable, func(info RoleInfo) Role { return info.Role })
 // Info describes the role; it is zero for an unknown one.
 func (r Role) Info() RoleInfo { return roles[r] }
 
-// Rights says what the role may do: "Manages billing".
+// Rights says what the role may do: "Reads API requests; creates, changes and deletes API keys".
 func (info RoleInfo) Rights() string {
 	parts := acts(info.May)
 	if len(info.May) == len(CapabilityTable) {

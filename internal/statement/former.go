@@ -67,12 +67,17 @@ func (s *Statement) ChangedSections() []string {
 	return out
 }
 
-// FormerSection is the section with the former session's last valid answers, nil for none.
-func (s *Statement) FormerSection(name string) *form.Section {
-	if former, has := s.former(); has[name] {
-		return former.Section(name, time.Time{})
+// FormerSections are the sections with the former session's last valid answers, by name; those
+// without any are left out.
+func (s *Statement) FormerSections() map[string]*form.Section {
+	former, has := s.former()
+	out := map[string]*form.Section{}
+	for _, name := range BeforeDeclaration {
+		if has[name] {
+			out[name] = former.Section(name, time.Time{})
+		}
 	}
-	return nil
+	return out
 }
 
 // former has the former session's last valid answers of all sections, which depend on each
