@@ -2,7 +2,6 @@ package pdf
 
 import (
 	"bytes"
-	"compress/gzip"
 	"embed"
 	"encoding/binary"
 	"errors"
@@ -15,7 +14,7 @@ import (
 	"sync"
 
 	"codeberg.org/go-fonts/dejavu/dejavusanscondensed"
-	"codeberg.org/go-fonts/dejavu/dejavusanscondensedbold"
+	"github.com/andybalholm/brotli"
 	"github.com/go-pdf/fpdf"
 	"golang.org/x/image/font/sfnt"
 	"golang.org/x/image/math/fixed"
@@ -52,14 +51,13 @@ func LoadFonts(addition string) (*Fonts, error) {
 		return newFace(name, family, ttf)
 	}
 	inter, semibold := load("Inter", "a", "inter-400.ttf"), load("Inter-SemiBold", "b", "inter-600.ttf")
-	packed, _ := built.ReadFile("fonts/noto-sans-sc.ttf.gz")
+	packed, _ := built.ReadFile("fonts/noto-sans-sc.ttf.br")
 	chinese := &face{name: "NotoSansSC", family: "c", packed: packed}
 	if inter.tables["glyf"] == nil || semibold.tables["glyf"] == nil || packed == nil {
 		return nil, ErrNotBuilt
 	}
 	others := newFace("DejaVuSansCondensed", "d", dejavusanscondensed.TTF)
-	othersBold := newFace("DejaVuSansCondensed-Bold", "e", dejavusanscondensedbold.TTF)
-	fonts := &Fonts{regular: []*face{inter, chinese, others}, bold: []*face{semibold, chinese, othersBold, others}}
+	fonts := &Fonts{regular: []*face{inter, chinese, others}, bold: []*face{semibold, chinese, others}}
 	if addition == "" {
 		return fonts, nil
 	}
@@ -67,7 +65,7 @@ func LoadFonts(addition string) (*Fonts, error) {
 	if err != nil {
 		return nil, fmt.Errorf("font: %w", err)
 	}
-	added := newFace("Fallback", "f", ttf)
+	added := newFace("Fallback", "e", ttf)
 	if err := added.check(); err != nil {
 		return nil, fmt.Errorf("font %s: %w", addition, err)
 	}
@@ -89,7 +87,7 @@ type face struct {
 	family string // that fpdf knows it by, a letter
 	ttf    []byte
 	tables map[string][]byte // of ttf
-	packed []byte            // ttf by gzip, unpacked at first use, for a process that draws no Chinese
+	packed []byte            // ttf by Brotli, unpacked at first use, for a process that draws no Chinese
 
 	once   sync.Once
 	font   *sfnt.Font        // nil if ttf can't be read
@@ -147,13 +145,9 @@ func (f *face) measure() {
 	f.alignFigures(&buf)
 }
 
-// unpack panics if packed isn't by gzip: it is part of the program.
+// unpack panics if packed isn't by Brotli: it is part of the program.
 func unpack(packed []byte) []byte {
-	unpacked, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		panic(err)
-	}
-	out, err := io.ReadAll(unpacked)
+	out, err := io.ReadAll(brotli.NewReader(bytes.NewReader(packed)))
 	if err != nil {
 		panic(err)
 	}
