@@ -49,7 +49,7 @@ build: $(GENERATED) ## Build bin/candor and its bill of materials
 	@go build $(BUILDVCS) $(LDFLAGS) -o bin/candor ./cmd/candor
 	@go run ./tools/sbom -binary bin/candor -version "$(VERSION)" -o bin/candor.cdx.json
 
-# make vet looks by itself, and symbols for debuggers are half of linking's time.
+# The linters look by themselves, and symbols for debuggers are half of linking's time.
 QUICK := -vet=off -ldflags=-w
 
 # The packages of tests whose names begin so.
@@ -72,9 +72,15 @@ test: $(GENERATED) $(GENERATORS) ## Run every test but the drills, with Chromium
 	PRISM=yes go test $(QUICK) -timeout 30m -parallel 4 -skip '$(DRILLS)' ./...
 
 .PHONY: race
-race: $(GENERATED) ## Run the tests of what runs at the same time with the race detector
+race: $(GENERATED) $(GENERATORS) ## Run the tests of what runs at the same time with the race detector
 	$(SETUP) $(NEEDS)
-	go test -race $(QUICK) -timeout 30m -skip '^Test(Browser|Drill|Toolchain|Plan)' $(SHARING)
+	PRISM=yes go test -race $(QUICK) -timeout 30m -skip '$(DRILLS)|^TestPlan' $(SHARING)
+
+.PHONY: unraced
+unraced: $(GENERATED) ## Run the tests that are neither drills nor race's
+	$(SETUP) $(NEEDS)
+	go test $(QUICK) -timeout 30m -parallel 4 -skip '$(DRILLS)' $$(go list ./... | grep -vxF "$$(go list $(SHARING))")
+	go test $(QUICK) -run '^TestPlan' $(call PACKAGES_WITH,TestPlan)
 
 .PHONY: drills
 drills: $(GENERATED) $(GENERATORS) bin/toxiproxy-server ## Kill, freeze and restore while the service is used, and run the clients of all languages
@@ -87,7 +93,7 @@ test-fast: $(GENERATED) ## Run the tests that need no browser, without the slow 
 	CGO_ENABLED=0 go test -short -skip '^Test(Browser|Drill|Toolchain)' -ldflags '-s -w' ./...
 
 .PHONY: check
-check: check-format vet lint check-htmx test race drills check-vulnerabilities ## Run everything that a change must pass
+check: check-format lint check-htmx race unraced drills check-vulnerabilities ## Run everything that a change must pass, each test once
 
 .PHONY: check-format
 check-format:
@@ -95,11 +101,6 @@ check-format:
 	@unformatted=$$(git ls-files -co --exclude-standard '*.go' | xargs gofmt -l); \
 	if [ -n "$$unformatted" ]; then echo "not formatted, run gofmt -w on:"; echo "$$unformatted"; exit 1; fi
 	go tool templ fmt -log-level error -fail views
-
-.PHONY: vet
-vet: $(GENERATED)
-	$(SETUP) go
-	go vet ./...
 
 .PHONY: lint
 lint: $(GENERATED) ## Run the linters
