@@ -22,8 +22,9 @@ func TestDoKeepsConnections(t *testing.T) {
 	for range 200 {
 		wantClass(t, do(t, client, server.URL), "")
 	}
-	if n := connections.Load(); n != 1 {
-		t.Errorf("200 attempts in a row took %d connections, want 1", n)
+	// A connection is free again a moment after the answer: on a busy machine the next request can come before.
+	if n := connections.Load(); n > 5 {
+		t.Errorf("200 attempts in a row took %d connections, want 1 or a few", n)
 	}
 }
 
