@@ -77,7 +77,7 @@ func TestBrowserDemoPartner(t *testing.T) {
 			}
 		}
 	}
-	suitsAPhone(h, t, base, p, pages)
+	suitsAPhone(t, base, owner, pages)
 	if browsertest.Pictures() {
 		drawDemo(h, t, base, p)
 	}
@@ -85,12 +85,13 @@ func TestBrowserDemoPartner(t *testing.T) {
 
 // suitsAPhone fails unless the pages fit a phone with all their folds open, links and
 // buttons in their tables are large enough for a thumb, and axe finds nothing.
-func suitsAPhone(h *harness.Harness, t *testing.T, base string, p *demo.Partner, pages []string) {
+func suitsAPhone(t *testing.T, base string, owner *harness.StaffBrowser, pages []string) {
 	t.Helper()
 	if len(pages) < 29 {
 		t.Errorf("%d pages", len(pages))
 	}
-	tab := signedInToDemo(h, base, p, browsertest.Options{Device: browsertest.Phone})
+	tab := browsertest.New(t, browsertest.Options{Device: browsertest.Phone})
+	tab.SetCookies(base, owner.Cookies)
 	for _, path := range pages {
 		t.Run(path, func(t *testing.T) {
 			page := tab.In(t)

@@ -77,10 +77,11 @@ func decodeParameters(c echo.Context, fields requestFields, into any) error {
 func decodeParameter(field reflect.Value, f reflect.StructField, values []string) (message string) {
 	tag, enum := f.Tag, openapi.Enum(f)
 	if len(values) == 0 {
-		values = defaultValue(tag)
-		if values == nil {
+		value, ok := tag.Lookup("default")
+		if !ok {
 			return ""
 		}
+		values = []string{value}
 	}
 	if len(values) > 1 {
 		return "must be given once"
@@ -110,13 +111,6 @@ func decodeParameter(field reflect.Value, f reflect.StructField, values []string
 		field.SetString(value)
 	}
 	return ""
-}
-
-func defaultValue(tag reflect.StructTag) []string {
-	if value, ok := tag.Lookup("default"); ok {
-		return []string{value}
-	}
-	return nil
 }
 
 var wholeNumber = regexp.MustCompile(`^-?[0-9]+$`)
@@ -180,9 +174,7 @@ func decodeMember(field reflect.Value, tag reflect.StructTag, raw json.RawMessag
 		return ""
 	}
 	switch into := field.Addr().Interface().(type) {
-	case *string, *domain.Language, *simulator.Goal, *simulator.BillingType:
-		return decodeAs(raw, '"', into, "must be a string")
-	case **string:
+	case *string, **string, *domain.Language, *simulator.Goal, *simulator.BillingType:
 		return decodeAs(raw, '"', into, "must be a string")
 	case **[]domain.EventType:
 		return decodeAs(raw, '[', into, `must be an array of events’ names, such as ["session.completed"]`)

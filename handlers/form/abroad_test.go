@@ -71,8 +71,7 @@ func TestBrowserCountryHidesState(t *testing.T) {
 	c := h.NewCustomer()
 	for name, options := range ways {
 		tab := browsertest.New(t, options)
-		tab.Open(base + h.Link(c.ID))
-		tab.Open(base + c.Path("personal_details"))
+		arrive(tab, base, c, "personal_details")
 		state := `document.getElementById("address.state").checkVisibility()`
 		tab.WaitForTrue(state)
 		tab.Screenshot("abroad/" + strings.ReplaceAll(name, " ", "-") + "-australia")

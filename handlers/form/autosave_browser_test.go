@@ -91,8 +91,7 @@ func newTyping(t *testing.T) *typing {
 func (c *typing) device(t *testing.T, section string) *browsertest.Tab {
 	t.Helper()
 	tab := browsertest.New(t, browsertest.Options{AllowCuts: true, AllowStatus: []int{http.StatusNotFound, http.StatusGone}})
-	tab.Open(c.base + c.Link(c.ID))
-	tab.Open(c.base + c.Path(section))
+	arrive(tab, c.base, c.Customer, section)
 	return tab
 }
 
@@ -217,8 +216,7 @@ func TestBrowserFailedSaveCanBeRepeated(t *testing.T) {
 	h, base := harness.Listen(t, fewPosts(t, 1, 1000, 1000))
 	c := h.NewCustomer()
 	tab := browsertest.New(t, browsertest.Options{AllowStatus: []int{http.StatusTooManyRequests}})
-	tab.Open(base + h.Link(c.ID))
-	tab.Open(base + c.Path("personal_details"))
+	arrive(tab, base, c, "personal_details")
 	c.Post("income", nil)
 	tab.Type(input("phone"), "0400 000 001")
 	tab.WaitForText(saveStatus, "Could not be saved")

@@ -22,6 +22,13 @@ func TestMain(m *testing.M) { os.Exit(browsertest.Main(m)) }
 // input is the selector of the input with that id.
 func input(name string) string { return fmt.Sprintf("[id=%q]", name) }
 
+// arrive opens a section in a tab of the customer's, as a browser that has followed the link
+// by itself: no other page is drawn before.
+func arrive(tab *browsertest.Tab, base string, c *harness.Customer, section string) {
+	tab.SetCookies(base, c.Harness.Customer(&domain.Session{ID: c.ID}).Cookies)
+	tab.Open(base + c.Path(section))
+}
+
 // a person fills in forms in a browser.
 type person struct {
 	*harness.Customer

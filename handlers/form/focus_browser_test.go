@@ -254,8 +254,7 @@ func TestBrowserSixTapsCompleteOneSection(t *testing.T) {
 		tab := browsertest.New(t, browsertest.Options{Device: device})
 		for _, atFoot := range []bool{false, true} {
 			c := h.Customer(h.NewSession(h.TestScope(), domain.NewSession{}))
-			tab.Open(base + h.Link(c.ID))
-			tab.Open(base + c.Path(statement.IncomeSection))
+			arrive(tab, base, c, statement.IncomeSection)
 			tab.Click(input("has-none"))
 			x, y := tab.Spot(mainButton)
 			if atFoot {

@@ -249,8 +249,7 @@ func TestBrowserLater(t *testing.T) {
 			visible := func(field string) bool {
 				return browsertest.Eval[bool](tab, `document.getElementById("`+field+`.later").checkVisibility({opacityProperty: true})`)
 			}
-			tab.Open(base + h.Link(c.ID))
-			tab.Open(base + c.Path("expenses"))
+			arrive(tab, base, c, "expenses")
 			tab.Click(input("living"))
 			tab.Click(input("living.groceries"))
 			see("1-focus")

@@ -130,8 +130,7 @@ func TestBrowserRefusalKeepsWhatWasTyped(t *testing.T) {
 	h, base := harness.Listen(t, fewPosts(t, 2, 1000, 1000))
 	c := h.NewCustomer()
 	tab := browsertest.New(t, browsertest.Options{AllowStatus: []int{http.StatusTooManyRequests}})
-	tab.Open(base + h.Link(c.ID))
-	tab.Open(base + c.Path("personal_details"))
+	arrive(tab, base, c, "personal_details")
 	title := tab.Title()
 	for range 2 {
 		c.WantRedirect(c.Post("income", url.Values{"action": {"save"}}))

@@ -70,6 +70,11 @@ func TestBrowserTabFillsAndPostsAForm(t *testing.T) {
 			if !options.NoScript {
 				tab.Axe()
 			}
+			wide, dark := options.Device == Desktop, options.Dark
+			if Eval[bool](tab, "innerWidth === 1280") != wide ||
+				Eval[bool](tab, "matchMedia('(prefers-color-scheme: dark)').matches") != dark {
+				t.Error("the tab has another width or colour scheme")
+			}
 			tab.FitsWidth()
 			tab.Type("input[name=name]", "Łukasz")
 			tab.Select("select", "VIC")
@@ -84,19 +89,6 @@ func TestBrowserTabFillsAndPostsAForm(t *testing.T) {
 				t.Errorf("title after going back = %q, want Good", got)
 			}
 		})
-	}
-}
-
-func TestBrowserTabEmulatesItsOptions(t *testing.T) {
-	t.Parallel()
-	url := serve(t, goodPage)
-	tab := New(t, Options{Device: Desktop, Dark: true})
-	tab.Open(url)
-	if got := Eval[int](tab, "innerWidth"); got != 1280 {
-		t.Errorf("window width = %d, want 1280", got)
-	}
-	if !Eval[bool](tab, "matchMedia('(prefers-color-scheme: dark)').matches") {
-		t.Error("the tab doesn't prefer a dark colour scheme")
 	}
 }
 
@@ -125,20 +117,17 @@ func TestBrowserTabReportsWhatIsWrong(t *testing.T) {
 		"sticks out":      {body: `<table width="2000"><tr><td>wide</table>`, want: "wider than the window"},
 		"heading skipped": {body: `<h4>deep</h4>`, want: "axe: Heading levels"},
 	}
+	reported := &complaints{TB: t}
+	tab := New(reported, Options{})
 	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			url := serve(t, fmt.Sprintf(wrap, c.head, c.body))
-			reported := &complaints{TB: t}
-			tab := New(reported, Options{})
-			tab.Open(url)
-			tab.Axe()
-			tab.FitsWidth()
-			tab.NoErrors()
-			if all := strings.Join(reported.errors, "\n"); !strings.Contains(all, c.want) {
-				t.Errorf("complaints = %q, want one with %q", all, c.want)
-			}
-		})
+		reported.errors = nil
+		tab.Open(serve(t, fmt.Sprintf(wrap, c.head, c.body)))
+		tab.Axe()
+		tab.FitsWidth()
+		tab.NoErrors()
+		if all := strings.Join(reported.errors, "\n"); !strings.Contains(all, c.want) {
+			t.Errorf("%s: complaints = %q, want one with %q", name, all, c.want)
+		}
 	}
 }
 
