@@ -187,25 +187,39 @@ func FreeAddress() (string, error) {
 
 // AwaitOK waits until url answers 200.
 func AwaitOK(ctx context.Context, url string) error {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	for {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	client := http.Client{Timeout: 5 * time.Second}
+	ready := Eventually(ctx, time.Minute, func() bool {
+		response, err := client.Get(url)
 		if err != nil {
-			return err
+			return false
 		}
-		response, err := http.DefaultClient.Do(request)
-		if err == nil {
-			_ = response.Body.Close() // only the status matters
-			if response.StatusCode == http.StatusOK {
-				return nil
-			}
+		_ = response.Body.Close() // only the status matters
+		return response.StatusCode == http.StatusOK
+	})
+	if !ready {
+		return fmt.Errorf("%s is not ready", url)
+	}
+	return nil
+}
+
+// Eventually asks until ok is true. It returns false if ctx or the time ended.
+func Eventually(ctx context.Context, patience time.Duration, ok func() bool) bool {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for !ok() {
+		if ctx.Err() != nil {
+			return false
 		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("%s is not ready: %w", url, ctx.Err())
-		case <-time.After(50 * time.Millisecond):
-		}
+		Pause(ctx, 50*time.Millisecond)
+	}
+	return true
+}
+
+// Pause waits, unless ctx ends.
+func Pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
 	}
 }
 

@@ -14,7 +14,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -321,25 +320,4 @@ func wantAPIFormats(t *testing.T, args []string, printed string) {
 func Eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	testkit.Await(t, "never happened: "+what, ok)
-}
-
-// Children are the processes that a process has started, on Linux.
-func Children(parent int) (pids []int) {
-	stats, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is valid
-	for _, name := range stats {
-		stat, err := os.ReadFile(name)
-		if err != nil {
-			continue // it has ended
-		}
-		var state string
-		var of int
-		_, rest, _ := bytes.Cut(stat, []byte(") "))
-		if _, err := fmt.Sscan(string(rest), &state, &of); err != nil || of != parent {
-			continue
-		}
-		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(name))); err == nil {
-			pids = append(pids, pid)
-		}
-	}
-	return pids
 }
