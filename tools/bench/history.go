@@ -82,6 +82,7 @@ func (e *environment) fill(ctx context.Context, n int) error {
 		return err
 	}
 	for _, statement := range []string{
+		`DELETE FROM link_use`,
 		`DELETE FROM session`,
 		`DELETE FROM session_count`,
 		fmt.Sprintf(`
