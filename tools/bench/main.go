@@ -13,7 +13,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"candor/tools/harness"
@@ -125,19 +124,13 @@ func (b *bench) run(ctx context.Context, only string) error {
 }
 
 func (b *bench) print() {
-	fmt.Printf("%s, %s/%s, %d cores, %s\n\n", time.Now().UTC().Format("2 January 2006"), runtime.GOOS, runtime.GOARCH,
-		runtime.NumCPU(), runtime.Version())
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 1, ' ', 0)
-	fmt.Fprintln(w, "| What \t| Measured \t| Yardstick in the same run \t| Ratio \t| Target \t| Met \t|")
-	fmt.Fprintln(w, "| --- \t| --- \t| --- \t| --- \t| --- \t| --- \t|")
+	var rows [][]string
 	for _, r := range b.rows {
 		met := "no"
 		if r.met {
 			met = "yes"
 		}
-		fmt.Fprintf(w, "| %s \t| %s \t| %s \t| %s \t| %s \t| %s \t|\n", r.what, r.figure, r.yardstick, r.ratio, r.target, met)
+		rows = append(rows, []string{r.what, r.figure, r.yardstick, r.ratio, r.target, met})
 	}
-	if err := w.Flush(); err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-	}
+	harness.Print(fmt.Sprintf("loads of %s", span), []string{"What", "Measured", "Yardstick in the same run", "Ratio", "Target", "Met"}, rows)
 }

@@ -13,8 +13,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strconv"
+	"strings"
 	"syscall"
+	"text/tabwriter"
 	"time"
 
 	"candor/db"
@@ -200,6 +204,17 @@ func AwaitOK(ctx context.Context, url string) error {
 		return fmt.Errorf("%s is not ready", url)
 	}
 	return nil
+}
+
+// Print prints a table in Markdown, below a line that says where and how it was measured.
+func Print(how string, columns []string, rows [][]string) {
+	fmt.Printf("%s, %s/%s, %d cores, %s, %s\n\n", time.Now().UTC().Format("2 January 2006"), runtime.GOOS, runtime.GOARCH,
+		runtime.NumCPU(), runtime.Version(), how)
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 1, ' ', 0)
+	for _, cells := range append([][]string{columns, slices.Repeat([]string{"---"}, len(columns))}, rows...) {
+		fmt.Fprintf(w, "| %s \t|\n", strings.Join(cells, " \t| "))
+	}
+	_ = w.Flush() // to the terminal
 }
 
 // Eventually asks until ok is true. It returns false if ctx or the time ended.

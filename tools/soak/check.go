@@ -20,6 +20,7 @@ import (
 
 	"candor/internal/statement"
 	"candor/internal/testkit/client"
+	"candor/tools/harness"
 )
 
 // drainPatience is how long deliveries, PDFs and expiries may take after the last
@@ -46,7 +47,7 @@ func (c *check) drain(ctx context.Context) error {
 		(SELECT count(*) FROM session WHERE status IN ('pending', 'in_progress') AND expires_at < now())`
 	var pending, undrawn, due int
 	var err error
-	done := eventually(ctx, drainPatience, func() bool {
+	done := harness.Eventually(ctx, drainPatience, func() bool {
 		err = withConn(ctx, c.env.cluster.primaryDSN(), func(ctx context.Context, conn *pgx.Conn) error {
 			return conn.QueryRow(ctx, left).Scan(&pending, &undrawn, &due)
 		})
@@ -100,7 +101,7 @@ func (c *check) read(ctx context.Context) error {
 			var most int64
 			err := withConn(ctx, c.env.cluster.primaryDSN(), func(ctx context.Context, conn *pgx.Conn) error {
 				return conn.QueryRow(ctx, `SELECT coalesce(max(sequence), 0) FROM event e WHERE livemode = $1 AND EXISTS (
-					SELECT FROM account a WHERE a.id = e.account_id AND a.name = $2)`, p.live, p.name()).Scan(&most)
+					SELECT FROM account a WHERE a.id = e.account_id AND a.name = $2)`, p.live, p.company).Scan(&most)
 			})
 			return err == nil && again.after == most
 		})

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"candor/internal/testkit/client"
+	"candor/tools/harness"
 )
 
 const (
@@ -96,7 +97,7 @@ func persist(ctx context.Context, l *ledger, what string, done func() bool) bool
 			l.violate("requests that were never answered well, within "+patience.String(), what)
 			return false
 		}
-		pause(ctx, wait/2+rand.N(wait))
+		harness.Pause(ctx, wait/2+rand.N(wait))
 	}
 	return true
 }
@@ -144,9 +145,6 @@ func (p *partner) secret() string {
 	return p.account.TestWebhookSecret
 }
 
-// name is the account's name.
-func (p *partner) name() string { return p.company }
-
 func (p *partner) mode() string {
 	if p.live {
 		return "live"
@@ -188,7 +186,7 @@ func template(path string) string {
 func (p *partner) follow(ctx context.Context) {
 	for ctx.Err() == nil {
 		if !p.list(ctx, 5) {
-			pause(ctx, 200*time.Millisecond)
+			harness.Pause(ctx, 200*time.Millisecond)
 		}
 	}
 }

@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -19,6 +17,7 @@ import (
 	"candor/internal/statement"
 	"candor/internal/statement/statementtest"
 	"candor/internal/testkit/client"
+	"candor/tools/harness"
 )
 
 // marker is in everything that only customers know: logs must not have it.
@@ -53,7 +52,7 @@ func (p *people) live(ctx, finish context.Context, worker int, seed uint64) {
 		if c.session != nil {
 			c.meet(finish)
 		}
-		pause(ctx, time.Duration(rnd.IntN(100))*time.Millisecond)
+		harness.Pause(ctx, time.Duration(rnd.IntN(100))*time.Millisecond)
 	}
 }
 
@@ -324,12 +323,10 @@ func (c *customer) upload(ctx context.Context) bool {
 	content := make([]byte, 2_000+c.rnd.IntN(200_000))
 	_, _ = rand.Read(content) // never fails
 	copy(content, "%PDF-1.4\n")
-	sum := sha256.Sum256(content)
-	digest := hex.EncodeToString(sum[:])
 	body, header := client.Document("tax_return", marker+" payslip.pdf", content)
-	s := c.session
+	sum, s := digest(content), c.session
 	s.mu.Lock()
-	s.sent[digest] = true
+	s.sent[sum] = true
 	s.mu.Unlock()
 	return persist(ctx, c.ledger, "upload to "+s.ID, func() bool {
 		a, err := c.web.send(ctx, "upload a document", http.MethodPost, "/f/"+s.ID+"/documents", body, header)
@@ -341,7 +338,7 @@ func (c *customer) upload(ctx context.Context) bool {
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.documents[digest] = content
+		s.documents[sum] = content
 		return true
 	})
 }
