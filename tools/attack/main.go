@@ -109,7 +109,7 @@ func (a *attack) parts(only string) ([]part, error) {
 // start starts the service with two accounts.
 func (a *attack) start(ctx context.Context, binary string) (err error) {
 	a.Service, err = harness.Start(ctx, binary, harness.Options{
-		Name: "attack", Connections: 4, Serve: true, Errors: os.Stderr, MaxConnections: 100,
+		Name: "attack", Serve: true, MaxConnections: 100,
 		Environ: []string{
 			// Attackers choose their network by X-Forwarded-For.
 			"CANDOR_TRUSTED_PROXIES=127.0.0.1,::1",

@@ -48,7 +48,7 @@ func (b *bench) growth(ctx context.Context) error {
 		return err
 	}
 	for _, e := range g.both(0) {
-		if err := e.Serve(ctx, os.Stderr); err != nil {
+		if err := e.Serve(ctx); err != nil {
 			return err
 		}
 		if err := e.idle(ctx); err != nil {
@@ -73,7 +73,7 @@ func (b *bench) openGrown(ctx context.Context) (_ *grown, err error) {
 		return filepath.Join(b.keep, name)
 	}
 	options := harness.Options{
-		Name: "small", Dir: folder("small"), MaxConnections: 100, Connections: 4, Errors: os.Stderr,
+		Name: "small", Dir: folder("small"), MaxConnections: 100,
 		Environ: []string{"CANDOR_RATE_PER_MINUTE=1000000000", "CANDOR_RATE_BURST=1000000000", "CANDOR_FORM_RATE_PER_MINUTE=1000000",
 			"CANDOR_STAFF_RATE_PER_MINUTE=1000000", "CANDOR_DB_CONNECTIONS=16", "CANDOR_SWEEP_INTERVAL=10m"},
 	}

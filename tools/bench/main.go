@@ -104,7 +104,7 @@ func (b *bench) run(ctx context.Context, only string) error {
 		return err
 	}
 	service, err := harness.Start(ctx, binary, harness.Options{
-		Name: "bench", MaxConnections: 200, Connections: 4, Serve: true, Errors: os.Stderr,
+		Name: "bench", MaxConnections: 200, Serve: true,
 		// Candor shares its processors with PostgreSQL here.
 		Environ: []string{"CANDOR_RATE_PER_MINUTE=1000000000", "CANDOR_RATE_BURST=1000000000", "CANDOR_FORM_RATE_PER_MINUTE=1000000",
 			"CANDOR_STAFF_RATE_PER_MINUTE=1000000", fmt.Sprintf("CANDOR_DB_CONNECTIONS=%d", 5*runtime.NumCPU())},

@@ -31,11 +31,9 @@ import (
 // Options of a service.
 type Options struct {
 	Name           string   // of the database and of the account
-	MaxConnections int      // of PostgreSQL; 0 for its default
-	Connections    int      // of DB, the program's own pool
+	MaxConnections int      // of PostgreSQL
 	Environ        []string // variables beside the usual ones, such as CANDOR_LOG_LEVEL=error
 	Serve          bool     // start candor serve, too
-	Errors         *os.File // of the service's log
 
 	// Dir is a folder that stays, with its account and its data, for the next run; ""
 	// for a temporary one.
@@ -104,7 +102,7 @@ func (s *Service) open(ctx context.Context, o Options) (err error) {
 	if err := s.Command("migrate").Run(); err != nil {
 		return fmt.Errorf("candor migrate: %w", err)
 	}
-	if s.DB, err = db.Open(ctx, s.DSN, db.Options{MaxOpenConns: o.Connections}); err != nil {
+	if s.DB, err = db.Open(ctx, s.DSN, db.Options{MaxOpenConns: 4}); err != nil {
 		return err
 	}
 	account, err := s.remembered("account", func() ([]byte, error) {
@@ -120,7 +118,7 @@ func (s *Service) open(ctx context.Context, o Options) (err error) {
 	if err := json.Unmarshal(account, &s.Account); err != nil || !o.Serve {
 		return err
 	}
-	return s.Serve(ctx, o.Errors)
+	return s.Serve(ctx)
 }
 
 // remembered is what generate returned when the folder was new.
@@ -137,10 +135,10 @@ func (s *Service) remembered(name string, generate func() ([]byte, error)) ([]by
 }
 
 // Serve starts candor serve and waits until it is ready.
-func (s *Service) Serve(ctx context.Context, log *os.File) error {
+func (s *Service) Serve(ctx context.Context) error {
 	s.Server = exec.CommandContext(ctx, s.binary, "serve")
 	s.Server.Env = s.environ
-	s.Server.Stderr = log
+	s.Server.Stderr = os.Stderr
 	if err := s.Server.Start(); err != nil {
 		return err
 	}

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"os"
 	"os/exec"
 	"strings"
@@ -63,7 +62,7 @@ func (c *check) drain(ctx context.Context) error {
 // resend sends deliveries again that failed for good at receivers that failed for long.
 func (c *check) resend(ctx context.Context) error {
 	for _, p := range c.partners {
-		staff := newBrowser(c.env.webAddrs, c.ledger, c.acks, c.transport)
+		staff := c.newBrowser()
 		signedIn := false
 		for _, e := range c.seen[p] {
 			if e.Delivery == nil || e.Delivery.State != "failed" {
@@ -71,8 +70,7 @@ func (c *check) resend(ctx context.Context) error {
 			}
 			c.failed++
 			if !signedIn {
-				if _, err := staff.post(ctx, "sign in", "/dashboard/sign-in", url.Values{"email": {p.account.Email},
-					"password": {p.account.Password}}); err != nil {
+				if _, err := p.signIn(ctx, staff); err != nil {
 					return err
 				}
 				signedIn = true

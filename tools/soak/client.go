@@ -44,10 +44,10 @@ func (a *acks) note() {
 	a.times = append(a.times, time.Now())
 }
 
-func newBrowser(addrs []string, l *ledger, a *acks, transport http.RoundTripper) *browser {
+func (p *people) newBrowser() *browser {
 	c := client.New("")
-	c.HTTP.Transport, c.HTTP.Timeout = transport, requestTimeout
-	return &browser{c, addrs, l, a}
+	c.HTTP.Transport, c.HTTP.Timeout = p.transport, requestTimeout
+	return &browser{c, p.env.webAddrs, p.ledger, p.acks}
 }
 
 // send sends a request and counts its answer under the kind.
@@ -143,6 +143,11 @@ func (p *partner) secret() string {
 		return p.account.LiveWebhookSecret
 	}
 	return p.account.TestWebhookSecret
+}
+
+// signIn signs the account's owner in.
+func (p *partner) signIn(ctx context.Context, staff *browser) (client.Answer, error) {
+	return staff.post(ctx, "sign in", "/dashboard/sign-in", url.Values{"email": {p.account.Email}, "password": {p.account.Password}})
 }
 
 func (p *partner) mode() string {

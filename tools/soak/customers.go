@@ -47,7 +47,7 @@ type customer struct {
 func (p *people) live(ctx, finish context.Context, worker int, seed uint64) {
 	rnd := mathrand.New(mathrand.NewPCG(seed, uint64(worker)))
 	for n := 0; ctx.Err() == nil; n++ {
-		c := &customer{p, newBrowser(p.env.webAddrs, p.ledger, p.acks, p.transport), rnd, nil}
+		c := &customer{p, p.newBrowser(), rnd, nil}
 		c.create(finish, p.partners[rnd.IntN(len(p.partners))], fmt.Sprintf("%s-%d-%d", p.run, worker, n))
 		if c.session != nil {
 			c.meet(finish)
@@ -179,12 +179,11 @@ func (c *customer) found(a client.Answer, err error) {
 // renew lets staff replace the link: the session's link is then another one.
 func (c *customer) renew(ctx context.Context) {
 	s := c.session
-	staff := newBrowser(c.env.webAddrs, c.ledger, c.acks, c.transport)
+	staff := c.newBrowser()
 	signedIn := false
 	persist(ctx, c.ledger, "renew "+s.ID, func() bool {
 		if !signedIn {
-			a, err := staff.post(ctx, "sign in", "/dashboard/sign-in", url.Values{"email": {s.Partner.account.Email},
-				"password": {s.Partner.account.Password}})
+			a, err := s.Partner.signIn(ctx, staff)
 			signedIn = err == nil && a.Status == http.StatusSeeOther && a.Header.Get("Location") == "/dashboard"
 		}
 		if !signedIn {

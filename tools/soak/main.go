@@ -104,9 +104,8 @@ func (s *soak) gather(seed uint64) error {
 				continue
 			}
 			p := &partner{
-				browser: newBrowser(s.env.webAddrs, s.ledger, s.acks, s.people.transport), index: len(s.people.partners), account: a,
-				company: name, live: live,
-				hooks: hooks, events: map[int64]feedEvent{},
+				browser: s.people.newBrowser(), index: len(s.people.partners), account: a, company: name, live: live, hooks: hooks,
+				events: map[int64]feedEvent{},
 			}
 			s.people.partners = append(s.people.partners, p)
 			s.receivers.secrets = append(s.receivers.secrets, p.secret())

@@ -126,13 +126,7 @@ type Candor struct {
 // Launch starts the program. It is killed if the test ends first.
 func Launch(t *testing.T, env Environment, args ...string) *Candor {
 	t.Helper()
-	return LaunchBinary(t, serverBinary(t), env, args...)
-}
-
-// LaunchBinary is Launch of another release.
-func LaunchBinary(t *testing.T, binary string, env Environment, args ...string) *Candor {
-	t.Helper()
-	return launch(t, exec.CommandContext(context.Background(), binary, args...), env)
+	return launch(t, exec.CommandContext(context.Background(), serverBinary(t), args...), env)
 }
 
 // ServeOn is Serve on a socket that the caller holds, as systemd does.
@@ -182,7 +176,7 @@ func Serve(t *testing.T, env Environment, command string) *Candor {
 // ServeBinary is Serve of another release.
 func ServeBinary(t *testing.T, binary string, env Environment, command string) *Candor {
 	t.Helper()
-	return LaunchBinary(t, binary, env, command).ready()
+	return launch(t, exec.CommandContext(context.Background(), binary, command), env).ready()
 }
 
 // ready waits until the process is ready, and keeps its address.
