@@ -157,6 +157,6 @@ func (a *attack) print(took time.Duration) {
 		}
 		rows = append(rows, []string{r.what, r.measured, r.wanted, met})
 	}
-	harness.Print(fmt.Sprintf("floods of %s, %s in all", a.span, took.Round(time.Second)), []string{"Attack", "Measured", "Wanted", "Met"},
-		rows)
+	harness.Print(fmt.Sprintf("floods of %s, %s in all", a.span, took.Round(time.Second)),
+		[]string{"Attack", "Measured", "Wanted", "Met"}, rows)
 }

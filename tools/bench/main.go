@@ -132,5 +132,6 @@ func (b *bench) print() {
 		}
 		rows = append(rows, []string{r.what, r.figure, r.yardstick, r.ratio, r.target, met})
 	}
-	harness.Print(fmt.Sprintf("loads of %s", span), []string{"What", "Measured", "Yardstick in the same run", "Ratio", "Target", "Met"}, rows)
+	harness.Print(fmt.Sprintf("loads of %s", span),
+		[]string{"What", "Measured", "Yardstick in the same run", "Ratio", "Target", "Met"}, rows)
 }

@@ -64,7 +64,9 @@ func (b *bench) rivals(ctx context.Context, e *environment) error {
 			client.Request("GET", p.addr, recordsPath+"/"+record, ""), http.StatusOK, http.StatusOK, 3},
 	} {
 		for _, clients := range []int{8, 32} {
-			rival := subject{used: p.cpu, load: func() (float64, error) { return rateOf(ctx, p.addr, clients, load.rivals, load.accepted) }}
+			rival := subject{used: p.cpu, load: func() (float64, error) {
+				return rateOf(ctx, p.addr, clients, load.rivals, load.accepted)
+			}}
 			candor := subject{used: e.cpu, load: func() (float64, error) {
 				return rateOf(ctx, e.Addr, clients, load.request, load.status)
 			}}

@@ -140,8 +140,8 @@ func (e *environment) startServices(ctx context.Context, receivers []string) err
 			"no", "--dir", e.dir)
 	})
 	e.s3 = newProcess(e.dir, "s3", func() *exec.Cmd {
-		return exec.Command("bin/versitygw", "--port", ports.Local(free[2]), "--access", "soak", "--secret", "secret-of-soak", "--quiet",
-			"posix", filepath.Join(e.files(), "s3"))
+		return exec.Command("bin/versitygw", "--port", ports.Local(free[2]), "--access", "soak", "--secret", "secret-of-soak",
+			"--quiet", "posix", filepath.Join(e.files(), "s3"))
 	})
 	for _, p := range []*process{e.servers, e.redis, e.s3} {
 		e.supervise(ctx, p)
