@@ -19,6 +19,7 @@ import (
 	"candor/internal/testkit"
 	"candor/internal/testkit/client"
 	"candor/internal/testkit/dbtest"
+	"candor/internal/testkit/proc"
 	"candor/internal/testkit/process"
 )
 
@@ -198,7 +199,7 @@ func freeze(t *testing.T, server *devpg.Server) (thaw func()) {
 	for before := 0; len(all) != before; { // a process that begins between the two steps would answer
 		send(syscall.SIGSTOP)
 		before = len(all)
-		all = append([]int{server.PID()}, process.Children(server.PID())...)
+		all = append([]int{server.PID()}, proc.Children(server.PID())...)
 	}
 	send(syscall.SIGSTOP)
 	t.Cleanup(func() { send(syscall.SIGCONT) })

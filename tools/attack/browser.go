@@ -13,6 +13,7 @@ import (
 	"candor/internal/statement"
 	"candor/internal/statement/statementtest"
 	"candor/internal/testkit/client"
+	"candor/tools/harness"
 )
 
 // browser is one in a network.
@@ -34,6 +35,37 @@ func (a *attack) newBrowser(network string) *browser {
 	c.Header["X-Forwarded-For"] = network
 	c.HTTP.Transport = &http.Transport{DisableCompression: true}
 	return &browser{Client: c}
+}
+
+// call makes a request with the account's test key.
+func (b *browser) call(ctx context.Context, account client.Account, method, path, body string) (client.Answer, error) {
+	header := map[string]string{"Authorization": "Bearer " + account.TestKey, "Sec-Fetch-Site": ""}
+	var content io.Reader = http.NoBody
+	if body != "" {
+		content, header["Content-Type"] = strings.NewReader(body), "application/json"
+	}
+	return b.Send(ctx, method, path, content, header)
+}
+
+// newSession is the body of the request that creates a session.
+const newSession = `{"form_type":"financial_statement","customer_email":"sam@example.com"}`
+
+// create creates a session.
+func (b *browser) create(ctx context.Context, account client.Account, body string) (session client.Session, err error) {
+	got, err := b.call(ctx, account, http.MethodPost, "/v1/sessions", body)
+	if err != nil || got.Status != http.StatusCreated {
+		return session, unexpected("creating a session", got, err)
+	}
+	return session, json.Unmarshal(got.Body, &session)
+}
+
+// owner is a signed-in owner.
+func (a *attack) owner(ctx context.Context, account client.Account, network string) (*browser, error) {
+	b := a.newBrowser(network)
+	if got, err := b.signIn(ctx, account.Email, account.Password); err != nil || got.Status != http.StatusSeeOther {
+		return nil, unexpected("signing in", got, err)
+	}
+	return b, nil
 }
 
 // attach uploads a file of that many bytes that begins with head.
@@ -62,7 +94,7 @@ type zeroReader struct {
 func (r zeroReader) Read(p []byte) (int, error) {
 	if r.rate > 0 {
 		p = p[:min(len(p), max(1, r.rate/10))]
-		pause(r.ctx, time.Duration(len(p))*time.Second/time.Duration(r.rate))
+		harness.Pause(r.ctx, time.Duration(len(p))*time.Second/time.Duration(r.rate))
 	}
 	clear(p)
 	return len(p), r.ctx.Err()
@@ -83,14 +115,8 @@ func (a *attack) newCustomer(ctx context.Context, network string) (*customer, er
 
 // customerOf is newCustomer for another account.
 func (a *attack) customerOf(ctx context.Context, account client.Account, network string) (*customer, error) {
-	partner := a.newBrowser(victimNetwork)
-	got, err := partner.call(ctx, account, http.MethodPost, "/v1/sessions",
-		`{"form_type":"financial_statement","customer_email":"sam@example.com"}`)
-	if err != nil || got.Status != http.StatusCreated {
-		return nil, unexpected("creating a session", got, err)
-	}
-	var session client.Session
-	if err := json.Unmarshal(got.Body, &session); err != nil {
+	session, err := a.newBrowser(victimNetwork).create(ctx, account, newSession)
+	if err != nil {
 		return nil, err
 	}
 	c := &customer{a.newBrowser(network), session.ID, session.Link()}
@@ -117,4 +143,13 @@ func (c *customer) fill(ctx context.Context, change func(section string, values 
 		}
 	}
 	return nil
+}
+
+// awaitPDF asks for the PDF for 20 seconds, or until it is there.
+func (c *customer) awaitPDF(ctx context.Context) (got client.Answer, err error) {
+	harness.Eventually(ctx, 20*time.Second, func() bool {
+		got, err = c.Get(ctx, c.path("pdf"))
+		return err != nil || got.Status == http.StatusOK
+	})
+	return got, err
 }

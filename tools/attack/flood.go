@@ -16,6 +16,7 @@ import (
 
 	"candor/internal/domain"
 	"candor/internal/testkit/client"
+	"candor/tools/harness"
 )
 
 const (
@@ -51,13 +52,17 @@ func (a *attack) signedOutPosts() []post {
 
 // request writes the form, sent from a network.
 func (p post) request(addr, network string) []byte {
-	body := numbered(p.values.Encode(), "%23")
+	return formRequest(addr, network, "/dashboard"+p.path, numbered(p.values.Encode(), "%23"), p.cookie)
+}
+
+// formRequest posts a form as its page does.
+func formRequest(addr, network, path, body, cookies string) []byte {
 	header := []string{"Content-Type: application/x-www-form-urlencoded", "Sec-Fetch-Site: same-origin",
 		"X-Forwarded-For: " + network}
-	if p.cookie != "" {
-		header = append(header, "Cookie: "+p.cookie)
+	if cookies != "" {
+		header = append(header, "Cookie: "+cookies)
 	}
-	return client.Request("POST", addr, "/dashboard"+p.path, body, header...)
+	return client.Request("POST", addr, path, body, header...)
 }
 
 // outcome counts the responses to a flood.
@@ -133,21 +138,28 @@ func (a *attack) besideVictim(ctx context.Context, next func() []byte) (*outcome
 // leave no rows.
 func (a *attack) floods(ctx context.Context) error {
 	for i, p := range a.signedOutPosts() {
-		before, err := a.rowsStored(ctx)
+		text, met, _, err := a.floodForRows(ctx, func() []byte { return p.request(a.Addr, fmt.Sprintf("198.51.100.%d", i+1)) })
 		if err != nil {
 			return err
 		}
-		o, seen := a.besideVictim(ctx, func() []byte { return p.request(a.Addr, fmt.Sprintf("198.51.100.%d", i+1)) })
-		after, err := a.rowsStored(ctx)
-		if err != nil {
-			return err
-		}
-		text, met := a.judge(seen)
-		a.add(met && after-before <= mostRows, fmt.Sprintf("%d connections flood POST /dashboard%s", floodConnections, p.path),
-			fmt.Sprintf("%s; at most %d rows", unharmed, mostRows), "%s; %d rows; %s", text, after-before, o)
-		pause(ctx, time.Second)
+		a.add(met, fmt.Sprintf("%d connections flood POST /dashboard%s", floodConnections, p.path),
+			fmt.Sprintf("%s; at most %d rows", unharmed, mostRows), "%s", text)
+		harness.Pause(ctx, time.Second)
 	}
 	return nil
+}
+
+// floodForRows floods beside the victim, and reports whether that is unharmed and few rows
+// were added.
+func (a *attack) floodForRows(ctx context.Context, next func() []byte) (text string, met bool, o *outcome, err error) {
+	before, err := a.rowsStored(ctx)
+	if err != nil {
+		return "", false, nil, err
+	}
+	o, seen := a.besideVictim(ctx, next)
+	after, err := a.rowsStored(ctx)
+	text, met = a.judge(seen)
+	return fmt.Sprintf("%s; %d rows; %s", text, after-before, o), met && after-before <= mostRows, o, err
 }
 
 // manyNetworks floods the most expensive forms from made-up networks and for
@@ -166,7 +178,7 @@ func (a *attack) manyNetworks(ctx context.Context) error {
 		a.add(seen.failed+seen.notReady == 0, fmt.Sprintf("%d connections, another network each time, flood POST /dashboard%s",
 			floodConnections, p.path),
 			"no call of another account fails, always ready", "%s; %s", text, o)
-		pause(ctx, time.Second)
+		harness.Pause(ctx, time.Second)
 	}
 	return nil
 }
@@ -192,7 +204,7 @@ func (a *attack) refusedClients(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	pause(ctx, a.span)
+	harness.Pause(ctx, a.span)
 	quiet, err := a.transactions(ctx)
 	if err != nil {
 		return err
@@ -215,7 +227,7 @@ func (a *attack) refusedClients(ctx context.Context) error {
 // transactions is how many the database has done. A process of PostgreSQL reports
 // its own after ten idle seconds.
 func (a *attack) transactions(ctx context.Context) (n int64, err error) {
-	pause(ctx, 11*time.Second)
+	harness.Pause(ctx, 11*time.Second)
 	err = a.DB.Raw().GetContext(ctx, &n,
 		`SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()`)
 	return n, err

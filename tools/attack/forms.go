@@ -12,7 +12,7 @@ import (
 	"candor/internal/domain"
 	"candor/internal/statement"
 	"candor/internal/statement/statementtest"
-	"candor/internal/testkit/client"
+	"candor/tools/harness"
 )
 
 const (
@@ -26,21 +26,14 @@ const (
 // forms floods forms from one network: without their cookies, and by browsers that
 // opened them.
 func (a *attack) forms(ctx context.Context) error {
-	before, err := a.rowsStored(ctx)
-	if err != nil {
-		return err
-	}
 	stranger := saveRequest(a.Addr, "/f/"+domain.NewSessionID().String()+"/"+statement.IncomeSection, "198.51.100.201", "")
-	o, seen := a.besideVictim(ctx, func() []byte { return stranger })
-	after, err := a.rowsStored(ctx)
+	text, met, o, err := a.floodForRows(ctx, func() []byte { return stranger })
 	if err != nil {
 		return err
 	}
-	text, met := a.judge(seen)
-	a.add(met && after-before <= mostRows && o.statuses[http.StatusOK] == 0,
-		fmt.Sprintf("%d connections flood a form without its cookie", floodConnections),
-		fmt.Sprintf("%s; at most %d rows", unharmed, mostRows), "%s; %d rows; %s", text, after-before, o)
-	pause(ctx, time.Second)
+	a.add(met && o.statuses[http.StatusOK] == 0, fmt.Sprintf("%d connections flood a form without its cookie", floodConnections),
+		fmt.Sprintf("%s; at most %d rows", unharmed, mostRows), "%s", text)
+	harness.Pause(ctx, time.Second)
 
 	var saves [][]byte
 	for range officeForms {
@@ -51,7 +44,7 @@ func (a *attack) forms(ctx context.Context) error {
 		path := c.path(statement.IncomeSection)
 		saves = append(saves, saveRequest(a.Addr, path, officeNetwork, c.Cookies(path)))
 	}
-	o, seen = a.besideVictim(ctx, func() []byte { return saves[rand.IntN(len(saves))] })
+	o, seen := a.besideVictim(ctx, func() []byte { return saves[rand.IntN(len(saves))] })
 	text, met = a.judge(seen)
 	most := officeBurst + officeSaves*(int(a.span.Seconds())+1)
 	a.add(met && o.statuses[http.StatusOK] <= most, fmt.Sprintf("%d connections of one network save %d forms that it opened",
@@ -64,10 +57,5 @@ func (a *attack) forms(ctx context.Context) error {
 func saveRequest(addr, path, network, cookies string) []byte {
 	values := url.Values{"action": {"autosave"}}
 	maps.Copy(values, statementtest.Values(statement.IncomeSection))
-	header := []string{"Content-Type: application/x-www-form-urlencoded", "Sec-Fetch-Site: same-origin",
-		"X-Forwarded-For: " + network}
-	if cookies != "" {
-		header = append(header, "Cookie: "+cookies)
-	}
-	return client.Request("POST", addr, path, values.Encode(), header...)
+	return formRequest(addr, network, path, values.Encode(), cookies)
 }

@@ -18,7 +18,6 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"candor/internal/testkit/client"
@@ -34,9 +33,7 @@ func main() {
 	seconds := flag.Int("seconds", 10, "how long each flood lasts")
 	only := flag.String("only", "", "run these parts, by commas")
 	a := &attack{}
-	flag.StringVar(&a.binary, "candor", "bin/candor", "the built service")
 	flag.StringVar(&a.before, "before", "", "an older build, which the part neighbour shows beside it")
-	flag.StringVar(&a.activity, "activity", "", "of the part neighbour, the activities with this text")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -50,14 +47,17 @@ func main() {
 	}
 }
 
+// binary is the built service.
+const binary = "bin/candor"
+
 // attack gathers the rows of the table.
 type attack struct {
 	*harness.Service
-	span                     time.Duration
-	binary, before, activity string
-	victim                   client.Account // the other account, whose calls must stay fast
-	idle                     time.Duration  // median of its calls without an attack
-	rows                     []row
+	span   time.Duration
+	before string         // an older build
+	victim client.Account // the other account, whose calls must stay fast
+	idle   time.Duration  // median of its calls without an attack
+	rows   []row
 }
 
 // row is one attack: what it did, its result, and what is wanted.
@@ -109,7 +109,7 @@ func (a *attack) parts(only string) ([]part, error) {
 // start starts the service with two accounts.
 func (a *attack) start(ctx context.Context, binary string) (err error) {
 	a.Service, err = harness.Start(ctx, binary, harness.Options{
-		Name: "attack", Connections: 4, Serve: true, Errors: os.Stderr, MaxConnections: 100,
+		Name: "attack", Serve: true, MaxConnections: 100,
 		Environ: []string{
 			// Attackers choose their network by X-Forwarded-For.
 			"CANDOR_TRUSTED_PROXIES=127.0.0.1,::1",
@@ -131,7 +131,7 @@ func (a *attack) run(ctx context.Context, only string) error {
 	if err != nil {
 		return err
 	}
-	if err := a.start(ctx, a.binary); err != nil {
+	if err := a.start(ctx, binary); err != nil {
 		return err
 	}
 	defer a.Stop()
@@ -149,27 +149,14 @@ func (a *attack) run(ctx context.Context, only string) error {
 }
 
 func (a *attack) print(took time.Duration) {
-	fmt.Printf("%s, %s/%s, %d cores, %s, floods of %s, %s in all\n\n", time.Now().UTC().Format("2 January 2006"),
-		runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version(), a.span, took.Round(time.Second))
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 1, ' ', 0)
-	fmt.Fprintln(w, "| Attack \t| Measured \t| Wanted \t| Met \t|")
-	fmt.Fprintln(w, "| --- \t| --- \t| --- \t| --- \t|")
+	var rows [][]string
 	for _, r := range a.rows {
 		met := "**no**"
 		if r.met {
 			met = "yes"
 		}
-		fmt.Fprintf(w, "| %s \t| %s \t| %s \t| %s \t|\n", r.what, r.measured, r.wanted, met)
+		rows = append(rows, []string{r.what, r.measured, r.wanted, met})
 	}
-	if err := w.Flush(); err != nil {
-		fmt.Fprintln(os.Stderr, "attack:", err)
-	}
-}
-
-// pause waits, unless the run is interrupted.
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
+	harness.Print(fmt.Sprintf("floods of %s, %s in all", a.span, took.Round(time.Second)),
+		[]string{"Attack", "Measured", "Wanted", "Met"}, rows)
 }

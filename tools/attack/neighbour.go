@@ -2,14 +2,10 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -17,6 +13,7 @@ import (
 	"candor/internal/domain"
 	"candor/internal/statement"
 	"candor/internal/testkit/client"
+	"candor/tools/harness"
 )
 
 const (
@@ -40,8 +37,9 @@ var activities = []activity{
 	{"uploads at 0.5 MB/s", (*attack).slowUploads},
 	{"dashboard pages", pages("", "/sessions", "/events", "/webhooks", "/audit", "/billing", "/team", "/requests", "/no-such-page")},
 	{"dashboard changes", posts(
-		form{"/sessions", url.Values{"customer_email": {"person#@example.com"}, "expires_in_days": {"30"}}},
-		form{"/me/name", url.Values{"name": {"Person #"}}}, form{"/settings/time-zone", url.Values{"time_zone": {"Australia/Perth"}}})},
+		post{path: "/sessions", values: url.Values{"customer_email": {"person#@example.com"}, "expires_in_days": {"30"}}},
+		post{path: "/me/name", values: url.Values{"name": {"Person #"}}},
+		post{path: "/settings/time-zone", values: url.Values{"time_zone": {"Australia/Perth"}}})},
 	{"exports", pages("/sessions/export", "/audit/export")},
 	{"searches", pages("/search?q=person%23", "/search?q=son", "/sessions?q=per", "/sessions?q=zz%23")},
 	{"PDFs and answers", (*attack).readStatements},
@@ -61,15 +59,15 @@ func (a *attack) neighbour(ctx context.Context) error {
 			return err
 		}
 	}
-	return a.asNeighbours(ctx, a.binary, func(name, text string, met bool) {
+	return a.asNeighbours(ctx, binary, func(name, text string, met bool) {
 		a.add(met, "beside an account with "+name, "each p99 within 3 × idle, no error", "%s%s", before[name], text)
 	})
 }
 
 // asNeighbours runs the activities against a service of their own.
-func (a *attack) asNeighbours(ctx context.Context, binary string, report func(name, text string, met bool)) error {
+func (a *attack) asNeighbours(ctx context.Context, program string, report func(name, text string, met bool)) error {
 	own := &attack{span: a.span}
-	if err := own.start(ctx, binary); err != nil {
+	if err := own.start(ctx, program); err != nil {
 		return err
 	}
 	defer own.Stop()
@@ -81,16 +79,13 @@ func (a *attack) asNeighbours(ctx context.Context, binary string, report func(na
 		return err
 	}
 	for _, one := range activities {
-		if a.activity != "" && !strings.Contains(one.name, a.activity) {
-			continue
-		}
 		drive, err := one.prepare(own, ctx)
 		if err != nil {
 			return fmt.Errorf("%s: %w", one.name, err)
 		}
 		text, met := n.beside(ctx, drive)
 		report(one.name, text, met)
-		pause(ctx, 3*time.Second)
+		harness.Pause(ctx, 3*time.Second)
 	}
 	return nil
 }
@@ -114,15 +109,6 @@ func (n *neighbour) beside(ctx context.Context, drive func(context.Context) *out
 	}
 	text, met := compare(idle, busy)
 	return text + "; " + all.String(), met
-}
-
-// owner is a signed-in owner.
-func (a *attack) owner(ctx context.Context, account client.Account, network string) (*browser, error) {
-	b := a.newBrowser(network)
-	if got, err := b.signIn(ctx, account.Email, account.Password); err != nil || got.Status != http.StatusSeeOther {
-		return nil, unexpected("signing in", got, err)
-	}
-	return b, nil
 }
 
 // fillAccount gives the attacker's account many sessions.
@@ -162,14 +148,8 @@ func pages(paths ...string) func(*attack, context.Context) (func(context.Context
 	}
 }
 
-// form is a posted form of the dashboard, below test mode.
-type form struct {
-	path   string
-	values url.Values // "#" becomes another number each time
-}
-
 // posts floods forms of the dashboard.
-func posts(forms ...form) func(*attack, context.Context) (func(context.Context) *outcome, error) {
+func posts(forms ...post) func(*attack, context.Context) (func(context.Context) *outcome, error) {
 	return func(a *attack, ctx context.Context) (func(context.Context) *outcome, error) {
 		b, err := a.owner(ctx, a.Account, attackerNetwork)
 		if err != nil {
@@ -179,7 +159,8 @@ func posts(forms ...form) func(*attack, context.Context) (func(context.Context) 
 		return func(ctx context.Context) *outcome {
 			return a.flood(ctx, floodConnections, func() []byte {
 				f := forms[rand.IntN(len(forms))]
-				return post{"/test" + f.path, f.values, cookie}.request(a.Addr, attackerNetwork)
+				f.path, f.cookie = "/test"+f.path, cookie
+				return f.request(a.Addr, attackerNetwork)
 			})
 		}, nil
 	}
@@ -198,7 +179,8 @@ func calls(method, path, body string) func(*attack, context.Context) (func(conte
 
 // testEvents floods test events, by the API and by the dashboard.
 func (a *attack) testEvents(ctx context.Context) (func(context.Context) *outcome, error) {
-	byPage, err := posts(form{"/webhooks/test", url.Values{"type": {"session.completed"}, "url": {"http://127.0.0.1:9/"}}})(a, ctx)
+	byPage, err := posts(post{path: "/webhooks/test", values: url.Values{"type": {"session.completed"},
+		"url": {"http://127.0.0.1:9/"}}})(a, ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -214,11 +196,12 @@ func (a *attack) readStatements(ctx context.Context) (func(context.Context) *out
 	if err != nil {
 		return nil, err
 	}
-	id, err := b.create(ctx, a.Account, done)
+	session, err := b.create(ctx, a.Account, done)
 	if err != nil {
 		return nil, err
 	}
-	read, err := pages("/sessions/"+id+"/pdf", "/sessions/"+id+"/data", "/sessions/"+id)(a, ctx)
+	path := "/sessions/" + session.ID
+	read, err := pages(path+"/pdf", path+"/data", path)(a, ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -250,20 +233,7 @@ func (a *attack) slowUploads(ctx context.Context) (func(context.Context) *outcom
 		c.rate = slowUpload
 		customers = append(customers, c)
 	}
-	return func(ctx context.Context) *outcome {
-		o := &outcome{statuses: map[int]int{}}
-		var work sync.WaitGroup
-		for _, c := range customers {
-			work.Go(func() {
-				for ctx.Err() == nil {
-					got, _ := c.attach(ctx, c.path(statement.DocumentsSection), "other", "slow.pdf", pdfHead, uploadSize)
-					o.count(got.Status)
-				}
-			})
-		}
-		work.Wait()
-		return o
-	}, nil
+	return func(ctx context.Context) *outcome { return uploadUntil(ctx, customers, 0) }, nil
 }
 
 // both does two things at a time.
@@ -304,15 +274,6 @@ type sight struct {
 	kind   string
 	times  []time.Duration
 	errors int
-}
-
-// p99 is the time that one in a hundred requests exceeded.
-func (s sight) p99() time.Duration {
-	if len(s.times) == 0 {
-		return time.Minute
-	}
-	slices.Sort(s.times)
-	return s.times[(len(s.times)*99-1)/100]
 }
 
 // joined has the requests of both, kind by kind.
@@ -359,7 +320,7 @@ func (n *neighbour) watch(ctx context.Context, span time.Duration) []sight {
 				case ctx.Err() == nil:
 					seen[i].errors++
 				}
-				pause(ctx, probePause)
+				harness.Pause(ctx, probePause)
 			}
 		})
 	}
@@ -376,32 +337,12 @@ func expect(want, status int, err error) error {
 
 // createAndGet creates a session and gets it.
 func (n *neighbour) createAndGet(ctx context.Context) error {
-	id, err := n.staff.create(ctx, n.victim, `{"form_type":"financial_statement","customer_email":"sam@example.com"}`)
+	session, err := n.staff.create(ctx, n.victim, newSession)
 	if err != nil {
 		return err
 	}
-	got, err := n.staff.call(ctx, n.victim, http.MethodGet, "/v1/sessions/"+id, "")
+	got, err := n.staff.call(ctx, n.victim, http.MethodGet, "/v1/sessions/"+session.ID, "")
 	return expect(http.StatusOK, got.Status, err)
-}
-
-// call makes a request with the account's test key.
-func (b *browser) call(ctx context.Context, account client.Account, method, path, body string) (client.Answer, error) {
-	header := map[string]string{"Authorization": "Bearer " + account.TestKey, "Sec-Fetch-Site": ""}
-	var content io.Reader = http.NoBody
-	if body != "" {
-		content, header["Content-Type"] = strings.NewReader(body), "application/json"
-	}
-	return b.Send(ctx, method, path, content, header)
-}
-
-// create creates a session and returns its id.
-func (b *browser) create(ctx context.Context, account client.Account, body string) (string, error) {
-	got, err := b.call(ctx, account, http.MethodPost, "/v1/sessions", body)
-	if err != nil || got.Status != http.StatusCreated {
-		return "", unexpected("creating a session", got, err)
-	}
-	var session client.Session
-	return session.ID, errors.Join(json.Unmarshal(got.Body, &session))
 }
 
 // compare says how much slower each kind of request was than at idle.
@@ -409,7 +350,7 @@ func compare(idle, busy []sight) (string, bool) {
 	var parts []string
 	met, failed := true, 0
 	for i, one := range busy {
-		was, is := idle[i].p99(), one.p99()
+		was, is := percentile(idle[i].times, 99), percentile(one.times, 99)
 		met = met && is <= 3*was
 		failed += one.errors
 		parts = append(parts, fmt.Sprintf("%s %s → %s (%.1f ×)", one.kind, round(was), round(is), float64(is)/float64(was)))

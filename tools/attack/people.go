@@ -16,6 +16,7 @@ import (
 
 	"candor/internal/statement"
 	"candor/internal/testkit/client"
+	"candor/tools/harness"
 )
 
 // signIn signs a staff user in and returns where it redirects to.
@@ -27,9 +28,9 @@ func (b *browser) signIn(ctx context.Context, email, password string) (client.An
 // sign-in from there is refused, and then signs the owner in.
 func (a *attack) knownAddress(ctx context.Context) error {
 	email, password := a.Account.Email, a.Account.Password
-	own := a.newBrowser("203.0.113.20")
-	if got, err := own.signIn(ctx, email, password); err != nil || got.Status != http.StatusSeeOther {
-		return unexpected("the owner's first sign-in", got, err)
+	own, err := a.owner(ctx, a.Account, "203.0.113.20")
+	if err != nil {
+		return err
 	}
 	for i := range 12 {
 		thief := a.newBrowser(fmt.Sprintf("198.51.102.%d", i+1))
@@ -93,11 +94,7 @@ func (a *attack) storedText(ctx context.Context) error {
 	if err != nil || got.Status != http.StatusUnprocessableEntity {
 		return unexpected("the draft", got, err)
 	}
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); pause(ctx, 200*time.Millisecond) {
-		if got, err = done.Get(ctx, done.path("pdf")); err != nil || got.Status == http.StatusOK {
-			break
-		}
-	}
+	got, err = done.awaitPDF(ctx)
 	if err != nil || got.Status != http.StatusOK {
 		return unexpected("the PDF", got, err)
 	}
@@ -153,8 +150,7 @@ func (a *attack) guessedLinks(ctx context.Context) error {
 	opened := o.statuses[http.StatusOK] + o.statuses[http.StatusSeeOther]
 	again := &customer{a.newBrowser("198.51.101.208"), c.id, c.link}
 	rightErr := again.open(ctx)
-	foreign, err := a.newBrowser(victimNetwork).Send(ctx, http.MethodGet, "/v1/sessions/"+c.id, http.NoBody,
-		map[string]string{"Authorization": "Bearer " + a.victim.TestKey})
+	foreign, err := a.newBrowser(victimNetwork).call(ctx, a.victim, http.MethodGet, "/v1/sessions/"+c.id, "")
 	if err != nil {
 		return err
 	}
@@ -173,9 +169,9 @@ func orOpens(err error) string {
 
 // otherSites posts like a browser that shows a page of another site.
 func (a *attack) otherSites(ctx context.Context) error {
-	staff := a.newBrowser("203.0.113.21")
-	if got, err := staff.signIn(ctx, a.victim.Email, a.victim.Password); err != nil || got.Status != http.StatusSeeOther {
-		return unexpected("signing in", got, err)
+	staff, err := a.owner(ctx, a.victim, "203.0.113.21")
+	if err != nil {
+		return err
 	}
 	c, err := a.newCustomer(ctx, "198.51.101.209")
 	if err != nil {
@@ -248,7 +244,7 @@ func (a *attack) hostHeader(ctx context.Context) error {
 			found++
 		}
 	}
-	pause(ctx, 3*time.Second) // a job sends the email
+	harness.Pause(ctx, 3*time.Second) // a job sends the email
 	emails, err := a.newBrowser("203.0.113.22").Get(ctx, "/dev/mail")
 	if err != nil {
 		return err

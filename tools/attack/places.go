@@ -10,6 +10,7 @@ import (
 
 	"candor/internal/statement"
 	"candor/internal/testkit/client"
+	"candor/tools/harness"
 )
 
 const (
@@ -92,20 +93,29 @@ func (a *attack) holdPlaces(ctx context.Context, what string, accounts []client.
 // once the uploads have the places that they get.
 func holdUploads(ctx context.Context, holders []*customer) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan *outcome)
+	go func() { ended <- uploadUntil(ctx, holders, 100*time.Millisecond) }()
+	harness.Pause(ctx, placeBegins)
+	return func() {
+		cancel()
+		<-ended
+	}
+}
+
+// uploadUntil uploads over each link, with a pause between two uploads, until ctx ends.
+func uploadUntil(ctx context.Context, customers []*customer, between time.Duration) *outcome {
+	o := &outcome{statuses: map[int]int{}}
 	var work sync.WaitGroup
-	for _, c := range holders {
+	for _, c := range customers {
 		work.Go(func() {
-			for ctx.Err() == nil {
-				_, _ = c.attach(ctx, c.path(statement.DocumentsSection), "other", "slow.pdf", pdfHead, uploadSize)
-				pause(ctx, 100*time.Millisecond)
+			for ; ctx.Err() == nil; harness.Pause(ctx, between) {
+				got, _ := c.attach(ctx, c.path(statement.DocumentsSection), "other", "slow.pdf", pdfHead, uploadSize)
+				o.count(got.Status)
 			}
 		})
 	}
-	pause(ctx, placeBegins)
-	return func() {
-		cancel()
-		work.Wait()
-	}
+	work.Wait()
+	return o
 }
 
 // uploadAsVictim uploads as many files of another account's customer as a session takes,

@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"slices"
 	"sync"
 	"time"
 
 	"candor/internal/testkit/client"
+	"candor/tools/harness"
 )
 
 const (
@@ -28,14 +28,8 @@ type probe struct {
 	checks   int
 }
 
-// median of the times to create a session, or a minute if none was created.
-func (p *probe) median() time.Duration {
-	if len(p.times) == 0 {
-		return time.Minute
-	}
-	slices.Sort(p.times)
-	return p.times[len(p.times)/2]
-}
+// median of the times to create a session.
+func (p *probe) median() time.Duration { return percentile(p.times, 50) }
 
 // watch creates sessions as the victim and checks readiness until ctx ends.
 func (a *attack) watch(ctx context.Context) *probe {
@@ -49,8 +43,7 @@ func (a *attack) watch(ctx context.Context) *probe {
 
 func (a *attack) callAPI(ctx context.Context, p *probe) {
 	request := client.Request("POST", a.Addr, "/v1/sessions",
-		`{"form_type":"financial_statement","customer_email":"sam@example.com"}`,
-		"Authorization: Bearer "+a.victim.TestKey, "X-Forwarded-For: "+victimNetwork)
+		newSession, "Authorization: Bearer "+a.victim.TestKey, "X-Forwarded-For: "+victimNetwork)
 	var c *client.Conn
 	defer func() { c.Close() }()
 	for ctx.Err() == nil {
@@ -62,7 +55,7 @@ func (a *attack) callAPI(ctx context.Context, p *probe) {
 		case ctx.Err() == nil:
 			p.failed++
 		}
-		pause(ctx, victimPause)
+		harness.Pause(ctx, victimPause)
 	}
 }
 
@@ -80,7 +73,7 @@ func (a *attack) checkReady(ctx context.Context, p *probe) {
 		if err != nil || status != http.StatusOK {
 			p.notReady++
 		}
-		pause(ctx, readyPause)
+		harness.Pause(ctx, readyPause)
 	}
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io/fs"
@@ -19,6 +18,7 @@ import (
 	"candor/internal/statement"
 	"candor/internal/statement/statementtest"
 	"candor/internal/testkit/client"
+	"candor/internal/testkit/proc"
 )
 
 const (
@@ -56,7 +56,7 @@ func (a *attack) uploads(ctx context.Context) error {
 		})
 	}
 	work.Wait()
-	peak, err := a.peakMemory()
+	peak, err := proc.Memory(a.Server.Process.Pid, "VmHWM")
 	if err != nil {
 		return err
 	}
@@ -204,23 +204,9 @@ func (a *attack) stored(ctx context.Context) (bytes int64, err error) {
 	return bytes, err
 }
 
-func (a *attack) processFile(name string) string {
-	return fmt.Sprintf("/proc/%d/%s", a.Server.Process.Pid, name)
-}
-
 // forgetPeak sets the service's peak of memory to what it uses now.
-func (a *attack) forgetPeak() error { return os.WriteFile(a.processFile("clear_refs"), []byte("5"), 0) }
-
-// peakMemory is the most memory that the service has held, in bytes.
-func (a *attack) peakMemory() (int64, error) {
-	status, err := os.ReadFile(a.processFile("status"))
-	if err != nil {
-		return 0, err
-	}
-	_, rest, _ := bytes.Cut(status, []byte("VmHWM:"))
-	var kb int64
-	_, err = fmt.Sscan(string(rest), &kb)
-	return kb << 10, err
+func (a *attack) forgetPeak() error {
+	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", a.Server.Process.Pid), []byte("5"), 0)
 }
 
 // unfinished opens connections that never finish their request.
@@ -300,12 +286,7 @@ func (a *attack) secondBrowser(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var own client.Answer
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); pause(ctx, 200*time.Millisecond) {
-		if own, err = owner.Get(ctx, owner.path("pdf")); err != nil || own.Status == http.StatusOK {
-			break
-		}
-	}
+	own, err := owner.awaitPDF(ctx)
 	if err != nil {
 		return err
 	}

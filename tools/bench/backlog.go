@@ -19,65 +19,62 @@ import (
 )
 
 const (
+	backlogSize = 10_000
 	// backlogTurns is how often each backlog is delivered. The median counts.
 	backlogTurns = 3
 	// eventsPerSession makes deliveries wait for earlier ones of their session, as
 	// real ones do.
 	eventsPerSession = 10
-	// manyDeliveries are those of events that go to many endpoints.
+	// manyDeliveries are those of events that go to manyEndpoints each.
 	manyDeliveries = 8 * backlogSize
+	manyEndpoints  = 20
 )
 
-// backlog measures only backlogs, without old deliveries and beside them: the quick
-// way to try a change.
-func (b *bench) backlog(ctx context.Context, e *environment) error {
-	var short, long webhookFigures
-	if err := b.measureBacklog(ctx, e, &short); err != nil {
-		return err
+// compareBacklog delivers due deliveries, runs River's no-op jobs and pgbench's inserts.
+// It returns how many deliveries a second were delivered.
+func (b *bench) compareBacklog(ctx context.Context, e *environment) (delivered float64, err error) {
+	rates, err := e.backlogsInTurn(ctx, e.oneReceiver(ctx),
+		func() (float64, error) { return e.runRiver(ctx, backlogSize) },
+		func() (float64, error) { return e.insertRate(ctx) })
+	if err != nil {
+		return 0, err
 	}
-	b.addBacklog(&short)
-	if err := e.fillDeliveries(ctx, b.deliveries); err != nil {
-		return err
-	}
-	if err := b.measureBacklog(ctx, e, &long); err != nil {
-		return err
-	}
-	b.addOldBacklog(&short, &long)
-	return nil
+	delivered, river, inserts := median(rates[0]), slices.Max(rates[1]), median(rates[2])
+	b.add(row{
+		what: fmt.Sprintf("Backlog of %d due deliveries", backlogSize), figure: fmt.Sprintf("%.0f deliveries/s", delivered),
+		yardstick: fmt.Sprintf("River, no-op jobs: %.0f/s", river), ratio: percent(delivered / river),
+		target: "≥ 50 %", met: delivered >= river/2,
+	})
+	b.add(row{
+		what: "The same beside pgbench", figure: fmt.Sprintf("%.0f deliveries/s", delivered),
+		yardstick: fmt.Sprintf("pgbench, single inserts: %.0f/s", inserts), ratio: percent(delivered / inserts),
+		target: "≥ 2000/s per 7000/s (29 %)", met: delivered >= inserts*2/7,
+	})
+	return delivered, nil
 }
 
-// measureBacklog delivers due deliveries, runs River's no-op jobs and pgbench's
-// inserts in turn, so that a slow spell of the machine hits all of them.
-func (b *bench) measureBacklog(ctx context.Context, e *environment, f *webhookFigures) error {
+// oneReceiver delivers a backlog to one receiver.
+func (e *environment) oneReceiver(ctx context.Context) func() (float64, error) {
+	return func() (float64, error) { return e.deliverBacklog(ctx, backlogSize, targets{1, 1}) }
+}
+
+// backlogsInTurn measures rates after a warm-up, in turn, so that a slow spell of the
+// machine hits all of them.
+func (e *environment) backlogsInTurn(ctx context.Context, measures ...func() (float64, error)) ([][]float64, error) {
 	if err := e.warmUp(ctx); err != nil {
-		return err
+		return nil, err
 	}
-	var rates, river, inserts, cpus []float64
+	rates := make([][]float64, len(measures))
 	for range backlogTurns {
-		used, err := e.cpuTime()
-		if err != nil {
-			return err
+		for i, measure := range measures {
+			rate, err := measure()
+			if err != nil {
+				return nil, err
+			}
+			rates[i] = append(rates[i], rate)
 		}
-		speed, err := e.deliverBacklog(ctx, backlogSize, targets{1, 1})
-		if err != nil {
-			return err
-		}
-		after, err := e.cpuTime()
-		if err != nil {
-			return err
-		}
-		rates, cpus = append(rates, speed), append(cpus, ms(after-used)/backlogSize)
-		if speed, err = e.runRiver(ctx, backlogSize); err != nil {
-			return err
-		}
-		river = append(river, speed)
-		if speed, err = e.insertRate(ctx); err != nil {
-			return err
-		}
-		inserts = append(inserts, speed)
 	}
-	f.deliveryRate, f.riverRate, f.insertRate, f.deliveryCPU = median(rates), slices.Max(river), median(inserts), median(cpus)
-	return nil
+	return rates, nil
 }
 
 // warmUp delivers one backlog that doesn't count and then vacuums, as autovacuum
@@ -94,75 +91,30 @@ func (e *environment) warmUp(ctx context.Context) error {
 	return err
 }
 
-func (b *bench) addBacklog(f *webhookFigures) {
-	b.add(row{
-		what: fmt.Sprintf("Backlog of %d due deliveries", backlogSize), figure: fmt.Sprintf("%.0f deliveries/s", f.deliveryRate),
-		yardstick: fmt.Sprintf("River, no-op jobs: %.0f/s", f.riverRate), ratio: percent(f.deliveryRate / f.riverRate),
-		target: "≥ 50 %", met: f.deliveryRate >= f.riverRate/2,
-	})
-	b.add(row{
-		what: "The same beside pgbench", figure: fmt.Sprintf("%.0f deliveries/s", f.deliveryRate),
-		yardstick: fmt.Sprintf("pgbench, single inserts: %.0f/s", f.insertRate), ratio: percent(f.deliveryRate / f.insertRate),
-		target: "≥ 2000/s per 7000/s (29 %)", met: f.deliveryRate >= f.insertRate*2/7,
-	})
-	b.add(row{
-		what: "CPU of candor and PostgreSQL for a delivery of the backlog", figure: fmt.Sprintf("%.2f ms", f.deliveryCPU),
-		yardstick: "–", ratio: "–", target: "stated", met: true,
-	})
-}
-
-// addOldBacklog compares with the figures of new tables. River's rate shows
-// whether the machine had a slow spell.
-func (b *bench) addOldBacklog(short, long *webhookFigures) {
-	beside := fmt.Sprintf(" beside %d old deliveries", b.deliveries)
-	change := long.deliveryRate / short.deliveryRate
-	b.add(row{
-		what: "Backlog" + beside, figure: fmt.Sprintf("%.0f deliveries/s (River %.0f/s)", long.deliveryRate, long.riverRate),
-		yardstick: fmt.Sprintf("without: %.0f/s (River %.0f/s)", short.deliveryRate, short.riverRate),
-		ratio:     percent(change) + " of it", target: "≥ 80 %", met: change >= 0.8,
-	})
-	b.add(row{
-		what: "CPU for a delivery of the backlog" + beside, figure: fmt.Sprintf("%.2f ms", long.deliveryCPU),
-		yardstick: fmt.Sprintf("without: %.2f ms", short.deliveryCPU),
-		ratio:     percent(long.deliveryCPU / short.deliveryCPU), target: "≤ 120 %", met: long.deliveryCPU <= 1.2*short.deliveryCPU,
-	})
-}
-
 func median(values []float64) float64 {
 	slices.Sort(values)
 	return values[len(values)/2]
 }
 
-// manyEndpoints compares a backlog of events that go to many endpoints each with one of as
+// endpoints compares a backlog of events that go to many endpoints each with one of as
 // many deliveries at as many endpoints, of an event each, in turn: what one more endpoint
 // costs beside one more event. It has more deliveries than the others: a claim takes one
 // event of a session at most, and with few sessions claims would be measured.
-func (b *bench) manyEndpoints(ctx context.Context, e *environment) error {
-	if err := e.warmUp(ctx); err != nil {
+func (b *bench) endpoints(ctx context.Context, e *environment) error {
+	to := func(to targets) func() (float64, error) {
+		return func() (float64, error) { return e.deliverBacklog(ctx, manyDeliveries, to) }
+	}
+	rates, err := e.backlogsInTurn(ctx, e.oneReceiver(ctx), to(targets{manyEndpoints, 1}), to(targets{manyEndpoints, manyEndpoints}))
+	if err != nil {
 		return err
 	}
-	var each, one, many []float64
-	for range backlogTurns {
-		for _, turn := range []struct {
-			deliveries int
-			to         targets
-			rates      *[]float64
-		}{{backlogSize, targets{1, 1}, &one}, {manyDeliveries, targets{b.endpoints, 1}, &each},
-			{manyDeliveries, targets{b.endpoints, b.endpoints}, &many}} {
-			speed, err := e.deliverBacklog(ctx, turn.deliveries, turn.to)
-			if err != nil {
-				return err
-			}
-			*turn.rates = append(*turn.rates, speed)
-		}
-	}
-	ratio := median(many) / median(each)
+	one, each, many := median(rates[0]), median(rates[1]), median(rates[2])
 	b.add(row{
-		what: fmt.Sprintf("Backlog of %d deliveries of %d events to %d endpoints", manyDeliveries, manyDeliveries/b.endpoints,
-			b.endpoints),
-		figure:    fmt.Sprintf("%.0f deliveries/s", median(many)),
-		yardstick: fmt.Sprintf("an event each: %.0f/s; at one endpoint: %.0f/s", median(each), median(one)),
-		ratio:     percent(ratio), target: "≥ 90 %", met: ratio >= 0.9,
+		what: fmt.Sprintf("Backlog of %d deliveries of %d events to %d endpoints", manyDeliveries, manyDeliveries/manyEndpoints,
+			manyEndpoints),
+		figure:    fmt.Sprintf("%.0f deliveries/s", many),
+		yardstick: fmt.Sprintf("an event each: %.0f/s; at one endpoint: %.0f/s", each, one),
+		ratio:     percent(many / each), target: "≥ 90 %", met: many >= 0.9*each,
 	})
 	return nil
 }
@@ -364,5 +316,5 @@ func (e *environment) insertRate(ctx context.Context) (float64, error) {
 		return 0, err
 	}
 	return e.pgbench(ctx, `INSERT INTO bench_insert (id, body, created_at) VALUES (gen_random_uuid(), repeat('x', 400), now());
-`, 8, 3)
+`, 8, 3*time.Second)
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/testkit/client"
 )
@@ -28,7 +29,7 @@ func (b *bench) dashboardPages(ctx context.Context, e *environment) error {
 	if err := e.fillPartner(ctx, b.history); err != nil {
 		return err
 	}
-	cookies, err := e.signIn(ctx)
+	cookie, err := e.signIn(ctx, e.Account.Email)
 	if err != nil {
 		return err
 	}
@@ -36,13 +37,8 @@ func (b *bench) dashboardPages(ctx context.Context, e *environment) error {
 	if err != nil {
 		return err
 	}
-	pages = slices.DeleteFunc(pages, func(p page) bool { return !strings.Contains(p.name, b.onlyPages) })
 	for _, p := range pages {
-		headers := []string{"Cookie: " + cookies, "Accept-Encoding: gzip"}
-		if strings.HasPrefix(p.path, "/search") {
-			headers = append(headers, "HX-Request: true") // as while it is typed
-		}
-		get := client.Request("GET", e.Addr, "/dashboard/test"+p.path, "", headers...)
+		get := e.pageRequest(cookie, p.path)
 		warm, err := latencies(ctx, e.Addr, pageWarmUp, get, http.StatusOK)
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
@@ -51,40 +47,44 @@ func (b *bench) dashboardPages(ctx context.Context, e *environment) error {
 		if quantile(warm, 0.5) > 10*pageTarget {
 			n = pageWarmUp // it fails, and takes long enough
 		}
-		used, err := e.cpuTime()
-		if err != nil {
-			return err
-		}
 		times, err := latencies(ctx, e.Addr, n, get, http.StatusOK)
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
-		}
-		after, err := e.cpuTime()
-		if err != nil {
-			return err
 		}
 		p99, target := quantile(times, 0.99), pageTarget
 		if strings.HasPrefix(p.path, "/search") {
 			target = searchTarget
 		}
 		b.add(row{
-			what: "Dashboard: " + p.name, figure: fmt.Sprintf("p99 %.1f ms, p50 %.1f ms, least %.1f ms", ms(p99), ms(quantile(times, 0.5)),
-				ms(times[0])),
-			yardstick: fmt.Sprintf("CPU %.1f ms", ms(after-used)/float64(n)), ratio: "–", target: fmt.Sprintf("p99 < %.0f ms", ms(target)),
-			met: p99 < target,
+			what: "Dashboard: " + p.name, figure: fmt.Sprintf("p99 %.1f ms, p50 %.1f ms", ms(p99), ms(quantile(times, 0.5))),
+			target: fmt.Sprintf("p99 < %.0f ms", ms(target)), met: p99 < target,
 		})
 	}
 	return nil
 }
 
-// signIn signs the account's owner in and returns the cookies.
-func (e *environment) signIn(ctx context.Context) (string, error) {
-	browser := client.New("http://" + e.Addr)
-	a, err := browser.Post(ctx, "/dashboard/sign-in", url.Values{"email": {e.Account.Email}, "password": {e.Account.Password}})
-	if err == nil && a.Status != http.StatusSeeOther {
-		err = fmt.Errorf("sign in: %d", a.Status)
+// pageRequest asks for a page of the dashboard as its browser does.
+func (e *environment) pageRequest(cookie, path string) []byte {
+	headers := []string{"Cookie: " + cookie, "Accept-Encoding: gzip"}
+	if strings.HasPrefix(path, "/search") {
+		headers = append(headers, "HX-Request: true") // as while it is typed
 	}
-	return browser.Cookies("/dashboard"), err
+	return client.Request("GET", e.Addr, "/dashboard/test"+path, "", headers...)
+}
+
+// signIn signs an account's owner in and returns the cookie. It bypasses the limit of
+// sign-ins.
+func (e *environment) signIn(ctx context.Context, email string) (cookie string, err error) {
+	token, hash := domain.NewToken()
+	now := time.Now().UTC()
+	session := &domain.StaffSession{
+		SessionID: domain.NewStaffSessionID(), Stage: domain.SignInFull, StartedAt: now, SeenAt: now, ConfirmedAt: now,
+		ExpiresAt: now.Add(domain.StaffLifetime), Address: "127.0.0.1",
+	}
+	if err := e.DB.Raw().GetContext(ctx, &session.ID, `SELECT id FROM staff_user WHERE email = $1`, email); err != nil {
+		return "", err
+	}
+	return "candor_staff=" + token, e.DB.InTx(ctx, func(tx *db.Tx) error { return tx.InsertStaffSession(ctx, session, hash) })
 }
 
 // page is a page that is timed.

@@ -46,8 +46,7 @@ func (b *bench) fairness(ctx context.Context, e *environment) error {
 	b.add(row{
 		what: fmt.Sprintf("Commit to first byte, %d endpoints at %d events/s beside a black hole and a slow one, p50 / p99",
 			fairEndpoints, fairRate),
-		figure: fmt.Sprintf("%.1f / %.1f ms", ms(quantile(beside, 0.5)), ms(p99)), yardstick: fmt.Sprintf("without: %.1f / %.1f ms",
-			ms(quantile(alone, 0.5)), ms(quantile(alone, 0.99))),
+		figure: spread(beside), yardstick: "without: " + spread(alone),
 		ratio: percent(float64(quantile(beside, 0.5))/float64(quantile(alone, 0.5))) + " (p50)", target: "p99 < 1 s",
 		met: p99 < time.Second,
 	})

@@ -44,13 +44,11 @@ func (b *bench) growth(ctx context.Context) error {
 		return err
 	}
 	defer g.stop()
-	if b.onlyPages == "" {
-		if err := b.growthSizes(ctx, g); err != nil {
-			return err
-		}
+	if err := b.growthSizes(ctx, g); err != nil {
+		return err
 	}
 	for _, e := range g.both(0) {
-		if err := e.Serve(ctx, os.Stderr); err != nil {
+		if err := e.Serve(ctx); err != nil {
 			return err
 		}
 		if err := e.idle(ctx); err != nil {
@@ -60,7 +58,7 @@ func (b *bench) growth(ctx context.Context) error {
 	if err := b.growthRequests(ctx, g); err != nil {
 		return err
 	}
-	if err := b.growthJobs(ctx, g); err != nil || b.onlyPages != "" {
+	if err := b.growthJobs(ctx, g); err != nil {
 		return err
 	}
 	return b.growthContents(ctx, g.small)
@@ -75,11 +73,11 @@ func (b *bench) openGrown(ctx context.Context) (_ *grown, err error) {
 		return filepath.Join(b.keep, name)
 	}
 	options := harness.Options{
-		Name: "small", Dir: folder("small"), MaxConnections: 100, Connections: 4, Errors: os.Stderr,
+		Name: "small", Dir: folder("small"), MaxConnections: 100,
 		Environ: []string{"CANDOR_RATE_PER_MINUTE=1000000000", "CANDOR_RATE_BURST=1000000000", "CANDOR_FORM_RATE_PER_MINUTE=1000000",
 			"CANDOR_STAFF_RATE_PER_MINUTE=1000000", "CANDOR_DB_CONNECTIONS=16", "CANDOR_SWEEP_INTERVAL=10m"},
 	}
-	small, err := harness.Start(ctx, b.binary, options)
+	small, err := harness.Start(ctx, binary, options)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +88,7 @@ func (b *bench) openGrown(ctx context.Context) (_ *grown, err error) {
 		}
 	}()
 	options.Name, options.Dir, options.Beside = "large", folder("large"), small
-	large, err := harness.Start(ctx, b.binary, options)
+	large, err := harness.Start(ctx, binary, options)
 	if err != nil {
 		return nil, err
 	}
@@ -185,21 +183,15 @@ func (e *environment) idle(ctx context.Context) error {
 
 // until waits until a query returns true.
 func (e *environment) until(ctx context.Context, patience time.Duration, query string, args ...any) error {
-	deadline := time.Now().Add(patience)
-	for {
-		var now bool
-		if err := e.DB.Raw().GetContext(ctx, &now, query, args...); err != nil || now {
-			return err
-		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("not within %s: %s", patience, query)
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(20 * time.Millisecond):
-		}
+	var err error
+	yes := harness.Eventually(ctx, patience, func() (now bool) {
+		err = e.DB.Raw().GetContext(ctx, &now, query, args...)
+		return now || err != nil
+	})
+	if !yes {
+		return fmt.Errorf("not within %s: %s", patience, query)
 	}
+	return err
 }
 
 // growthSizes prints what a session takes in each table and its indexes.
@@ -225,15 +217,5 @@ func (b *bench) growthSizes(ctx context.Context, g *grown) error {
 			ratio:     fmt.Sprintf("%.1f GB", (t.Table+t.Indexes)/1e9), target: "stated", met: true,
 		})
 	}
-	var indexes []struct {
-		Name  string  `db:"name"`
-		Bytes float64 `db:"bytes"`
-	}
-	err = g.large.DB.Raw().SelectContext(ctx, &indexes, `
-		SELECT indexrelname AS name, pg_relation_size(indexrelid) AS bytes FROM pg_stat_user_indexes
-			WHERE pg_relation_size(indexrelid) > 1000000 ORDER BY 2 DESC`)
-	for _, i := range indexes {
-		fmt.Fprintf(os.Stderr, "  index %s: %.1f bytes a session\n", i.Name, i.Bytes/n)
-	}
-	return err
+	return nil
 }

@@ -21,7 +21,7 @@ type growingRequest struct {
 
 // growthRequests times requests one after another, in turn in both databases.
 func (b *bench) growthRequests(ctx context.Context, g *grown) error {
-	samples, cookies := map[*environment][]sampled{}, map[*environment]string{}
+	samples, cookies, clients := map[*environment][]sampled{}, map[*environment]string{}, map[*environment]*client.Conn{}
 	for _, e := range g.both(0) {
 		n := fewSessions
 		if e == g.large {
@@ -31,89 +31,59 @@ func (b *bench) growthRequests(ctx context.Context, g *grown) error {
 		if samples[e], err = e.sample(ctx, n); err != nil {
 			return err
 		}
-		if cookies[e], err = e.signIn(ctx); err != nil {
+		if cookies[e], err = e.signIn(ctx, e.Account.Email); err != nil {
 			return err
 		}
-	}
-	clients := map[*environment]*client.Conn{}
-	for _, e := range g.both(0) {
-		var err error
 		if clients[e], err = client.Dial(ctx, e.Addr); err != nil {
 			return err
 		}
 		defer clients[e].Close()
 	}
 	for _, r := range growingRequests(cookies) {
-		if !strings.Contains(r.name, b.onlyPages) {
-			continue
-		}
-		spent := spending{}
-		for turn := range 1 + growthTurns/growthBlock {
-			for _, e := range g.both(turn) {
-				err := spent.note(e, turn == 0, func() (times []time.Duration, err error) {
-					for i := range growthBlock {
-						request := r.make(e, samples[e][(turn*growthBlock+i)%len(samples[e])])
-						began := time.Now()
-						status, err := clients[e].Do(request)
-						if err != nil || status != r.status {
-							return nil, fmt.Errorf("status %d, %w", status, err)
-						}
-						times = append(times, time.Since(began))
-					}
-					return times, nil
-				})
-				if err != nil {
-					return fmt.Errorf("%s: %w", r.name, err)
+		err := b.compareGrowth(g, r.name, growthTurns/growthBlock, func(e *environment, turn int) (times []time.Duration, err error) {
+			for i := range growthBlock {
+				request := r.make(e, samples[e][(turn*growthBlock+i)%len(samples[e])])
+				began := time.Now()
+				if err := do(clients[e], request, r.status); err != nil {
+					return nil, err
 				}
+				times = append(times, time.Since(began))
 			}
+			return times, nil
+		})
+		if err != nil {
+			return err
 		}
-		b.addGrowth(g, r.name, spent)
 	}
 	return nil
 }
 
-// spending is what an operation took in each database.
-type spending map[*environment]*spentTime
-
-type spentTime struct {
-	times []time.Duration
-	cpu   time.Duration // of candor and PostgreSQL, for all of them
-}
-
-// note runs work, which returns the time of each operation, and adds them unless it is
-// for warming up.
-func (s spending) note(e *environment, warmUp bool, work func() ([]time.Duration, error)) error {
-	before, err := e.cpuTime()
-	if err != nil {
-		return err
+// compareGrowth does work, which returns the time of each operation, in turn in both databases,
+// once for warming up and as many turns, and adds a row.
+func (b *bench) compareGrowth(g *grown, name string, turns int, work func(*environment, int) ([]time.Duration, error)) error {
+	times := map[*environment][]time.Duration{}
+	for turn := range 1 + turns {
+		for _, e := range g.both(turn) {
+			took, err := work(e, turn)
+			if err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			if turn > 0 {
+				times[e] = append(times[e], took...)
+			}
+		}
 	}
-	times, err := work()
-	if err != nil || warmUp {
-		return err
+	middle := func(e *environment) float64 {
+		slices.Sort(times[e])
+		return ms(quantile(times[e], 0.5))
 	}
-	after, err := e.cpuTime()
-	if s[e] == nil {
-		s[e] = &spentTime{}
-	}
-	s[e].times, s[e].cpu = append(s[e].times, times...), s[e].cpu+after-before
-	return err
-}
-
-// addGrowth adds a row.
-func (b *bench) addGrowth(g *grown, name string, spent spending) {
-	figure := func(e *environment) (text string, middle, cpu float64) {
-		times := spent[e].times
-		slices.Sort(times)
-		middle, cpu = ms(quantile(times, 0.5)), ms(spent[e].cpu)/float64(len(times))
-		return fmt.Sprintf("%.2f / %.2f ms, CPU %.2f ms", middle, ms(quantile(times, 0.99)), cpu), middle, cpu
-	}
-	small, smallTime, smallCPU := figure(g.small)
-	large, largeTime, largeCPU := figure(g.large)
-	ratio := largeTime / smallTime
+	small, large := middle(g.small), middle(g.large)
 	b.add(row{
-		what: name, figure: large, yardstick: small, ratio: fmt.Sprintf("%.2f ×, CPU %.2f ×", ratio, largeCPU/smallCPU),
-		target: fmt.Sprintf("≤ %.1f ×", growthTarget), met: ratio <= growthTarget,
+		what: name, figure: fmt.Sprintf("%.2f ms", large), yardstick: fmt.Sprintf("%.2f ms", small),
+		ratio:  fmt.Sprintf("%.2f ×", large/small),
+		target: fmt.Sprintf("≤ %.1f ×", growthTarget), met: large/small <= growthTarget,
 	})
+	return nil
 }
 
 func growingRequests(cookies map[*environment]string) []growingRequest {
@@ -124,11 +94,7 @@ func growingRequests(cookies map[*environment]string) []growingRequest {
 	}
 	page := func(path func(of sampled) string) func(*environment, sampled) []byte {
 		return func(e *environment, of sampled) []byte {
-			headers := []string{"Cookie: " + cookies[e], "Accept-Encoding: gzip"}
-			if strings.HasPrefix(path(of), "/search") {
-				headers = append(headers, "HX-Request: true") // as while it is typed
-			}
-			return client.Request("GET", e.Addr, "/dashboard/test"+path(of), "", headers...)
+			return e.pageRequest(cookies[e], path(of))
 		}
 	}
 	same := func(path string) func(sampled) string { return func(sampled) string { return path } }
@@ -162,21 +128,22 @@ func growingRequests(cookies map[*environment]string) []growingRequest {
 	} {
 		requests = append(requests, growingRequest{"Page: " + r[0], http.StatusOK, page(same(r[1]))})
 	}
-	for name, of := range map[string]func(sampled) string{
-		"a whole name": func(of sampled) string {
-			return of.Name
-		}, "an email": func(of sampled) string { return of.Email }, "a reference": func(of sampled) string { return of.Reference },
-		"a last name": func(of sampled) string {
-			return of.Name[strings.IndexByte(of.Name, ' ')+1:]
-		}, "a common first name": same("craig"), "nothing there": same("zzyzzx"), "an id": func(of sampled) string {
-			return of.ID.String()
-		},
+	for _, search := range []struct {
+		what string
+		text func(sampled) string
+	}{
+		{"a common first name", same("craig")},
+		{"a last name", func(of sampled) string { return of.Name[strings.IndexByte(of.Name, ' ')+1:] }},
+		{"a reference", func(of sampled) string { return of.Reference }},
+		{"a whole name", func(of sampled) string { return of.Name }},
+		{"an email", func(of sampled) string { return of.Email }},
+		{"an id", func(of sampled) string { return of.ID.String() }},
+		{"nothing there", same("zzyzzx")},
 	} {
-		requests = append(requests, growingRequest{"Search: " + name, http.StatusOK, page(func(s sampled) string {
-			return "/search?q=" + url.QueryEscape(of(s))
+		requests = append(requests, growingRequest{"Search: " + search.what, http.StatusOK, page(func(of sampled) string {
+			return "/search?q=" + url.QueryEscape(search.text(of))
 		})})
 	}
-	slices.SortStableFunc(requests[len(requests)-7:], func(a, b growingRequest) int { return strings.Compare(a.name, b.name) })
 	return requests
 }
 
@@ -218,51 +185,24 @@ var growingJobs = []growingJob{
 	{"Recount of used sessions, once a day", "usage_recount", 0, ""},
 }
 
-// growthJobs times jobs of the worker, in turn in both databases.
+// growthJobs times jobs of the worker, and the delivery of webhooks that are due at once.
 func (b *bench) growthJobs(ctx context.Context, g *grown) error {
-	if strings.Contains(drainOf, b.onlyPages) {
-		if err := b.growthDrain(ctx, g); err != nil {
+	err := b.compareGrowth(g, "1,000 due webhooks", jobTurns, func(e *environment, _ int) ([]time.Duration, error) {
+		rate, err := e.deliverBacklog(ctx, dueWebhooks, targets{1, 1})
+		return []time.Duration{time.Duration(dueWebhooks / rate * float64(time.Second))}, err
+	})
+	if err != nil {
+		return err
+	}
+	for _, job := range growingJobs {
+		err := b.compareGrowth(g, job.name, jobTurns, func(e *environment, _ int) ([]time.Duration, error) {
+			took, err := e.runJob(ctx, job)
+			return []time.Duration{took}, err
+		})
+		if err != nil {
 			return err
 		}
 	}
-	for _, job := range growingJobs {
-		if !strings.Contains(job.name, b.onlyPages) {
-			continue
-		}
-		spent := spending{}
-		for turn := range jobTurns + 1 {
-			for _, e := range g.both(turn) {
-				err := spent.note(e, turn == 0, func() ([]time.Duration, error) {
-					took, err := e.runJob(ctx, job)
-					return []time.Duration{took}, err
-				})
-				if err != nil {
-					return fmt.Errorf("%s: %w", job.name, err)
-				}
-			}
-		}
-		b.addGrowth(g, job.name, spent)
-	}
-	return nil
-}
-
-const drainOf = "1,000 due webhooks"
-
-// growthDrain times the delivery of webhooks that are due at once.
-func (b *bench) growthDrain(ctx context.Context, g *grown) error {
-	drained := spending{}
-	for turn := range jobTurns + 1 {
-		for _, e := range g.both(turn) {
-			err := drained.note(e, turn == 0, func() ([]time.Duration, error) {
-				rate, err := e.deliverBacklog(ctx, dueWebhooks, targets{1, 1})
-				return []time.Duration{time.Duration(dueWebhooks / rate * float64(time.Second))}, err
-			})
-			if err != nil {
-				return err
-			}
-		}
-	}
-	b.addGrowth(g, drainOf, drained)
 	return nil
 }
 

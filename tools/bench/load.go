@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"candor/internal/testkit/client"
@@ -12,8 +14,8 @@ import (
 
 // subject is a program under load.
 type subject struct {
-	load func() (float64, error) // for the bench's span; it returns requests a second
-	used func() (cpu, error)     // so far
+	load func() (float64, error) // for the span; it returns requests a second
+	used func() cpu              // so far
 
 	rate float64 // requests a second
 	cpu  cpu     // of a request
@@ -21,23 +23,16 @@ type subject struct {
 
 // inTurn puts each subject under load, twice, so that a slow spell of the machine
 // hits all.
-func (b *bench) inTurn(subjects ...*subject) error {
+func inTurn(subjects ...*subject) error {
 	const turns = 2
 	for range turns {
 		for _, s := range subjects {
-			before, err := s.used()
-			if err != nil {
-				return err
-			}
+			before := s.used()
 			rate, err := s.load()
 			if err != nil {
 				return err
 			}
-			after, err := s.used()
-			if err != nil {
-				return err
-			}
-			requests := rate * b.span.Seconds() * turns
+			after, requests := s.used(), rate*span.Seconds()*turns
 			s.rate += rate / turns
 			s.cpu.candor += time.Duration(float64(after.candor-before.candor) / requests)
 			s.cpu.postgres += time.Duration(float64(after.postgres-before.postgres) / requests)
@@ -46,50 +41,36 @@ func (b *bench) inTurn(subjects ...*subject) error {
 	return nil
 }
 
-// load sends the request from n clients for the bench's span and returns how many
-// responses a second had the wanted status. Any other status is an error.
-func (b *bench) load(ctx context.Context, addr string, n int, request []byte, want int) (float64, error) {
-	ctx, cancel := context.WithTimeout(ctx, b.span)
+// rateOf sends the request from n clients for the span and returns how many
+// responses came a second.
+func rateOf(ctx context.Context, addr string, n int, request []byte, want int) (float64, error) {
+	ctx, cancel := context.WithTimeout(ctx, span)
 	defer cancel()
-	type outcome struct {
-		count int
-		err   error
-	}
-	outcomes := make(chan outcome, n)
+	var total atomic.Int64
+	failures := make([]error, n)
 	began := time.Now()
-	for range n {
-		go func() {
-			count, err := repeat(ctx, addr, request, want)
-			outcomes <- outcome{count, err}
-		}()
+	var sending sync.WaitGroup
+	for i := range n {
+		sending.Go(func() {
+			c, err := client.Dial(context.WithoutCancel(ctx), addr)
+			for ; err == nil && ctx.Err() == nil; total.Add(1) {
+				err = do(c, request, want)
+			}
+			c.Close()
+			failures[i] = err
+		})
 	}
-	total := 0
-	var failed error
-	for range n {
-		o := <-outcomes
-		total += o.count
-		failed = errors.Join(failed, o.err)
-	}
-	return float64(total) / time.Since(began).Seconds(), failed
+	sending.Wait()
+	return float64(total.Load()) / time.Since(began).Seconds(), errors.Join(failures...)
 }
 
-func repeat(ctx context.Context, addr string, request []byte, want int) (count int, err error) {
-	c, err := client.Dial(context.WithoutCancel(ctx), addr)
-	if err != nil {
-		return 0, err
+// do sends the request. Any other status than the wanted one is an error.
+func do(c *client.Conn, request []byte, want int) error {
+	status, err := c.Do(request)
+	if err == nil && status != want {
+		err = fmt.Errorf("status %d, want %d", status, want)
 	}
-	defer func() { err = errors.Join(err, c.Conn.Close()) }()
-	for ctx.Err() == nil {
-		status, err := c.Do(request)
-		if err != nil {
-			return count, err
-		}
-		if status != want {
-			return count, fmt.Errorf("status %d, want %d", status, want)
-		}
-		count++
-	}
-	return count, nil
+	return err
 }
 
 // latencies sends the request n times, one after another, and returns the sorted
@@ -99,16 +80,12 @@ func latencies(ctx context.Context, addr string, n int, request []byte, want int
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = c.Conn.Close() }()
+	defer c.Close()
 	out := make([]time.Duration, n)
 	for i := range out {
 		began := time.Now()
-		status, err := c.Do(request)
-		if err != nil {
+		if err := do(c, request, want); err != nil {
 			return nil, err
-		}
-		if status != want {
-			return nil, fmt.Errorf("status %d, want %d", status, want)
 		}
 		out[i] = time.Since(began)
 	}
@@ -116,7 +93,14 @@ func latencies(ctx context.Context, addr string, n int, request []byte, want int
 	return out, nil
 }
 
+// spread is the median of sorted times and their 99th percentile.
+func spread(sorted []time.Duration) string {
+	return fmt.Sprintf("%.1f / %.1f ms", ms(quantile(sorted, 0.5)), ms(quantile(sorted, 0.99)))
+}
+
 // quantile of sorted times, 0 to 1.
 func quantile(sorted []time.Duration, q float64) time.Duration {
 	return sorted[min(len(sorted)-1, int(q*float64(len(sorted))))]
 }
+
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

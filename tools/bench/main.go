@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -12,23 +13,17 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"candor/tools/harness"
 )
 
 func main() {
-	seconds := flag.Int("seconds", 6, "how long each load runs")
-	history := flag.Int("sessions", 1_000_000, "number of sessions in the long history")
-	deliveries := flag.Int("deliveries", 1_000_000, "number of old deliveries")
+	sessions := flag.Int("sessions", 1_000_000, "number of sessions in the long history")
 	only := flag.String("only", "",
-		"run only these parts, separated by commas: throughput, memory, pages, autosave, latency, webhooks, fairness, history, streams, dashboard; or backlog, a part of webhooks; or endpoints, a backlog at many; or rivals, PocketBase in the same run; or growth, alone")
-	endpoints := flag.Int("endpoints", 20, "of the part endpoints, how many get each event")
+		"run only these parts, separated by commas: throughput, memory, pages, autosave, webhooks, fairness, history, streams, dashboard; or endpoints, a backlog at many; or rivals, PocketBase in the same run; or growth, alone")
 	keep := flag.String("keep", "", "of growth, a folder that keeps the databases for the next run")
 	burnt := flag.Duration("burn", 0, "only use that much processor time a second, for another bench to measure beside it")
-	pages := flag.String("pages", "", "of the dashboard, only the pages whose names have this")
-	binary := flag.String("candor", "bin/candor", "the built service")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -36,8 +31,7 @@ func main() {
 		burn(ctx, *burnt)
 		return
 	}
-	b := &bench{binary: *binary, span: time.Duration(*seconds) * time.Second, history: *history, deliveries: *deliveries,
-		endpoints: *endpoints, onlyPages: *pages, keep: *keep}
+	b := &bench{history: *sessions, keep: *keep}
 	if err := b.run(ctx, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
@@ -47,25 +41,26 @@ func main() {
 // environment is the service that is measured.
 type environment struct{ *harness.Service }
 
+const (
+	binary = "bin/candor" // the built service
+	span   = 6 * time.Second
+)
+
 // bench gathers the rows of the table.
 type bench struct {
-	binary     string
-	span       time.Duration
-	history    int
-	deliveries int
-	endpoints  int    // that get each event in the part endpoints
-	onlyPages  string // of the dashboard and of growth; "" for all
-	keep       string // the folder of growth's databases; "" for a temporary one
-	rows       []row
+	history int    // sessions
+	keep    string // the folder of growth's databases; "" for a temporary one
+	rows    []row
 }
 
-// row is one measured figure and its yardstick.
+// row is one measured figure, and its yardstick if it has one.
 type row struct {
 	what, figure, yardstick, ratio, target string
 	met                                    bool
 }
 
 func (b *bench) add(r row) {
+	r.yardstick, r.ratio = cmp.Or(r.yardstick, "–"), cmp.Or(r.ratio, "–")
 	b.rows = append(b.rows, r)
 	fmt.Fprintf(os.Stderr, "%s: %s; %s; %s\n", r.what, r.figure, r.yardstick, r.ratio)
 }
@@ -80,13 +75,13 @@ type part struct {
 func (b *bench) parts(only string) ([]part, error) {
 	all := []part{
 		{"throughput", b.throughput}, {"memory", b.memory}, {"pages", b.formPages}, {"autosave", b.autosaves},
-		{"latency", b.webhookLatency}, {"webhooks", b.webhooks}, {"fairness", b.fairness}, {"history", b.longHistory},
-		{"streams", b.streams}, {"dashboard", b.dashboardPages},
+		{"webhooks", b.webhooks}, {"fairness", b.fairness}, {"history", b.longHistory}, {"streams", b.streams},
+		{"dashboard", b.dashboardPages},
 	}
 	if only == "" {
 		return all, nil
 	}
-	all = append(all, part{"backlog", b.backlog}, part{"endpoints", b.manyEndpoints}, part{"rivals", b.rivals})
+	all = append(all, part{"endpoints", b.endpoints}, part{"rivals", b.rivals})
 	var out []part
 	for name := range strings.SplitSeq(only, ",") {
 		i := slices.IndexFunc(all, func(p part) bool { return p.name == name })
@@ -108,8 +103,8 @@ func (b *bench) run(ctx context.Context, only string) error {
 	if err != nil {
 		return err
 	}
-	service, err := harness.Start(ctx, b.binary, harness.Options{
-		Name: "bench", MaxConnections: 200, Connections: 4, Serve: true, Errors: os.Stderr,
+	service, err := harness.Start(ctx, binary, harness.Options{
+		Name: "bench", MaxConnections: 200, Serve: true,
 		// Candor shares its processors with PostgreSQL here.
 		Environ: []string{"CANDOR_RATE_PER_MINUTE=1000000000", "CANDOR_RATE_BURST=1000000000", "CANDOR_FORM_RATE_PER_MINUTE=1000000",
 			"CANDOR_STAFF_RATE_PER_MINUTE=1000000", fmt.Sprintf("CANDOR_DB_CONNECTIONS=%d", 5*runtime.NumCPU())},
@@ -129,19 +124,14 @@ func (b *bench) run(ctx context.Context, only string) error {
 }
 
 func (b *bench) print() {
-	fmt.Printf("%s, %s/%s, %d cores, %s\n\n", time.Now().UTC().Format("2 January 2006"), runtime.GOOS, runtime.GOARCH,
-		runtime.NumCPU(), runtime.Version())
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 1, ' ', 0)
-	fmt.Fprintln(w, "| What \t| Measured \t| Yardstick in the same run \t| Ratio \t| Target \t| Met \t|")
-	fmt.Fprintln(w, "| --- \t| --- \t| --- \t| --- \t| --- \t| --- \t|")
+	var rows [][]string
 	for _, r := range b.rows {
 		met := "no"
 		if r.met {
 			met = "yes"
 		}
-		fmt.Fprintf(w, "| %s \t| %s \t| %s \t| %s \t| %s \t| %s \t|\n", r.what, r.figure, r.yardstick, r.ratio, r.target, met)
+		rows = append(rows, []string{r.what, r.figure, r.yardstick, r.ratio, r.target, met})
 	}
-	if err := w.Flush(); err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-	}
+	harness.Print(fmt.Sprintf("loads of %s", span),
+		[]string{"What", "Measured", "Yardstick in the same run", "Ratio", "Target", "Met"}, rows)
 }

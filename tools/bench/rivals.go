@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"candor/internal/testkit/client"
+	"candor/internal/testkit/proc"
 	"candor/tools/harness"
 )
 
@@ -51,10 +52,6 @@ func (b *bench) rivals(ctx context.Context, e *environment) error {
 		return err
 	}
 	auth := "Authorization: Bearer " + e.Account.TestKey
-	used := func() (cpu, error) {
-		own, err := cpuTime(p.process.Process.Pid)
-		return cpu{candor: own}, err
-	}
 	for _, load := range []struct {
 		name             string
 		request, rivals  []byte
@@ -67,19 +64,21 @@ func (b *bench) rivals(ctx context.Context, e *environment) error {
 			client.Request("GET", p.addr, recordsPath+"/"+record, ""), http.StatusOK, http.StatusOK, 3},
 	} {
 		for _, clients := range []int{8, 32} {
-			rival := subject{used: used, load: func() (float64, error) { return b.load(ctx, p.addr, clients, load.rivals, load.accepted) }}
-			candor := subject{used: e.cpu, load: func() (float64, error) {
-				return b.load(ctx, e.Addr, clients, load.request, load.status)
+			rival := subject{used: p.cpu, load: func() (float64, error) {
+				return rateOf(ctx, p.addr, clients, load.rivals, load.accepted)
 			}}
-			if err := b.inTurn(&rival, &candor); err != nil {
+			candor := subject{used: e.cpu, load: func() (float64, error) {
+				return rateOf(ctx, e.Addr, clients, load.request, load.status)
+			}}
+			if err := inTurn(&rival, &candor); err != nil {
 				return fmt.Errorf("%s: %w", load.name, err)
 			}
 			ratio := candor.rate / rival.rate
 			b.add(row{
 				what: fmt.Sprintf("%s, %d clients", load.name, clients),
 				figure: fmt.Sprintf("%.0f requests/s; CPU of candor and PostgreSQL %.0f µs", candor.rate,
-					micros(candor.cpu.candor+candor.cpu.postgres)),
-				yardstick: fmt.Sprintf("PocketBase %.0f requests/s; CPU %.0f µs", rival.rate, micros(rival.cpu.candor)),
+					micros(candor.cpu.sum())),
+				yardstick: fmt.Sprintf("PocketBase %.0f requests/s; CPU %.0f µs", rival.rate, micros(rival.cpu.sum())),
 				ratio:     fmt.Sprintf("%.2f ×", ratio), target: fmt.Sprintf("≥ %.1f ×", load.least), met: ratio >= load.least,
 			})
 		}
@@ -132,6 +131,16 @@ func startPocketBase(ctx context.Context, dir string) (_ *pocketBase, err error)
 		return nil, err
 	}
 	return p, nil
+}
+
+// cpu is what it has used so far.
+func (p *pocketBase) cpu() (used cpu) {
+	for _, one := range proc.All() {
+		if one.PID == p.process.Process.Pid {
+			used.candor = one.CPU
+		}
+	}
+	return used
 }
 
 // stop ends the process. It ignores errors, which would only hide the figures.

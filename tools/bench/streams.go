@@ -3,19 +3,16 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
-	"os"
-	"regexp"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
-	"candor/db"
-	"candor/internal/domain"
 	"candor/internal/service/live"
+	"candor/internal/testkit/proc"
+	"candor/tools/harness"
 )
 
 const (
@@ -40,7 +37,7 @@ func (b *bench) streams(ctx context.Context, e *environment) error {
 	p := &openPages{e: e, client: &http.Client{Transport: &http.Transport{MaxConnsPerHost: 0}},
 		changed: make(chan time.Time, 10*all)}
 	keys := []string{}
-	before, err := e.resident()
+	before, err := proc.Memory(e.Server.Process.Pid, "VmRSS")
 	if err != nil {
 		return err
 	}
@@ -51,38 +48,27 @@ func (b *bench) streams(ctx context.Context, e *environment) error {
 			return err
 		}
 		keys = append(keys, account.TestKey)
-		token, err := e.signedIn(ctx, account.Email)
+		cookie, err := e.signIn(ctx, account.Email)
 		if err != nil {
 			return err
 		}
 		for range live.StreamsPerAccount {
 			p.ready.Add(1)
-			go p.follow(ctx, token)
+			go p.follow(ctx, cookie)
 		}
 	}
 	p.ready.Wait()
-	after, err := e.resident()
+	after, err := proc.Memory(e.Server.Process.Pid, "VmRSS")
 	if err != nil {
 		return err
 	}
-	began, err := e.cpuTime()
-	if err != nil {
-		return err
-	}
-	select {
-	case <-time.After(2 * live.Beat):
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	ended, err := e.cpuTime()
-	if err != nil {
-		return err
-	}
+	began := e.cpu()
+	harness.Pause(ctx, 2*live.Beat)
+	used := e.cpu().since(began).sum()
 	b.add(row{
-		what: fmt.Sprintf("%d open pages: memory and CPU while nothing changes", all),
-		figure: fmt.Sprintf("%.0f kB each, %.1f %% of a core", float64(after-before)/all,
-			100*float64(ended-began)/float64(2*live.Beat)),
-		yardstick: "–", ratio: "–", target: "< 100 kB each", met: after-before < 100*all,
+		what:   fmt.Sprintf("%d open pages: memory and CPU while nothing changes", all),
+		figure: fmt.Sprintf("%.0f kB each, %.1f %% of a core", float64(after-before)/1024/all, 100*float64(used)/float64(2*live.Beat)),
+		target: "< 100 kB each", met: after-before < all*100<<10,
 	})
 	for _, of := range []struct {
 		what string
@@ -106,7 +92,10 @@ func (b *bench) changes(ctx context.Context, p *openPages, what string, keys []s
 		began := time.Now()
 		var made sync.WaitGroup
 		for _, key := range keys {
-			made.Go(func() { p.create(ctx, key) })
+			made.Go(func() {
+				// The pages show whether it worked.
+				_ = exchange(ctx, "http://"+p.e.Addr+"/v1/sessions", key, json.RawMessage(newSession), &session{})
+			})
 		}
 		made.Wait()
 		patience := time.After(10 * time.Second)
@@ -118,37 +107,19 @@ func (b *bench) changes(ctx context.Context, p *openPages, what string, keys []s
 				return fmt.Errorf("streams: a change of %s pages has not come", what)
 			}
 		}
-		select {
-		case <-time.After(1500 * time.Millisecond): // a page's pause between two changes
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+		harness.Pause(ctx, 1500*time.Millisecond) // a page's pause between two changes
 	}
 	slices.Sort(times)
 	b.add(row{
 		what:   fmt.Sprintf("POST /v1/sessions to the message at %s %d pages", what, want),
-		figure: fmt.Sprintf("p50 %.0f ms, p99 %.0f ms", ms(quantile(times, 0.5)), ms(quantile(times, 0.99))), yardstick: "–",
-		ratio:  "–",
+		figure: fmt.Sprintf("p50 %.0f ms, p99 %.0f ms", ms(quantile(times, 0.5)), ms(quantile(times, 0.99))),
 		target: "p99 < 1 s", met: quantile(times, 0.99) < time.Second,
 	})
 	return nil
 }
 
-func (p *openPages) create(ctx context.Context, key string) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+p.e.Addr+"/v1/sessions",
-		strings.NewReader(`{"form_type":"financial_statement","customer_email":"jessica@example.com"}`))
-	if err != nil {
-		return
-	}
-	r.Header.Set("Authorization", "Bearer "+key)
-	r.Header.Set("Content-Type", "application/json")
-	if response, err := p.client.Do(r); err == nil {
-		_ = response.Body.Close() // the pages show whether it worked
-	}
-}
-
 // follow keeps a page's stream open.
-func (p *openPages) follow(ctx context.Context, token string) {
+func (p *openPages) follow(ctx context.Context, cookie string) {
 	ready := sync.OnceFunc(p.ready.Done)
 	defer ready()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+p.e.Addr+"/dashboard/test/live?on=session", http.NoBody)
@@ -156,7 +127,7 @@ func (p *openPages) follow(ctx context.Context, token string) {
 		return
 	}
 	r.Header.Set("Accept", "text/event-stream")
-	r.Header.Set("Cookie", "candor_staff="+token)
+	r.Header.Set("Cookie", cookie)
 	response, err := p.client.Do(r)
 	if err != nil {
 		return
@@ -170,32 +141,4 @@ func (p *openPages) follow(ctx context.Context, token string) {
 			p.changed <- time.Now()
 		}
 	}
-}
-
-// signedIn signs the account's owner in and returns the token. It bypasses the limit of
-// sign-ins.
-func (e *environment) signedIn(ctx context.Context, email string) (token string, err error) {
-	token, hash := domain.NewToken()
-	now := time.Now().UTC()
-	session := &domain.StaffSession{
-		SessionID: domain.NewStaffSessionID(), Stage: domain.SignInFull, StartedAt: now, SeenAt: now, ConfirmedAt: now,
-		ExpiresAt: now.Add(domain.StaffLifetime), Address: "127.0.0.1",
-	}
-	if err := e.DB.Raw().GetContext(ctx, &session.ID, `SELECT id FROM staff_user WHERE email = $1`, email); err != nil {
-		return "", err
-	}
-	return token, e.DB.InTx(ctx, func(tx *db.Tx) error { return tx.InsertStaffSession(ctx, session, hash) })
-}
-
-// resident is the memory that candor has now, in kB.
-func (e *environment) resident() (int, error) {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", e.Server.Process.Pid))
-	if err != nil {
-		return 0, err
-	}
-	found := regexp.MustCompile(`VmRSS:\s+([0-9]+) kB`).FindSubmatch(status)
-	if found == nil {
-		return 0, fmt.Errorf("no VmRSS in the process's status")
-	}
-	return strconv.Atoi(string(found[1]))
 }

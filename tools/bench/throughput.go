@@ -50,9 +50,9 @@ func (b *bench) throughput(ctx context.Context, e *environment) error {
 // compare runs pgbench and the service in turn.
 func (b *bench) compare(ctx context.Context, e *environment, name, script string, clients int, request []byte, status int,
 	least float64) error {
-	yardstick := subject{used: e.cpu, load: func() (float64, error) { return e.pgbench(ctx, script, clients, b.span.Seconds()) }}
-	service := subject{used: e.cpu, load: func() (float64, error) { return b.load(ctx, e.Addr, clients, request, status) }}
-	if err := b.inTurn(&yardstick, &service); err != nil {
+	yardstick := subject{used: e.cpu, load: func() (float64, error) { return e.pgbench(ctx, script, clients, span) }}
+	service := subject{used: e.cpu, load: func() (float64, error) { return rateOf(ctx, e.Addr, clients, request, status) }}
+	if err := inTurn(&yardstick, &service); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	b.add(row{
@@ -63,19 +63,6 @@ func (b *bench) compare(ctx context.Context, e *environment, name, script string
 		ratio:     percent(service.rate / yardstick.rate), target: "≥ " + percent(least), met: service.rate/yardstick.rate >= least,
 	})
 	return nil
-}
-
-// cpu is processor time.
-type cpu struct{ candor, postgres time.Duration }
-
-// cpu is what candor and PostgreSQL have used so far.
-func (e *environment) cpu() (cpu, error) {
-	both, err := e.cpuTime()
-	if err != nil {
-		return cpu{}, err
-	}
-	candor, err := cpuTime(e.Server.Process.Pid)
-	return cpu{candor, both - candor}, err
 }
 
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
@@ -122,13 +109,13 @@ COMMIT;
 
 var tps = regexp.MustCompile(`tps = ([0-9.]+) \(without initial connection time\)`)
 
-func (e *environment) pgbench(ctx context.Context, script string, clients int, seconds float64) (float64, error) {
+func (e *environment) pgbench(ctx context.Context, script string, clients int, span time.Duration) (float64, error) {
 	file := filepath.Join(e.Dir, "script.sql")
 	if err := os.WriteFile(file, []byte(script), 0o600); err != nil {
 		return 0, err
 	}
 	cmd := exec.CommandContext(ctx, filepath.Join(e.Postgres.BinDir(), "pgbench"), "-n", "-M", "prepared", "-f", file,
-		"-c", strconv.Itoa(clients), "-j", strconv.Itoa(min(clients, runtime.NumCPU())), "-T", strconv.Itoa(int(seconds)), e.DSN)
+		"-c", strconv.Itoa(clients), "-j", strconv.Itoa(min(clients, runtime.NumCPU())), "-T", strconv.Itoa(int(span.Seconds())), e.DSN)
 	out, err := cmd.CombinedOutput()
 	found := tps.FindSubmatch(out)
 	if err != nil || found == nil {

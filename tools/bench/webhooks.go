@@ -16,81 +16,58 @@ import (
 )
 
 const (
-	idleEvents  = 500
-	rate        = 200 // events a second
-	loadEvents  = 10 * rate
-	backlogSize = 10_000
+	idleEvents    = 500
+	rate          = 200 // events a second
+	loadEvents    = 10 * rate
+	oldDeliveries = 1_000_000
 )
-
-// webhookFigures are measured with few and with many old deliveries.
-type webhookFigures struct {
-	deliveryRate, riverRate, insertRate float64 // a second
-	deliveryCPU                         float64 // ms a delivery
-	idle, loaded                        []time.Duration
-}
 
 // webhooks measures deliveries in new tables, and again beside many old ones.
 func (b *bench) webhooks(ctx context.Context, e *environment) error {
-	short, err := b.measureWebhooks(ctx, e)
+	delivered, err := b.compareBacklog(ctx, e)
 	if err != nil {
 		return err
 	}
-	b.addWebhooks(short)
-	if err := e.fillDeliveries(ctx, b.deliveries); err != nil {
-		return err
-	}
-	long, err := b.measureWebhooks(ctx, e)
+	idle, err := e.commitToWebhook(ctx, idleEvents, 20*time.Millisecond)
 	if err != nil {
 		return err
 	}
-	b.addOldDeliveries(short, long)
+	b.add(row{
+		what: "Commit to the webhook's first byte, idle, p50 / p99", figure: spread(idle),
+		target: "p99 < 100 ms", met: quantile(idle, 0.99) < 100*time.Millisecond,
+	})
+	loaded, err := e.commitToWebhook(ctx, loadEvents, time.Second/rate)
+	if err != nil {
+		return err
+	}
+	if err := e.fillDeliveries(ctx); err != nil {
+		return err
+	}
+	return b.besideOld(ctx, e, delivered, loaded)
+}
+
+// besideOld compares deliveries beside many old ones with those in new tables.
+func (b *bench) besideOld(ctx context.Context, e *environment, delivered float64, loaded []time.Duration) error {
+	rates, err := e.backlogsInTurn(ctx, e.oneReceiver(ctx))
+	if err != nil {
+		return err
+	}
+	beside := fmt.Sprintf(" beside %d old deliveries", oldDeliveries)
+	change := median(rates[0]) / delivered
+	b.add(row{
+		what: "Backlog" + beside, figure: fmt.Sprintf("%.0f deliveries/s", median(rates[0])),
+		yardstick: fmt.Sprintf("without: %.0f/s", delivered), ratio: percent(change), target: "≥ 80 %", met: change >= 0.8,
+	})
+	late, err := e.commitToWebhook(ctx, loadEvents, time.Second/rate)
+	if err != nil {
+		return err
+	}
+	slower := float64(quantile(late, 0.5)) / float64(quantile(loaded, 0.5))
+	b.add(row{
+		what: fmt.Sprintf("Commit to first byte, at %d events/s,%s", rate, beside), figure: spread(late),
+		yardstick: "without: " + spread(loaded), ratio: percent(slower) + " (p50)", target: "≤ 120 %", met: slower <= 1.2,
+	})
 	return nil
-}
-
-func (b *bench) measureWebhooks(ctx context.Context, e *environment) (*webhookFigures, error) {
-	var f webhookFigures
-	if err := b.measureBacklog(ctx, e, &f); err != nil {
-		return nil, err
-	}
-	var err error
-	if f.idle, err = e.commitToWebhook(ctx, idleEvents, 20*time.Millisecond); err != nil {
-		return nil, err
-	}
-	f.loaded, err = e.commitToWebhook(ctx, loadEvents, time.Second/rate)
-	return &f, err
-}
-
-func (b *bench) addWebhooks(f *webhookFigures) {
-	b.addBacklog(f)
-	for _, l := range []struct {
-		when  string
-		times []time.Duration
-	}{{"idle", f.idle}, {fmt.Sprintf("at %d events/s", rate), f.loaded}} {
-		p99 := quantile(l.times, 0.99)
-		b.add(row{
-			what:   "Commit to the webhook's first byte, " + l.when + ", p50 / p99",
-			figure: fmt.Sprintf("%.1f / %.1f ms", ms(quantile(l.times, 0.5)), ms(p99)), yardstick: "–", ratio: "–",
-			target: "p99 < 100 ms", met: p99 < 100*time.Millisecond,
-		})
-	}
-}
-
-// addOldDeliveries compares with the figures of new tables.
-func (b *bench) addOldDeliveries(short, long *webhookFigures) {
-	b.addOldBacklog(short, long)
-	beside := fmt.Sprintf(" beside %d old deliveries", b.deliveries)
-	for _, l := range []struct {
-		when        string
-		short, long []time.Duration
-	}{{"idle", short.idle, long.idle}, {fmt.Sprintf("at %d events/s", rate), short.loaded, long.loaded}} {
-		was, is := quantile(l.short, 0.5), quantile(l.long, 0.5)
-		b.add(row{
-			what:      "Commit to first byte, " + l.when + "," + beside,
-			figure:    fmt.Sprintf("%.1f / %.1f ms", ms(is), ms(quantile(l.long, 0.99))),
-			yardstick: fmt.Sprintf("without: %.1f / %.1f ms", ms(was), ms(quantile(l.short, 0.99))),
-			ratio:     percent(float64(is)/float64(was)) + " (p50)", target: "≤ 120 %", met: float64(is) <= 1.2*float64(was),
-		})
-	}
 }
 
 // commitToWebhook records n events, one after each pause, and returns the

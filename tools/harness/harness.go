@@ -13,8 +13,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strconv"
+	"strings"
 	"syscall"
+	"text/tabwriter"
 	"time"
 
 	"candor/db"
@@ -27,11 +31,9 @@ import (
 // Options of a service.
 type Options struct {
 	Name           string   // of the database and of the account
-	MaxConnections int      // of PostgreSQL; 0 for its default
-	Connections    int      // of DB, the program's own pool
+	MaxConnections int      // of PostgreSQL
 	Environ        []string // variables beside the usual ones, such as CANDOR_LOG_LEVEL=error
 	Serve          bool     // start candor serve, too
-	Errors         *os.File // of the service's log
 
 	// Dir is a folder that stays, with its account and its data, for the next run; ""
 	// for a temporary one.
@@ -100,7 +102,7 @@ func (s *Service) open(ctx context.Context, o Options) (err error) {
 	if err := s.Command("migrate").Run(); err != nil {
 		return fmt.Errorf("candor migrate: %w", err)
 	}
-	if s.DB, err = db.Open(ctx, s.DSN, db.Options{MaxOpenConns: o.Connections}); err != nil {
+	if s.DB, err = db.Open(ctx, s.DSN, db.Options{MaxOpenConns: 4}); err != nil {
 		return err
 	}
 	account, err := s.remembered("account", func() ([]byte, error) {
@@ -116,7 +118,7 @@ func (s *Service) open(ctx context.Context, o Options) (err error) {
 	if err := json.Unmarshal(account, &s.Account); err != nil || !o.Serve {
 		return err
 	}
-	return s.Serve(ctx, o.Errors)
+	return s.Serve(ctx)
 }
 
 // remembered is what generate returned when the folder was new.
@@ -133,10 +135,10 @@ func (s *Service) remembered(name string, generate func() ([]byte, error)) ([]by
 }
 
 // Serve starts candor serve and waits until it is ready.
-func (s *Service) Serve(ctx context.Context, log *os.File) error {
+func (s *Service) Serve(ctx context.Context) error {
 	s.Server = exec.CommandContext(ctx, s.binary, "serve")
 	s.Server.Env = s.environ
-	s.Server.Stderr = log
+	s.Server.Stderr = os.Stderr
 	if err := s.Server.Start(); err != nil {
 		return err
 	}
@@ -187,25 +189,50 @@ func FreeAddress() (string, error) {
 
 // AwaitOK waits until url answers 200.
 func AwaitOK(ctx context.Context, url string) error {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	for {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	client := http.Client{Timeout: 5 * time.Second}
+	ready := Eventually(ctx, time.Minute, func() bool {
+		response, err := client.Get(url)
 		if err != nil {
-			return err
+			return false
 		}
-		response, err := http.DefaultClient.Do(request)
-		if err == nil {
-			_ = response.Body.Close() // only the status matters
-			if response.StatusCode == http.StatusOK {
-				return nil
-			}
+		_ = response.Body.Close() // only the status matters
+		return response.StatusCode == http.StatusOK
+	})
+	if !ready {
+		return fmt.Errorf("%s is not ready", url)
+	}
+	return nil
+}
+
+// Print prints a table in Markdown, below a line that says where and how it was measured.
+func Print(how string, columns []string, rows [][]string) {
+	fmt.Printf("%s, %s/%s, %d cores, %s, %s\n\n", time.Now().UTC().Format("2 January 2006"), runtime.GOOS, runtime.GOARCH,
+		runtime.NumCPU(), runtime.Version(), how)
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 1, ' ', 0)
+	for _, cells := range append([][]string{columns, slices.Repeat([]string{"---"}, len(columns))}, rows...) {
+		fmt.Fprintf(w, "| %s \t|\n", strings.Join(cells, " \t| "))
+	}
+	_ = w.Flush() // to the terminal
+}
+
+// Eventually asks until ok is true. It returns false if ctx or the time ended.
+func Eventually(ctx context.Context, patience time.Duration, ok func() bool) bool {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for !ok() {
+		if ctx.Err() != nil {
+			return false
 		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("%s is not ready: %w", url, ctx.Err())
-		case <-time.After(50 * time.Millisecond):
-		}
+		Pause(ctx, 50*time.Millisecond)
+	}
+	return true
+}
+
+// Pause waits, unless ctx ends.
+func Pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
 	}
 }
 

@@ -22,10 +22,9 @@ import (
 )
 
 func main() {
-	root := flag.String("root", ".", "the folder of go.mod and package.json, after `make build`")
 	out := flag.String("o", "bin/NOTICE", "where to write")
 	flag.Parse()
-	text, err := notice(*root)
+	text, err := notice(".")
 	if err == nil {
 		err = os.WriteFile(*out, text, 0o644)
 	}
@@ -41,7 +40,8 @@ type part struct {
 	files                 []string
 }
 
-// notice is the text for all systems that have packages.
+// notice is the text for all systems that have packages. root is the folder of go.mod and
+// package.json, after make build.
 func notice(root string) ([]byte, error) {
 	parts, err := goParts(root)
 	if err != nil {

@@ -2,7 +2,7 @@
 // verifies their signatures and prints them. It imports nothing of Candor, so it
 // tests the contract and not the code.
 //
-//	WEBHOOK_SECRET=whsec_… go run ./scripts/receiver -addr 127.0.0.1:9099
+//	WEBHOOK_SECRET=whsec_… go run ./tools/receiver -addr 127.0.0.1:9099
 package main
 
 import (
@@ -14,10 +14,11 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"os"
-	"sort"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -45,11 +46,11 @@ func run(addr, secret, until string, timeout time.Duration, urlFile string) erro
 	}
 	url := "http://" + listener.Addr().String() + "/"
 	if urlFile == "" {
-		fmt.Fprintln(os.Stdout, "listening on "+url)
+		fmt.Println("listening on " + url)
 	} else if err := os.WriteFile(urlFile, []byte(url), 0o600); err != nil {
 		return err
 	}
-	r := &receiver{secret: secret, until: until, out: os.Stdout, done: make(chan error, 1)}
+	r := &receiver{secret: secret, until: until, done: make(chan error, 1)}
 	server := &http.Server{Handler: r, ReadHeaderTimeout: 5 * time.Second}
 	go func() { r.done <- server.Serve(listener) }()
 	if until == "" {
@@ -69,8 +70,7 @@ type receiver struct {
 	done   chan error
 
 	mu      sync.Mutex // one event printed at a time
-	out     io.Writer
-	unclear int // events whose signature was wrong
+	unclear int        // events whose signature was wrong
 }
 
 // ServeHTTP takes one event.
@@ -119,17 +119,12 @@ func (r *receiver) print(header http.Header, body []byte, verified bool) string 
 	if err := json.Unmarshal(body, &envelope); err != nil {
 		envelope.Event = "(not JSON)"
 	}
-	fmt.Fprintf(r.out, "   <- %s  signature verified: %t\n", envelope.Event, verified)
-	names := make([]string, 0, len(header))
-	for name := range header {
+	fmt.Printf("   <- %s  signature verified: %t\n", envelope.Event, verified)
+	for _, name := range slices.Sorted(maps.Keys(header)) {
 		if strings.HasPrefix(name, "X-Webhook-") {
-			names = append(names, name)
+			fmt.Printf("      %s: %s\n", name, header.Get(name))
 		}
 	}
-	sort.Strings(names)
-	for _, name := range names {
-		fmt.Fprintf(r.out, "      %s: %s\n", name, header.Get(name))
-	}
-	fmt.Fprintf(r.out, "      %s\n", envelope.Data)
+	fmt.Printf("      %s\n", envelope.Data)
 	return envelope.Event
 }

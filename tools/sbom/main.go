@@ -20,11 +20,10 @@ import (
 
 func main() {
 	binary := flag.String("binary", "bin/candor", "the built service")
-	lock := flag.String("lock", "package-lock.json", "npm's lock file, whose dependencies are bundled")
 	version := flag.String("version", "", "the release; the commit if empty")
 	out := flag.String("o", "bin/candor.cdx.json", "where to write")
 	flag.Parse()
-	if err := run(*binary, *lock, *version, *out); err != nil {
+	if err := run(*binary, "package-lock.json", *version, *out); err != nil {
 		fmt.Fprintln(os.Stderr, "sbom:", err)
 		os.Exit(1)
 	}

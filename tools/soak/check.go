@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"os"
 	"os/exec"
 	"strings"
@@ -20,6 +19,7 @@ import (
 
 	"candor/internal/statement"
 	"candor/internal/testkit/client"
+	"candor/tools/harness"
 )
 
 // drainPatience is how long deliveries, PDFs and expiries may take after the last
@@ -46,7 +46,7 @@ func (c *check) drain(ctx context.Context) error {
 		(SELECT count(*) FROM session WHERE status IN ('pending', 'in_progress') AND expires_at < now())`
 	var pending, undrawn, due int
 	var err error
-	done := eventually(ctx, drainPatience, func() bool {
+	done := harness.Eventually(ctx, drainPatience, func() bool {
 		err = withConn(ctx, c.env.cluster.primaryDSN(), func(ctx context.Context, conn *pgx.Conn) error {
 			return conn.QueryRow(ctx, left).Scan(&pending, &undrawn, &due)
 		})
@@ -62,7 +62,7 @@ func (c *check) drain(ctx context.Context) error {
 // resend sends deliveries again that failed for good at receivers that failed for long.
 func (c *check) resend(ctx context.Context) error {
 	for _, p := range c.partners {
-		staff := newBrowser(c.env.webAddrs, c.ledger, c.acks, c.transport)
+		staff := c.newBrowser()
 		signedIn := false
 		for _, e := range c.seen[p] {
 			if e.Delivery == nil || e.Delivery.State != "failed" {
@@ -70,8 +70,7 @@ func (c *check) resend(ctx context.Context) error {
 			}
 			c.failed++
 			if !signedIn {
-				if _, err := staff.post(ctx, "sign in", "/dashboard/sign-in", url.Values{"email": {p.account.Email},
-					"password": {p.account.Password}}); err != nil {
+				if _, err := p.signIn(ctx, staff); err != nil {
 					return err
 				}
 				signedIn = true
@@ -100,7 +99,7 @@ func (c *check) read(ctx context.Context) error {
 			var most int64
 			err := withConn(ctx, c.env.cluster.primaryDSN(), func(ctx context.Context, conn *pgx.Conn) error {
 				return conn.QueryRow(ctx, `SELECT coalesce(max(sequence), 0) FROM event e WHERE livemode = $1 AND EXISTS (
-					SELECT FROM account a WHERE a.id = e.account_id AND a.name = $2)`, p.live, p.name()).Scan(&most)
+					SELECT FROM account a WHERE a.id = e.account_id AND a.name = $2)`, p.live, p.company).Scan(&most)
 			})
 			return err == nil && again.after == most
 		})

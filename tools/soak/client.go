@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"candor/internal/testkit/client"
+	"candor/tools/harness"
 )
 
 const (
@@ -43,10 +44,10 @@ func (a *acks) note() {
 	a.times = append(a.times, time.Now())
 }
 
-func newBrowser(addrs []string, l *ledger, a *acks, transport http.RoundTripper) *browser {
+func (p *people) newBrowser() *browser {
 	c := client.New("")
-	c.HTTP.Transport, c.HTTP.Timeout = transport, requestTimeout
-	return &browser{c, addrs, l, a}
+	c.HTTP.Transport, c.HTTP.Timeout = p.transport, requestTimeout
+	return &browser{c, p.env.webAddrs, p.ledger, p.acks}
 }
 
 // send sends a request and counts its answer under the kind.
@@ -96,7 +97,7 @@ func persist(ctx context.Context, l *ledger, what string, done func() bool) bool
 			l.violate("requests that were never answered well, within "+patience.String(), what)
 			return false
 		}
-		pause(ctx, wait/2+rand.N(wait))
+		harness.Pause(ctx, wait/2+rand.N(wait))
 	}
 	return true
 }
@@ -144,8 +145,10 @@ func (p *partner) secret() string {
 	return p.account.TestWebhookSecret
 }
 
-// name is the account's name.
-func (p *partner) name() string { return p.company }
+// signIn signs the account's owner in.
+func (p *partner) signIn(ctx context.Context, staff *browser) (client.Answer, error) {
+	return staff.post(ctx, "sign in", "/dashboard/sign-in", url.Values{"email": {p.account.Email}, "password": {p.account.Password}})
+}
 
 func (p *partner) mode() string {
 	if p.live {
@@ -188,7 +191,7 @@ func template(path string) string {
 func (p *partner) follow(ctx context.Context) {
 	for ctx.Err() == nil {
 		if !p.list(ctx, 5) {
-			pause(ctx, 200*time.Millisecond)
+			harness.Pause(ctx, 200*time.Millisecond)
 		}
 	}
 }

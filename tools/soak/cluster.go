@@ -16,7 +16,9 @@ import (
 
 	"candor/internal/platform/devpg"
 	"candor/internal/testkit/ports"
+	"candor/internal/testkit/proc"
 	"candor/internal/testkit/toxiproxy"
+	"candor/tools/harness"
 )
 
 const (
@@ -181,7 +183,7 @@ func (c *cluster) is(ctx context.Context, n *node, query string) (yes bool) {
 
 func (c *cluster) accepts(ctx context.Context, n *node) error {
 	var err error
-	if !eventually(ctx, clusterTimeout, func() bool { err = c.exec(ctx, n, "postgres"); return err == nil }) {
+	if !harness.Eventually(ctx, clusterTimeout, func() bool { err = c.exec(ctx, n, "postgres"); return err == nil }) {
 		return fmt.Errorf("%s doesn't accept connections: %w", n.name, err)
 	}
 	return nil
@@ -195,7 +197,7 @@ func (c *cluster) replicate(ctx context.Context, i int) error {
 	replica.ended(ctx)
 	source := "host=127.0.0.1 user=candor application_name=standby port="
 	var err error
-	made := eventually(ctx, clusterTimeout, func() bool {
+	made := harness.Eventually(ctx, clusterTimeout, func() bool {
 		if err = os.RemoveAll(replica.data()); err == nil {
 			err = c.run("pg_basebackup", "-D", replica.data(), "-R", "-X", "stream", "-c", "fast", "--no-sync", "-d",
 				source+strconv.Itoa(primary.port))
@@ -223,12 +225,12 @@ func (c *cluster) replicate(ctx context.Context, i int) error {
 // awaitReplica waits until the replica follows, lets commits wait for it, and waits
 // until they do.
 func (c *cluster) awaitReplica(ctx context.Context, primary *node) error {
-	if !eventually(ctx, clusterTimeout, func() bool { return c.follows(ctx, primary, "streaming") }) {
+	if !harness.Eventually(ctx, clusterTimeout, func() bool { return c.follows(ctx, primary, "streaming") }) {
 		return fmt.Errorf("%s has no replica that follows", primary.name)
 	}
 	err := c.exec(ctx, primary, "postgres", "ALTER SYSTEM SET synchronous_standby_names = 'FIRST 1 (standby)'",
 		"SELECT pg_reload_conf()")
-	if err == nil && !eventually(ctx, clusterTimeout, func() bool { return c.synchronous(ctx, primary) }) {
+	if err == nil && !harness.Eventually(ctx, clusterTimeout, func() bool { return c.synchronous(ctx, primary) }) {
 		err = fmt.Errorf("%s has no synchronous replica", primary.name)
 	}
 	return err
@@ -249,17 +251,17 @@ func (c *cluster) synchronous(ctx context.Context, primary *node) bool {
 // that the primary made visible after a crash could be lost after they were seen.
 func (c *cluster) fail(ctx context.Context) error {
 	old, next := c.nodes[c.primary], c.nodes[1-c.primary]
-	if !eventually(ctx, clusterTimeout, func() bool { return c.synchronous(ctx, old) }) {
+	if !harness.Eventually(ctx, clusterTimeout, func() bool { return c.synchronous(ctx, old) }) {
 		return fmt.Errorf("%s: no synchronous replica to promote", old.name)
 	}
-	processes := children(old.pid())
+	processes := proc.Children(old.pid())
 	old.hold()
 	for _, pid := range processes { // a machine is lost, not one process
 		_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended
 	}
 	old.ended(ctx)
 	var err error
-	promoted := eventually(ctx, clusterTimeout, func() bool {
+	promoted := harness.Eventually(ctx, clusterTimeout, func() bool {
 		err = c.exec(ctx, next, "postgres", "SELECT CASE WHEN pg_is_in_recovery() THEN pg_promote(true, 30) END",
 			"ALTER SYSTEM RESET synchronous_standby_names", "SELECT pg_reload_conf()")
 		return err == nil && c.is(ctx, next, "SELECT NOT pg_is_in_recovery()")
@@ -276,7 +278,7 @@ func (c *cluster) restart(ctx context.Context, s syscall.Signal, after time.Dura
 	n := c.nodes[c.primary]
 	n.holdBy(s)
 	n.ended(ctx)
-	pause(ctx, after)
+	harness.Pause(ctx, after)
 	n.release()
 	return c.accepts(ctx, n)
 }

@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -19,6 +17,7 @@ import (
 	"candor/internal/statement"
 	"candor/internal/statement/statementtest"
 	"candor/internal/testkit/client"
+	"candor/tools/harness"
 )
 
 // marker is in everything that only customers know: logs must not have it.
@@ -48,12 +47,12 @@ type customer struct {
 func (p *people) live(ctx, finish context.Context, worker int, seed uint64) {
 	rnd := mathrand.New(mathrand.NewPCG(seed, uint64(worker)))
 	for n := 0; ctx.Err() == nil; n++ {
-		c := &customer{p, newBrowser(p.env.webAddrs, p.ledger, p.acks, p.transport), rnd, nil}
+		c := &customer{p, p.newBrowser(), rnd, nil}
 		c.create(finish, p.partners[rnd.IntN(len(p.partners))], fmt.Sprintf("%s-%d-%d", p.run, worker, n))
 		if c.session != nil {
 			c.meet(finish)
 		}
-		pause(ctx, time.Duration(rnd.IntN(100))*time.Millisecond)
+		harness.Pause(ctx, time.Duration(rnd.IntN(100))*time.Millisecond)
 	}
 }
 
@@ -180,12 +179,11 @@ func (c *customer) found(a client.Answer, err error) {
 // renew lets staff replace the link: the session's link is then another one.
 func (c *customer) renew(ctx context.Context) {
 	s := c.session
-	staff := newBrowser(c.env.webAddrs, c.ledger, c.acks, c.transport)
+	staff := c.newBrowser()
 	signedIn := false
 	persist(ctx, c.ledger, "renew "+s.ID, func() bool {
 		if !signedIn {
-			a, err := staff.post(ctx, "sign in", "/dashboard/sign-in", url.Values{"email": {s.Partner.account.Email},
-				"password": {s.Partner.account.Password}})
+			a, err := s.Partner.signIn(ctx, staff)
 			signedIn = err == nil && a.Status == http.StatusSeeOther && a.Header.Get("Location") == "/dashboard"
 		}
 		if !signedIn {
@@ -324,12 +322,10 @@ func (c *customer) upload(ctx context.Context) bool {
 	content := make([]byte, 2_000+c.rnd.IntN(200_000))
 	_, _ = rand.Read(content) // never fails
 	copy(content, "%PDF-1.4\n")
-	sum := sha256.Sum256(content)
-	digest := hex.EncodeToString(sum[:])
 	body, header := client.Document("tax_return", marker+" payslip.pdf", content)
-	s := c.session
+	sum, s := digest(content), c.session
 	s.mu.Lock()
-	s.sent[digest] = true
+	s.sent[sum] = true
 	s.mu.Unlock()
 	return persist(ctx, c.ledger, "upload to "+s.ID, func() bool {
 		a, err := c.web.send(ctx, "upload a document", http.MethodPost, "/f/"+s.ID+"/documents", body, header)
@@ -341,7 +337,7 @@ func (c *customer) upload(ctx context.Context) bool {
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.documents[digest] = content
+		s.documents[sum] = content
 		return true
 	})
 }

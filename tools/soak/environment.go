@@ -3,9 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +14,7 @@ import (
 	"candor/internal/testkit/client"
 	"candor/internal/testkit/ports"
 	"candor/internal/testkit/toxiproxy"
+	"candor/tools/harness"
 )
 
 const (
@@ -25,14 +24,11 @@ const (
 	startPatience = time.Minute
 )
 
-// programs are the paths of what is run.
-type programs struct{ candor, versitygw, toxiproxy string }
-
 // environment is everything that runs: two web processes and two workers on two
 // PostgreSQL servers, Redis and S3, with a proxy in front of each.
 type environment struct {
-	programs
 	dir       string
+	program   string // absolute: it runs in dir
 	environ   []string
 	proxies   *toxiproxy.Server
 	cluster   *cluster
@@ -52,13 +48,17 @@ func (e *environment) supervise(ctx context.Context, p *process) {
 }
 
 // start starts everything. The receivers' addresses get proxies, too.
-func start(ctx context.Context, p programs, receivers []string) (e *environment, err error) {
+func start(ctx context.Context, receivers []string) (e *environment, err error) {
 	dir, err := os.MkdirTemp("", "candor-soak-")
 	if err != nil {
 		return nil, err
 	}
+	program, err := filepath.Abs("bin/candor-soak")
+	if err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithCancel(ctx)
-	e = &environment{programs: p, dir: dir, links: map[string][]*toxiproxy.Link{}, stop: cancel}
+	e = &environment{dir: dir, program: program, links: map[string][]*toxiproxy.Link{}, stop: cancel}
 	defer func() {
 		if err != nil {
 			e.close()
@@ -133,22 +133,22 @@ func (e *environment) startServices(ctx context.Context, receivers []string) err
 	}
 	e.proxies = &toxiproxy.Server{Addr: ports.Local(free[0])}
 	e.servers = newProcess(e.dir, "toxiproxy", func() *exec.Cmd {
-		return exec.Command(e.toxiproxy, "-host", "127.0.0.1", "-port", portOf(e.proxies.Addr))
+		return exec.Command("bin/toxiproxy-server", "-host", "127.0.0.1", "-port", portOf(e.proxies.Addr))
 	})
 	e.redis = newProcess(e.dir, "redis", func() *exec.Cmd {
 		return exec.Command("redis-server", "--port", portOf(ports.Local(free[1])), "--bind", "127.0.0.1", "--save", "", "--appendonly",
 			"no", "--dir", e.dir)
 	})
 	e.s3 = newProcess(e.dir, "s3", func() *exec.Cmd {
-		return exec.Command(e.versitygw, "--port", ports.Local(free[2]), "--access", "soak", "--secret", "secret-of-soak", "--quiet",
-			"posix", filepath.Join(e.files(), "s3"))
+		return exec.Command("bin/versitygw", "--port", ports.Local(free[2]), "--access", "soak", "--secret", "secret-of-soak",
+			"--quiet", "posix", filepath.Join(e.files(), "s3"))
 	})
 	for _, p := range []*process{e.servers, e.redis, e.s3} {
 		e.supervise(ctx, p)
 		p.release()
 	}
-	if !eventually(ctx, startPatience, func() bool { return e.proxies.Ready(ctx) }) {
-		return fmt.Errorf("toxiproxy doesn't client.Answer, see %s", e.servers.log)
+	if !harness.Eventually(ctx, startPatience, func() bool { return e.proxies.Ready(ctx) }) {
+		return fmt.Errorf("toxiproxy doesn't answer, see %s", e.servers.log)
 	}
 	listen, err := ports.Free(len(upstreams))
 	if err != nil {
@@ -209,48 +209,32 @@ func (e *environment) startCandor(ctx context.Context) error {
 
 // command is a command of Candor.
 func (e *environment) command(args ...string) *exec.Cmd {
-	cmd := exec.Command(e.programs.candor, args...)
+	cmd := exec.Command(e.program, args...)
 	cmd.Env, cmd.Dir = e.environ[:len(e.environ):len(e.environ)], e.dir
 	return cmd
 }
 
 // serving waits until each web process is ready, through its proxy.
 func (e *environment) serving(ctx context.Context) error {
-	client := http.Client{Timeout: queryTimeout}
 	for i, addr := range e.webAddrs {
-		ready := eventually(ctx, startPatience, func() bool {
-			response, err := client.Get("http://" + addr + "/readyz")
-			if err != nil {
-				return false
-			}
-			_ = response.Body.Close() // only the status matters
-			return response.StatusCode == http.StatusOK
-		})
-		if !ready {
-			return fmt.Errorf("%s isn't ready, see %s", e.candor[i].name, e.candor[i].log)
+		if err := harness.AwaitOK(ctx, "http://"+addr+"/readyz"); err != nil {
+			return fmt.Errorf("%s: %w, see %s", e.candor[i].name, err, e.candor[i].log)
 		}
 	}
 	return nil
 }
 
 func (e *environment) createAccount(name string) (a client.Account, err error) {
-	out, err := e.command("account", "create", "--name", name, "--email", "owner@"+name+".example", "--plan", "enterprise",
-		"--json").Output()
+	create := e.command("account", "create", "--name", name, "--email", "owner@"+name+".example", "--plan", "enterprise", "--json")
+	create.Stderr = os.Stderr
+	out, err := create.Output()
 	if err != nil {
-		return a, fmt.Errorf("candor account create: %w: %s", err, stderrOf(err))
+		return a, fmt.Errorf("candor account create: %w", err)
 	}
 	return a, json.Unmarshal(out, &a)
 }
 
-func stderrOf(err error) []byte {
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		return exit.Stderr
-	}
-	return nil
-}
-
-// keepLogs copies the logs to a folder that stays.
+// keepLogs moves the logs to a folder that stays.
 func (e *environment) keepLogs() string {
 	dir, err := os.MkdirTemp("", "candor-soak-logs-")
 	if err != nil {
@@ -258,9 +242,7 @@ func (e *environment) keepLogs() string {
 	}
 	logs, _ := filepath.Glob(filepath.Join(e.dir, "*.log")) // the pattern is valid
 	for _, path := range logs {
-		if text, err := os.ReadFile(path); err == nil {
-			_ = os.WriteFile(filepath.Join(dir, filepath.Base(path)), text, 0o600)
-		}
+		_ = os.Rename(path, filepath.Join(dir, filepath.Base(path))) // the others are there
 	}
 	return dir
 }

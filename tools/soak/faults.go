@@ -11,7 +11,9 @@ import (
 	"syscall"
 	"time"
 
+	"candor/internal/testkit/proc"
 	"candor/internal/testkit/toxiproxy"
+	"candor/tools/harness"
 )
 
 // faults causes the planned faults.
@@ -39,7 +41,7 @@ func (f *faults) run(ctx context.Context, plan []fault) {
 	began := time.Now()
 	slots := make(chan struct{}, 12) // a plan that is late doesn't cause everything at once
 	for _, one := range plan {
-		pause(ctx, time.Until(began.Add(one.At)))
+		harness.Pause(ctx, time.Until(began.Add(one.At)))
 		select {
 		case <-ctx.Done():
 		case slots <- struct{}{}:
@@ -108,7 +110,7 @@ func (f *faults) fault(one fault) (target string, do func(context.Context) error
 		p := e.candor[one.Target%len(e.candor)]
 		return p.name, func(ctx context.Context) error {
 			p.signal(syscall.SIGSTOP)
-			pause(ctx, one.Length)
+			harness.Pause(ctx, one.Length)
 			p.signal(syscall.SIGCONT)
 			return nil
 		}
@@ -120,10 +122,10 @@ func (f *faults) fault(one fault) (target string, do func(context.Context) error
 	case downS3:
 		return e.s3.name, held(e.s3)
 	case badReceiver:
-		i := one.Target % len(f.receivers.all)
+		i := one.Target % receiverCount
 		return fmt.Sprintf("receiver %d", i), func(ctx context.Context) error {
 			f.receivers.behave(i, habits[one.Way%len(habits)])
-			pause(ctx, one.Length)
+			harness.Pause(ctx, one.Length)
 			f.receivers.behave(i, healthy)
 			return nil
 		}
@@ -153,11 +155,11 @@ func (f *faults) database(ctx context.Context, one fault) error {
 	case killStandby:
 		replica.hold()
 		replica.ended(ctx)
-		pause(ctx, one.Length)
+		harness.Pause(ctx, one.Length)
 		replica.release()
 		return c.accepts(ctx, replica)
 	case killBackend:
-		if pids := children(primary.pid()); len(pids) > 0 {
+		if pids := proc.Children(primary.pid()); len(pids) > 0 {
 			_ = syscall.Kill(pids[one.Target%len(pids)], syscall.SIGKILL) // it may have ended
 		}
 		return c.accepts(ctx, primary)
@@ -177,7 +179,7 @@ func outage(ctx context.Context, length time.Duration, ps ...*process) error {
 	for _, p := range ps {
 		p.hold()
 	}
-	pause(ctx, length)
+	harness.Pause(ctx, length)
 	for _, p := range ps {
 		p.release()
 	}
@@ -191,7 +193,7 @@ func (f *faults) fillDisk(ctx context.Context, disk string, length time.Duration
 	}
 	ballast := filepath.Join(disk, "ballast")
 	err := fill(ballast, disk)
-	pause(ctx, length)
+	harness.Pause(ctx, length)
 	if removed := os.Remove(ballast); removed != nil {
 		return removed
 	}
@@ -210,7 +212,7 @@ func (f *faults) moveClock(ctx context.Context, file string, one fault) error {
 	if err := os.WriteFile(file, []byte(apart.String()), 0o600); err != nil {
 		return err
 	}
-	pause(ctx, 2*one.Length)
+	harness.Pause(ctx, 2*one.Length)
 	return os.Remove(file)
 }
 
@@ -220,7 +222,7 @@ func worsen(ctx context.Context, l *toxiproxy.Link, one fault) error {
 	switch ways[one.Way%len(ways)] {
 	case "cut":
 		err := l.Cut(ctx)
-		pause(ctx, one.Length)
+		harness.Pause(ctx, one.Length)
 		return errors.Join(err, l.Restore(context.WithoutCancel(ctx)))
 	case "silent": // nothing arrives any more, and no connection is closed
 		t.Type, t.Attributes["timeout"] = "timeout", 0
@@ -237,6 +239,6 @@ func worsen(ctx context.Context, l *toxiproxy.Link, one fault) error {
 	if err := l.Add(ctx, t); err != nil {
 		return err
 	}
-	pause(ctx, one.Length)
+	harness.Pause(ctx, one.Length)
 	return l.Remove(context.WithoutCancel(ctx), t)
 }

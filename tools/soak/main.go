@@ -7,6 +7,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -14,42 +15,29 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"sync"
 	"time"
 )
 
-// faultEvery is the time between two faults if only their number or the span is given.
-const faultEvery = 1500 * time.Millisecond
+const (
+	// faultEvery is the time between two faults if only their number or the span is given.
+	faultEvery = 1500 * time.Millisecond
+	customers  = 6 // at once
+)
 
 func main() {
 	span := flag.Duration("for", 0, "duration of the faults; 1.5 s for each fault by default")
 	count := flag.Int("faults", 0, "number of faults; one every 1.5 s by default")
 	seed := flag.Uint64("seed", 1, "of the plan of faults")
-	customers := flag.Int("customers", 6, "customers at once")
-	var p programs
-	flag.StringVar(&p.candor, "candor", "bin/candor-soak", "the service, built with -tags soak")
-	flag.StringVar(&p.versitygw, "versitygw", "bin/versitygw", "the S3 service")
-	flag.StringVar(&p.toxiproxy, "toxiproxy", "bin/toxiproxy-server", "the proxy")
 	flag.Parse()
-	switch {
-	case *span == 0 && *count == 0:
-		*span = time.Minute
-		*count = int(*span / faultEvery)
-	case *span == 0:
-		*span = time.Duration(*count) * faultEvery
-	case *count == 0:
-		*count = int(*span / faultEvery)
+	if *span == 0 {
+		*span = cmp.Or(time.Duration(*count)*faultEvery, time.Minute)
 	}
-	for _, path := range []*string{&p.candor, &p.versitygw, &p.toxiproxy} {
-		if absolute, err := filepath.Abs(*path); err == nil {
-			*path = absolute // they run in another folder
-		}
-	}
+	*count = cmp.Or(*count, int(*span/faultEvery))
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	s := &soak{ledger: newLedger(), acks: &acks{}}
-	if err := s.run(ctx, p, newPlan(*seed, *count, *span), *seed, *customers); err != nil {
+	if err := s.run(ctx, newPlan(*seed, *count, *span), *seed); err != nil {
 		fmt.Fprintln(os.Stderr, "soak:", err)
 		os.Exit(1)
 	}
@@ -67,16 +55,12 @@ type soak struct {
 	drained   time.Duration // after the last fault
 }
 
-func (s *soak) run(ctx context.Context, p programs, plan []fault, seed uint64, customers int) (err error) {
+func (s *soak) run(ctx context.Context, plan []fault, seed uint64) (err error) {
 	if s.receivers, err = listen(s.ledger.violate); err != nil {
 		return err
 	}
 	defer s.receivers.close()
-	addrs := make([]string, len(s.receivers.all))
-	for i, r := range s.receivers.all {
-		addrs[i] = r.addr
-	}
-	if s.env, err = start(ctx, p, addrs); err != nil {
+	if s.env, err = start(ctx, s.receivers.addrs); err != nil {
 		return err
 	}
 	defer s.env.close()
@@ -88,7 +72,7 @@ func (s *soak) run(ctx context.Context, p programs, plan []fault, seed uint64, c
 	}
 	s.faults = newFaults(s.env, s.receivers)
 	began := time.Now()
-	s.cause(ctx, plan, seed, customers)
+	s.cause(ctx, plan, seed)
 	s.under = time.Since(began)
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -120,9 +104,8 @@ func (s *soak) gather(seed uint64) error {
 				continue
 			}
 			p := &partner{
-				browser: newBrowser(s.env.webAddrs, s.ledger, s.acks, s.people.transport), index: len(s.people.partners), account: a,
-				company: name, live: live,
-				hooks: hooks, events: map[int64]feedEvent{},
+				browser: s.people.newBrowser(), index: len(s.people.partners), account: a, company: name, live: live, hooks: hooks,
+				events: map[int64]feedEvent{},
 			}
 			s.people.partners = append(s.people.partners, p)
 			s.receivers.secrets = append(s.receivers.secrets, p.secret())
@@ -132,7 +115,7 @@ func (s *soak) gather(seed uint64) error {
 }
 
 // cause lets people live and causes the faults.
-func (s *soak) cause(ctx context.Context, plan []fault, seed uint64, customers int) {
+func (s *soak) cause(ctx context.Context, plan []fault, seed uint64) {
 	living, stop := context.WithCancel(ctx)
 	defer stop()
 	finishing, end := context.WithCancel(ctx)

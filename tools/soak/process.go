@@ -7,11 +7,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strconv"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
+
+	"candor/tools/harness"
 )
 
 // restartPause is how long a supervisor waits before it starts a process again.
@@ -47,7 +47,7 @@ func (p *process) supervise(ctx context.Context) {
 		if err := p.run(); err != nil {
 			fmt.Fprintf(os.Stderr, "soak: start %s: %v\n", p.name, err)
 		}
-		pause(ctx, restartPause)
+		harness.Pause(ctx, restartPause)
 	}
 }
 
@@ -147,47 +147,4 @@ func (p *process) pid() int {
 		return 0
 	}
 	return p.cmd.Process.Pid
-}
-
-// children are the processes that a process has started, on Linux.
-func children(parent int) (pids []int) {
-	stats, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is valid
-	for _, path := range stats {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			continue // it has ended
-		}
-		// 4321 (post gres) S 1234 …
-		fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
-		if len(fields) < 2 || fields[1] != strconv.Itoa(parent) {
-			continue
-		}
-		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path))); err == nil {
-			pids = append(pids, pid)
-		}
-	}
-	return pids
-}
-
-// pause waits for a time, or until ctx ends.
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
-}
-
-// eventually asks until ok is true. It returns false if ctx or the time ended.
-func eventually(ctx context.Context, patience time.Duration, ok func() bool) bool {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	for !ok() {
-		if ctx.Err() != nil {
-			return false
-		}
-		pause(ctx, 50*time.Millisecond)
-	}
-	return true
 }

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"candor/tools/harness"
 )
 
 // habit is how a receiver behaves.
@@ -34,7 +36,7 @@ const receiverCount = 6
 // receivers are the partners' servers, each on its own port. They verify signatures
 // by the contract, without Candor's code.
 type receivers struct {
-	all     []*receiver
+	addrs   []string
 	close   func()
 	report  func(kind, detail string) // of a violation
 	secrets []string                  // by partner
@@ -47,8 +49,6 @@ type receivers struct {
 	again    int // requests of an id after one that was answered 2xx
 	times    []time.Time
 }
-
-type receiver struct{ addr string }
 
 // arrival is what came with one X-Webhook-ID.
 type arrival struct {
@@ -84,7 +84,7 @@ func listen(report func(kind, detail string)) (*receivers, error) {
 		})}
 		go func() { _ = server.Serve(listener) }() // ends with Close
 		servers = append(servers, server)
-		r.all = append(r.all, &receiver{listener.Addr().String()})
+		r.addrs = append(r.addrs, listener.Addr().String())
 	}
 	return r, nil
 }
@@ -115,7 +115,7 @@ func (r *receivers) take(w http.ResponseWriter, request *http.Request, receiver 
 		w.WriteHeader(http.StatusInternalServerError)
 		return
 	case hanging:
-		pause(request.Context(), time.Minute)
+		harness.Pause(request.Context(), time.Minute)
 		return
 	case cutting:
 		r.took(a)

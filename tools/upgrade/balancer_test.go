@@ -24,9 +24,6 @@ import (
 // probeEvery is how often the balancer asks each process for its readiness.
 const probeEvery = 200 * time.Millisecond
 
-// servedBy is the header that names the process of a response.
-const servedBy = "X-Served-By"
-
 // balancer spreads requests over web processes, as a load balancer does: it asks
 // /readyz, keeps connections, and sends a request to another process only if no
 // connection could be opened. It sends nothing twice.
@@ -98,7 +95,6 @@ func (b *balancer) RoundTrip(r *http.Request) (*http.Response, error) {
 		r.URL.Host = one.host
 		response, err := b.transport.RoundTrip(r)
 		if err == nil {
-			response.Header.Set(servedBy, one.host)
 			response.Body = &counted{ReadCloser: response.Body, done: sync.OnceFunc(func() { b.finished(one) })}
 			return response, nil
 		}

@@ -34,11 +34,6 @@ type traffic struct {
 	known    sync.Mutex // of what follows
 	sessions map[string]*known
 	numbers  int
-	// A release without CANDOR_SHUTDOWN_DELAY has deadlocks between the simulator and forms
-	// of an account.
-	simulates bool
-	lacking   map[string]bool // processes of a release without what excused names
-	unserved  int             // its responses
 }
 
 // known is what the service has acknowledged of a session.
@@ -48,7 +43,7 @@ type known struct {
 }
 
 func newTraffic(base string, account client.Account) *traffic {
-	return &traffic{record: newRecord(), base: base, account: account, sessions: map[string]*known{}, lacking: map[string]bool{}}
+	return &traffic{record: newRecord(), base: base, account: account, sessions: map[string]*known{}}
 }
 
 // start lets partners, customers and staff begin.
@@ -121,7 +116,7 @@ func (f *traffic) create(ctx context.Context, c *person, extra string) (s client
 func (f *traffic) integrate(ctx context.Context) {
 	c := newPerson(f.base, f.account.TestKey, f.record)
 	extra := ""
-	if f.simulates && f.number()%4 == 0 {
+	if f.number()%4 == 0 {
 		extra = `, "simulate": "completed"`
 	}
 	s, ok := f.create(ctx, c, extra)
@@ -229,35 +224,8 @@ func (f *traffic) look(ctx context.Context, c *person, kind, path string) {
 		return
 	}
 	for _, found := range asset.FindAllSubmatch(got.Body, -1) {
-		f.asset(ctx, c, string(found[1]))
+		c.get(ctx, "static file", string(found[1]))
 	}
-}
-
-// asset opens a file of a page.
-func (f *traffic) asset(ctx context.Context, c *person, path string) {
-	got, ok := c.get(ctx, "static file", path, http.StatusOK, http.StatusNotFound)
-	if ok && got.Status == http.StatusNotFound && !f.excused(got) {
-		f.fail("static file: %s isn't there", path)
-	}
-}
-
-// lack notes a process without what excused names.
-func (f *traffic) lack(host string) {
-	f.known.Lock()
-	defer f.known.Unlock()
-	f.lacking[host] = true
-}
-
-// excused reports whether a response is of the previous release, which had neither the
-// stream nor the files of other releases, and counts it.
-func (f *traffic) excused(got client.Answer) bool {
-	f.known.Lock()
-	defer f.known.Unlock()
-	if !f.lacking[got.Header.Get(servedBy)] {
-		return false
-	}
-	f.unserved++
-	return true
 }
 
 func (f *traffic) signIn(ctx context.Context, c *person) {
@@ -336,11 +304,10 @@ func (f *traffic) listen(c *person) {
 		return
 	}
 	defer response.Body.Close()
-	switch {
-	case response.StatusCode == http.StatusOK:
+	if response.StatusCode == http.StatusOK {
 		f.note("stream", 0, true)
 		_, _ = io.Copy(io.Discard, response.Body) // until the process or the traffic ends
-	case !f.excused(client.Answer{Header: response.Header}):
+	} else {
 		f.fail("stream: status %d", response.StatusCode)
 	}
 	select { // a browser waits a moment, too

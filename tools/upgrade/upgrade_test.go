@@ -38,7 +38,6 @@ type scenario struct {
 	webs         []*process.Candor
 	workers      []*process.Candor
 	all          []*process.Candor // with those that have ended
-	leaves       map[string]bool   // programs that say at /readyz that they end
 	slowestLeave time.Duration
 }
 
@@ -49,20 +48,16 @@ func TestUpgradeAndBack(t *testing.T) {
 		t.Fatal("-previous names no program: make check-upgrade builds one")
 	}
 	current := process.Binary(t)
-	s := &scenario{T: t, balancer: newBalancer(t), leaves: map[string]bool{}}
+	s := &scenario{T: t, balancer: newBalancer(t)}
 	s.env = process.WebEnvironment(t).With(
 		"DATABASE_URL", dbtest.EmptyDSN(t), "CANDOR_BASE_URL", s.balancer.URL, "CANDOR_TRUSTED_PROXIES", "127.0.0.1,::1",
 		"CANDOR_SHUTDOWN_DELAY", "1s", "CANDOR_RESCUE_AFTER", "30s",
 		"CANDOR_RATE_PER_MINUTE", "1000000", "CANDOR_RATE_BURST", "1000000", "CANDOR_FORM_RATE_PER_MINUTE", "1000000")
 	s.hooks = process.NewReceiver(t, nil)
-	for _, program := range []string{*previous, current} {
-		s.leaves[program] = strings.Contains(s.run(program, "help"), "CANDOR_SHUTDOWN_DELAY")
-	}
 	s.run(*previous, "migrate")
 	account := s.createAccount()
 	s.hooks.SetSecret(account.TestWebhookSecret)
 	s.traffic = newTraffic(s.balancer.URL, account)
-	s.traffic.simulates = s.leaves[*previous]
 	for range 2 {
 		s.startWeb(*previous)
 		s.startWorker(*previous)
@@ -144,19 +139,9 @@ func (s *scenario) migrate(program string) {
 	s.Logf("the migration took %s, of which a backup held it up for %s", time.Since(began).Round(time.Millisecond), *lasting/2)
 }
 
-// startWeb starts a web process and tells the traffic if it has no files of other
-// releases.
 func (s *scenario) startWeb(program string) {
 	s.Helper()
 	p := process.ServeBinary(s.T, program, s.env, "web")
-	response, err := http.Get(p.URL + "/static/app-00000000.css")
-	if err != nil {
-		s.Fatal(err)
-	}
-	_ = response.Body.Close() // only the status matters
-	if program == *previous && response.StatusCode == http.StatusNotFound {
-		s.traffic.lack(hostOf(s.T, p))
-	}
 	s.balancer.add(s.T, p)
 	s.webs, s.all = append(s.webs, p), append(s.all, p)
 }
@@ -181,13 +166,8 @@ func (s *scenario) replace(program string) {
 	for _, former := range leaving {
 		s.startWeb(program)
 		began := time.Now()
-		if !s.leaves[former.Program()] {
-			s.balancer.remove(s.T, former) // by hand, before its end
-			former.Stop()
-		} else {
-			former.Stop()
-			s.balancer.remove(s.T, former)
-		}
+		former.Stop()
+		s.balancer.remove(s.T, former)
 		s.slowestLeave = max(s.slowestLeave, time.Since(began))
 	}
 }
@@ -313,9 +293,8 @@ func (s *scenario) report() {
 	}
 	failures := f.failed()
 	s.Logf(
-		"%d requests, %d failed, %d connections refused; longest pause between two responses %s; longest end of a web process %s; %d responses lacked what the previous release doesn't have",
-		total, len(failures), s.balancer.refused.Load(), f.pause.Round(time.Millisecond), s.slowestLeave.Round(time.Millisecond),
-		f.unserved)
+		"%d requests, %d failed, %d connections refused; longest pause between two responses %s; longest end of a web process %s",
+		total, len(failures), s.balancer.refused.Load(), f.pause.Round(time.Millisecond), s.slowestLeave.Round(time.Millisecond))
 	for i, one := range failures {
 		if i == 30 {
 			break

@@ -41,7 +41,6 @@ func (tab *Tab) draw(name string, take chromedp.Action[[]byte]) {
 	if err != nil {
 		tab.t.Fatalf("browsertest: %v", err)
 	}
-	width, _ := tab.options.Device.size()
 	scheme := "light"
 	if tab.options.Dark {
 		scheme = "dark"
@@ -49,7 +48,7 @@ func (tab *Tab) draw(name string, take chromedp.Action[[]byte]) {
 	if tab.options.Forced {
 		scheme = "forced"
 	}
-	file := filepath.Join(root, "artifacts", fmt.Sprintf("%s-%d-%s.png", name, width, scheme))
+	file := filepath.Join(root, "artifacts", fmt.Sprintf("%s-%d-%s.png", name, sizes[tab.options.Device].width, scheme))
 	image := run(tab, "take a screenshot", take)
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		tab.t.Fatalf("browsertest: %v", err)

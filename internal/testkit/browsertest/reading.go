@@ -13,8 +13,7 @@ import (
 func (tab *Tab) Resize(device Device) {
 	tab.t.Helper()
 	tab.options.Device = device
-	width, height := device.size()
-	size := emulation.SetDeviceMetricsOverrideParams{Width: width, Height: height, DeviceScaleFactor: 1}
+	size := emulation.SetDeviceMetricsOverrideParams{Width: sizes[device].width, Height: sizes[device].height, DeviceScaleFactor: 1}
 	tab.do("resize", chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
 		_, err := chromedp.Call(ctx, emulation.SetDeviceMetricsOverride, size)
 		return err

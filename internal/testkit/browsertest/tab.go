@@ -27,25 +27,16 @@ type Device int
 
 // The devices pages are looked at on.
 const (
-	Phone   Device = iota // 390 × 844
-	Desktop               // 1280 × 900
-	Narrow                // 320 × 640: the least width of WCAG 1.4.10
-	Small                 // 360 × 640
-	Wide                  // 1600 × 900
+	Phone Device = iota
+	Desktop
+	Narrow // the least width of WCAG 1.4.10
+	Small
+	Wide
 )
 
-func (d Device) size() (width, height int64) {
-	switch d {
-	case Desktop:
-		return 1280, 900
-	case Narrow:
-		return 320, 640
-	case Small:
-		return 360, 640
-	case Wide:
-		return 1600, 900
-	}
-	return 390, 844
+// sizes are the devices' in pixels.
+var sizes = [...]struct{ width, height int64 }{
+	Phone: {390, 844}, Desktop: {1280, 900}, Narrow: {320, 640}, Small: {360, 640}, Wide: {1600, 900},
 }
 
 // Options say how a tab differs from a light phone with script.
@@ -53,7 +44,6 @@ type Options struct {
 	Device   Device
 	Dark     bool   // the visitor prefers a dark colour scheme
 	Forced   bool   // the system forces its own few colours on pages
-	Motion   bool   // the visitor hasn't asked for less motion
 	NoScript bool   // JavaScript is off: what works here works everywhere
 	Touch    bool   // the visitor points with a finger
 	Zone     string // the device's time zone, like "Australia/Perth"; "" for the machine's
@@ -109,12 +99,11 @@ func open(beside context.Context, t testing.TB, options Options, profile ...chro
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(beside, profile...)
 	t.Cleanup(cancel)
-	tab := &Tab{t: t, ctx: ctx, options: options, console: listen(ctx, options),
-		dialogs: make(chan string, 100)}
+	tab := &Tab{t: t, ctx: ctx, options: options, console: listen(ctx, options), dialogs: make(chan string, 100)}
 	go tab.acceptDialogs(chromedp.Events(ctx, page.JavascriptDialogOpening))
-	width, height := options.Device.size()
+	size := sizes[options.Device]
 	tab.do("open a tab",
-		chromedp.EmulateViewport(width, height),
+		chromedp.EmulateViewport(size.width, size.height),
 		chromedp.Func(tab.emulate),
 	)
 	t.Cleanup(func() {
@@ -158,10 +147,7 @@ func (tab *Tab) emulateMedia(ctx context.Context, _ *chromedp.Target) error {
 		scheme = "dark"
 	}
 	features := []*emulation.MediaFeature{
-		{Name: "prefers-color-scheme", Value: scheme},
-	}
-	if !tab.options.Motion {
-		features = append(features, &emulation.MediaFeature{Name: "prefers-reduced-motion", Value: "reduce"})
+		{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
 	}
 	if tab.options.Forced {
 		features = append(features, &emulation.MediaFeature{Name: "forced-colors", Value: "active"})

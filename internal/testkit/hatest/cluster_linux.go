@@ -28,6 +28,7 @@ import (
 	"candor/internal/testkit"
 	"candor/internal/testkit/dbtest"
 	"candor/internal/testkit/ports"
+	"candor/internal/testkit/proc"
 	"candor/internal/testkit/process"
 	"candor/internal/testkit/toxiproxy"
 )
@@ -413,7 +414,7 @@ func (n *Node) toPostgres(s syscall.Signal) {
 	if pid == 0 {
 		return
 	}
-	for _, one := range append([]int{pid}, process.Children(pid)...) {
+	for _, one := range append([]int{pid}, proc.Children(pid)...) {
 		_ = syscall.Kill(one, s) // it may have ended
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -127,13 +126,7 @@ type Candor struct {
 // Launch starts the program. It is killed if the test ends first.
 func Launch(t *testing.T, env Environment, args ...string) *Candor {
 	t.Helper()
-	return LaunchBinary(t, serverBinary(t), env, args...)
-}
-
-// LaunchBinary is Launch of another release.
-func LaunchBinary(t *testing.T, binary string, env Environment, args ...string) *Candor {
-	t.Helper()
-	return launch(t, exec.CommandContext(context.Background(), binary, args...), env)
+	return launch(t, exec.CommandContext(context.Background(), serverBinary(t), args...), env)
 }
 
 // ServeOn is Serve on a socket that the caller holds, as systemd does.
@@ -183,7 +176,7 @@ func Serve(t *testing.T, env Environment, command string) *Candor {
 // ServeBinary is Serve of another release.
 func ServeBinary(t *testing.T, binary string, env Environment, command string) *Candor {
 	t.Helper()
-	return LaunchBinary(t, binary, env, command).ready()
+	return launch(t, exec.CommandContext(context.Background(), binary, command), env).ready()
 }
 
 // ready waits until the process is ready, and keeps its address.
@@ -321,25 +314,4 @@ func wantAPIFormats(t *testing.T, args []string, printed string) {
 func Eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	testkit.Await(t, "never happened: "+what, ok)
-}
-
-// Children are the processes that a process has started, on Linux.
-func Children(parent int) (pids []int) {
-	stats, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is valid
-	for _, name := range stats {
-		stat, err := os.ReadFile(name)
-		if err != nil {
-			continue // it has ended
-		}
-		var state string
-		var of int
-		_, rest, _ := bytes.Cut(stat, []byte(") "))
-		if _, err := fmt.Sscan(string(rest), &state, &of); err != nil || of != parent {
-			continue
-		}
-		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(name))); err == nil {
-			pids = append(pids, pid)
-		}
-	}
-	return pids
 }
