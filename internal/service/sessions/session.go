@@ -343,7 +343,8 @@ func (s *Service) extend(ctx context.Context, session *domain.Session, from time
 // RenewLink gives an open session a new link. The one before stops at once, in browsers
 // that opened it, too; what was entered stays. If the session isn't open, it returns the
 // conflict of D12.
-func (s *Service) RenewLink(ctx context.Context, scope domain.Scope, id domain.SessionID, by domain.Actor) (*domain.Session, error) {
+func (s *Service) RenewLink(ctx context.Context, scope domain.Scope, id domain.SessionID,
+	by domain.Actor) (*domain.Session, error) {
 	return s.change(ctx, scope, id, by, domain.AuditLinkRenewed, (*db.Tx).RenewLink)
 }
 
