@@ -167,8 +167,5 @@ func (tx *Tx) SetAlertEmails(ctx context.Context, id domain.StaffID, e domain.Al
 // DeleteAlerts deletes up to limit alerts from before the given time, and returns
 // how many.
 func (q *Queries) DeleteAlerts(ctx context.Context, before time.Time, limit int) (int, error) {
-	result, err := q.exec(ctx, `
-		DELETE FROM alert WHERE id IN (SELECT id FROM alert WHERE created_at <= $1 ORDER BY created_at
-			LIMIT $2 FOR UPDATE SKIP LOCKED)`, before, limit)
-	return affected(result, err, "delete alerts")
+	return q.deleteOld(ctx, "alert", "id", "created_at", before, limit, "delete alerts")
 }

@@ -124,8 +124,5 @@ func (tx *Tx) ForgetAttempts(ctx context.Context, counters ...Counter) error {
 // DeleteAttempts deletes up to limit counters whose window was over at the given
 // time, and returns how many.
 func (q *Queries) DeleteAttempts(ctx context.Context, before time.Time, limit int) (int, error) {
-	result, err := q.exec(ctx, `
-		DELETE FROM attempt_count WHERE subject IN (
-			SELECT subject FROM attempt_count WHERE until <= $1 ORDER BY until LIMIT $2 FOR UPDATE SKIP LOCKED)`, before, limit)
-	return affected(result, err, "delete attempt counters")
+	return q.deleteOld(ctx, "attempt_count", "subject", "until", before, limit, "delete attempt counters")
 }

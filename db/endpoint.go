@@ -277,10 +277,6 @@ func (tx *Tx) CountAttempts(ctx context.Context, outcomes []AttemptOutcome, heal
 // out.
 func (q *Queries) EndpointMonths(ctx context.Context, endpoints []domain.EndpointID,
 	now time.Time) (map[domain.EndpointID]*domain.EndpointMonth, error) {
-	ids := make([]string, len(endpoints))
-	for i, id := range endpoints {
-		ids[i] = id.UUID.String()
-	}
 	var rows []struct {
 		Endpoint  domain.EndpointID `db:"endpoint_id"`
 		Attempts  int64             `db:"attempts"`
@@ -290,7 +286,7 @@ func (q *Queries) EndpointMonths(ctx context.Context, endpoints []domain.Endpoin
 	}
 	err := q.all(ctx, &rows, `
 		SELECT endpoint_id, attempts, delivered, times, $3::date - day AS ago FROM endpoint_day
-		WHERE endpoint_id = ANY($1::uuid[]) AND day > $2::date`, pq.Array(ids), day(now.AddDate(0, 0, -domain.EndpointDays)),
+		WHERE endpoint_id = ANY($1::uuid[]) AND day > $2::date`, pq.Array(endpoints), day(now.AddDate(0, 0, -domain.EndpointDays)),
 		day(now))
 	out := map[domain.EndpointID]*domain.EndpointMonth{}
 	for _, r := range rows {

@@ -9,26 +9,14 @@ import (
 // LockSession returns a session of the scope and keeps others from changing it
 // until the transaction ends. ErrNotFound where there is none.
 func (tx *Tx) LockSession(ctx context.Context, scope domain.Scope, id domain.SessionID) (*domain.Session, error) {
-	var s domain.Session
-	err := tx.get(ctx, &s, `
-		SELECT `+sessionColumns+` FROM session
-		WHERE id = $1 AND account_id = $2 AND livemode = $3
-		FOR UPDATE`,
-		id, scope.AccountID, scope.Livemode)
-	return &s, wrap(err, "lock session")
+	return tx.session(ctx, scope, id, "FOR UPDATE", "lock session")
 }
 
 // ShareSession returns a session of the scope and keeps others from changing or erasing it
 // until the transaction ends; others can read it so at the same time. ErrNotFound if there
 // is none.
 func (tx *Tx) ShareSession(ctx context.Context, scope domain.Scope, id domain.SessionID) (*domain.Session, error) {
-	var s domain.Session
-	err := tx.get(ctx, &s, `
-		SELECT `+sessionColumns+` FROM session
-		WHERE id = $1 AND account_id = $2 AND livemode = $3
-		FOR SHARE`,
-		id, scope.AccountID, scope.Livemode)
-	return &s, wrap(err, "share session")
+	return tx.session(ctx, scope, id, "FOR SHARE", "share session")
 }
 
 // EraseSession takes what a session knows of its customer out of it, stores it

@@ -114,8 +114,5 @@ func (q *Queries) TestEvent(ctx context.Context, id domain.DeliveryID, account d
 // DeleteTestEvents deletes up to limit results from before the given time, and
 // returns how many.
 func (q *Queries) DeleteTestEvents(ctx context.Context, before time.Time, limit int) (int, error) {
-	result, err := q.exec(ctx, `
-		DELETE FROM test_event WHERE id IN (
-			SELECT id FROM test_event WHERE created_at <= $1 ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED)`, before, limit)
-	return affected(result, err, "delete test events")
+	return q.deleteOld(ctx, "test_event", "id", "created_at", before, limit, "delete test events")
 }

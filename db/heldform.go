@@ -61,8 +61,5 @@ func (q *Queries) DropHeldForm(ctx context.Context, id domain.HeldFormID, sessio
 // DeleteHeldForms deletes up to limit forms that expired by now, and returns how
 // many.
 func (q *Queries) DeleteHeldForms(ctx context.Context, now time.Time, limit int) (int, error) {
-	result, err := q.exec(ctx, `
-		DELETE FROM held_form WHERE id IN (
-			SELECT id FROM held_form WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED)`, now, limit)
-	return affected(result, err, "delete held forms")
+	return q.deleteOld(ctx, "held_form", "id", "expires_at", now, limit, "delete held forms")
 }

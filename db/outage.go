@@ -168,15 +168,11 @@ func (q *Queries) Outage(ctx context.Context, scope domain.Scope, id domain.Outa
 // Outages returns up to limit of each of the endpoints' outages, newest first.
 func (q *Queries) Outages(ctx context.Context, endpoints []domain.EndpointID, limit int) (map[domain.EndpointID][]domain.Outage,
 	error) {
-	ids := make([]string, len(endpoints))
-	for i, id := range endpoints {
-		ids[i] = id.UUID.String()
-	}
 	var rows []outageRow
 	err := q.all(ctx, &rows, `
 		SELECT o.* FROM unnest($1::uuid[]) e (id) CROSS JOIN LATERAL (
 			SELECT `+outageColumns+` FROM outage WHERE endpoint_id = e.id ORDER BY started_at DESC LIMIT $2) o`,
-		pq.Array(ids), limit)
+		pq.Array(endpoints), limit)
 	if err != nil {
 		return nil, wrap(err, "list outages")
 	}
@@ -212,8 +208,5 @@ func (q *Queries) OutageCounts(ctx context.Context, o *domain.Outage, most int) 
 // DeleteOutages deletes up to limit outages whose last failure was before the given time,
 // and returns how many.
 func (q *Queries) DeleteOutages(ctx context.Context, before time.Time, limit int) (int, error) {
-	result, err := q.exec(ctx, `
-		DELETE FROM outage WHERE id IN (
-			SELECT id FROM outage WHERE last_failure_at <= $1 ORDER BY last_failure_at LIMIT $2 FOR UPDATE SKIP LOCKED)`, before, limit)
-	return affected(result, err, "delete outages")
+	return q.deleteOld(ctx, "outage", "id", "last_failure_at", before, limit, "delete outages")
 }

@@ -72,9 +72,5 @@ func (q *Queries) TakePasskeyChallenge(ctx context.Context, tokenHash []byte, st
 // DeletePasskeyChallenges deletes up to limit challenges that have expired at
 // now, and returns how many.
 func (q *Queries) DeletePasskeyChallenges(ctx context.Context, now time.Time, limit int) (int, error) {
-	result, err := q.exec(ctx, `
-		DELETE FROM passkey_challenge WHERE token_hash IN (
-			SELECT token_hash FROM passkey_challenge WHERE expires_at <= $1 ORDER BY expires_at
-				LIMIT $2 FOR UPDATE SKIP LOCKED)`, now, limit)
-	return affected(result, err, "delete passkey challenges")
+	return q.deleteOld(ctx, "passkey_challenge", "token_hash", "expires_at", now, limit, "delete passkey challenges")
 }

@@ -94,6 +94,16 @@ func (q *Queries) exec(ctx context.Context, query sqlText, args ...any) (sql.Res
 	return result, err
 }
 
+// deleteOld deletes up to limit rows of a table whose time is no later than before, the
+// oldest first, and returns how many. Rows that another transaction holds wait for the next
+// time.
+func (q *Queries) deleteOld(ctx context.Context, table, key, at sqlText, before time.Time, limit int, doing string) (int, error) {
+	result, err := q.exec(ctx, `
+		DELETE FROM `+table+` WHERE `+key+` IN (
+			SELECT `+key+` FROM `+table+` WHERE `+at+` <= $1 ORDER BY `+at+` LIMIT $2 FOR UPDATE SKIP LOCKED)`, before, limit)
+	return affected(result, err, doing)
+}
+
 // execNamed runs a statement whose parameters are fields of arg.
 func (tx *Tx) execNamed(ctx context.Context, query sqlText, arg any) (sql.Result, error) {
 	ctx, step := tracing.Step(ctx, caller)

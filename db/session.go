@@ -165,12 +165,17 @@ func (q *Queries) insertSessions(ctx context.Context, sessions []newSession) ([]
 // Session returns a session of the scope, or ErrNotFound: another account's
 // or mode's doesn't exist (D3).
 func (q *Queries) Session(ctx context.Context, scope domain.Scope, id domain.SessionID) (*domain.Session, error) {
+	return q.session(ctx, scope, id, "", "get session")
+}
+
+func (q *Queries) session(ctx context.Context, scope domain.Scope, id domain.SessionID, lock sqlText, doing string) (
+	*domain.Session, error) {
 	var s domain.Session
 	err := q.get(ctx, &s, `
 		SELECT `+sessionColumns+` FROM session
-		WHERE id = $1 AND account_id = $2 AND livemode = $3`,
+		WHERE id = $1 AND account_id = $2 AND livemode = $3 `+lock,
 		id, scope.AccountID, scope.Livemode)
-	return &s, wrap(err, "get session")
+	return &s, wrap(err, doing)
 }
 
 // SessionByID returns a session of any account, for the holder of its link,

@@ -74,14 +74,10 @@ func (q *Queries) SessionsOfPhone(ctx context.Context, scope domain.Scope, hashe
 // SessionsOf returns those of the scope's sessions that have the ids, newest first.
 func (q *Queries) SessionsOf(ctx context.Context, scope domain.Scope, ids []domain.SessionID, now time.Time) (
 	[]domain.Session, error) {
-	texts := make(pq.StringArray, len(ids))
-	for i, id := range ids {
-		texts[i] = id.UUID.String()
-	}
 	var out []domain.Session
 	err := q.all(ctx, &out, `
 		SELECT `+sessionColumns+` FROM session WHERE id = ANY ($1::uuid[]) AND account_id = $2 AND livemode = $3
-		ORDER BY created_at DESC, id DESC`, texts, scope.AccountID, scope.Livemode)
+		ORDER BY created_at DESC, id DESC`, pq.Array(ids), scope.AccountID, scope.Livemode)
 	for i := range out {
 		out[i].Status = out[i].StatusAt(now)
 	}

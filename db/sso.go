@@ -169,10 +169,7 @@ func (tx *Tx) UseOnce(ctx context.Context, hash []byte, expires time.Time) (firs
 
 // DeleteUsed deletes up to limit values that have expired at now, and returns how many.
 func (q *Queries) DeleteUsed(ctx context.Context, now time.Time, limit int) (int, error) {
-	result, err := q.exec(ctx, `
-		DELETE FROM sso_used WHERE hash IN (
-			SELECT hash FROM sso_used WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED)`, now, limit)
-	return affected(result, err, "delete used values")
+	return q.deleteOld(ctx, "sso_used", "hash", "expires_at", now, limit, "delete used values")
 }
 
 // EndSSOSessions ends the sessions of a subject, or of one session of the provider, and

@@ -106,9 +106,5 @@ func (tx *Tx) DeleteOtherStaffSessions(ctx context.Context, staff domain.StaffID
 // themselves, and returns how many: each has been idle for long by then, since
 // a session's end in all stops its use, too.
 func (q *Queries) DeleteEndedStaffSessions(ctx context.Context, now time.Time, limit int) (int, error) {
-	result, err := q.exec(ctx, `
-		DELETE FROM staff_session WHERE id IN (
-			SELECT id FROM staff_session WHERE seen_at <= $1 ORDER BY seen_at LIMIT $2 FOR UPDATE SKIP LOCKED)`,
-		now.Add(-domain.StaffIdle), limit)
-	return affected(result, err, "delete ended staff sessions")
+	return q.deleteOld(ctx, "staff_session", "id", "seen_at", now.Add(-domain.StaffIdle), limit, "delete ended staff sessions")
 }

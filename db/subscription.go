@@ -94,10 +94,6 @@ func (q *Queries) subscription(ctx context.Context, account domain.AccountID, no
 // ended before the time and isn't invoiced. It skips locked ones. Returns
 // ErrNotFound if there is none.
 func (tx *Tx) LockClosing(ctx context.Context, before time.Time, without []domain.SubscriptionID) (*domain.Subscription, error) {
-	ids := make([]string, len(without))
-	for i, id := range without {
-		ids[i] = id.UUID.String()
-	}
 	var s domain.Subscription
 	err := tx.get(ctx, &s, `
 		WITH s AS MATERIALIZED (
@@ -106,7 +102,8 @@ func (tx *Tx) LockClosing(ctx context.Context, before time.Time, without []domai
 			ORDER BY closes_at
 			LIMIT 1
 			FOR UPDATE SKIP LOCKED)
-		SELECT `+subscriptionColumns+` FROM s JOIN plan p ON p.id = s.plan_id`, before, pq.Array(ids))
+		SELECT `+subscriptionColumns+` FROM s JOIN plan p ON p.id = s.plan_id`, before,
+		pq.Array(append([]domain.SubscriptionID{}, without...))) // nil would be null
 	return &s, wrap(err, "find period to close")
 }
 

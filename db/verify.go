@@ -34,100 +34,78 @@ type Verified struct {
 	Example  string // the id of one of them, or of its account; "" if none
 }
 
-// invariants count rows (examined), those of them that are wrong, and give the id of
-// one. $1 is the time before which events may have been deleted. Each reads what it
-// needs once and keeps no more than a row for each account, mode and day.
+// invariants give an id, how many rows it stands for (n), and whether they are bad. $1 is
+// the time before which events may have been deleted. Each reads what it needs once and
+// keeps no more than a row for each account, mode and day.
 var invariants = map[Invariant]struct {
 	query sqlText
 	id    func(uuid.UUID) string
 }{
 	CountersMatch: {`
-		SELECT count(*) AS examined, count(*) FILTER (WHERE bad) AS wrong, min(id::text) FILTER (WHERE bad) AS example
+		SELECT account_id AS id, 1 AS n, sum(created) <> 0 OR sum(pending) <> 0 OR sum(in_progress) <> 0 OR sum(completed) <> 0
+			OR sum(expired) <> 0 OR sum(cancelled) <> 0 OR sum(seconds) <> 0 OR sum(that_day) <> 0 AS bad
 		FROM (
-			SELECT account_id AS id, sum(created) <> 0 OR sum(pending) <> 0 OR sum(in_progress) <> 0 OR sum(completed) <> 0
-				OR sum(expired) <> 0 OR sum(cancelled) <> 0 OR sum(seconds) <> 0 OR sum(that_day) <> 0 AS bad
-			FROM (
-				SELECT account_id, livemode, (created_at AT TIME ZONE 'UTC')::date AS day, count(*) AS created,
-					count(*) FILTER (WHERE status = 'pending') AS pending, count(*) FILTER (WHERE status = 'in_progress') AS in_progress,
-					count(*) FILTER (WHERE status = 'completed') AS completed, count(*) FILTER (WHERE status = 'expired') AS expired,
-					count(*) FILTER (WHERE status = 'cancelled') AS cancelled,
-					coalesce(sum(extract(epoch FROM completed_at - created_at)), 0) AS seconds, 0 AS that_day
-				FROM session GROUP BY 1, 2, 3
-				UNION ALL
-				SELECT account_id, livemode, (completed_at AT TIME ZONE 'UTC')::date, 0, 0, 0, 0, 0, 0, 0, count(*)
-				FROM session WHERE completed_at IS NOT NULL GROUP BY 1, 2, 3
-				UNION ALL
-				SELECT account_id, livemode, day, -sum(created), -sum(pending), -sum(in_progress), -sum(completed), -sum(expired),
-					-sum(cancelled),
-					-sum(completion_seconds), -sum(completed_that_day)
-				FROM session_count GROUP BY 1, 2, 3
-			) both_ways
-			GROUP BY account_id, livemode, day
-		) days WHERE $1::timestamptz IS NOT NULL`, accountText},
+			SELECT account_id, livemode, (created_at AT TIME ZONE 'UTC')::date AS day, count(*) AS created,
+				count(*) FILTER (WHERE status = 'pending') AS pending, count(*) FILTER (WHERE status = 'in_progress') AS in_progress,
+				count(*) FILTER (WHERE status = 'completed') AS completed, count(*) FILTER (WHERE status = 'expired') AS expired,
+				count(*) FILTER (WHERE status = 'cancelled') AS cancelled,
+				coalesce(sum(extract(epoch FROM completed_at - created_at)), 0) AS seconds, 0 AS that_day
+			FROM session GROUP BY 1, 2, 3
+			UNION ALL
+			SELECT account_id, livemode, (completed_at AT TIME ZONE 'UTC')::date, 0, 0, 0, 0, 0, 0, 0, count(*)
+			FROM session WHERE completed_at IS NOT NULL GROUP BY 1, 2, 3
+			UNION ALL
+			SELECT account_id, livemode, day, -sum(created), -sum(pending), -sum(in_progress), -sum(completed), -sum(expired),
+				-sum(cancelled),
+				-sum(completion_seconds), -sum(completed_that_day)
+			FROM session_count GROUP BY 1, 2, 3
+		) both_ways
+		GROUP BY account_id, livemode, day`, accountText},
 	SearchMatches: {`
-		SELECT count(*) AS examined, count(*) FILTER (WHERE bad) AS wrong, min(id::text) FILTER (WHERE bad) AS example
-		FROM (
-			SELECT coalesce(s.id, f.session_id) AS id, s.id IS NULL OR f.session_id IS NULL
-				OR f.text <> session_search_text(s.customer_name, s.customer_email, s.reference_id) AS bad
-			FROM session s FULL JOIN session_search f ON f.session_id = s.id
-		) found WHERE $1::timestamptz IS NOT NULL`, sessionText},
+		SELECT coalesce(s.id, f.session_id) AS id, 1 AS n, s.id IS NULL OR f.session_id IS NULL
+			OR f.text <> session_search_text(s.customer_name, s.customer_email, s.reference_id) AS bad
+		FROM session s FULL JOIN session_search f ON f.session_id = s.id`, sessionText},
 	SequencesComplete: {`
-		SELECT sum(n) AS examined, count(*) FILTER (WHERE bad) AS wrong, min(account_id::text) FILTER (WHERE bad) AS example
-		FROM (
-			SELECT e.account_id, 1 AS n, e.sequence <> coalesce(lag(e.sequence) OVER w, 0) + 1
-				AND coalesce(lag(e.created_at) OVER w, a.created_at) > $1 AS bad
-			FROM event e JOIN account a ON a.id = e.account_id
-			WINDOW w AS (PARTITION BY e.account_id, e.livemode ORDER BY e.sequence)
-			UNION ALL
-			SELECT s.account_id, 0, e.sequence > s.last OR coalesce(e.sequence, 0) < s.last AND coalesce(e.created_at, a.created_at) > $1
-			FROM event_sequence s JOIN account a ON a.id = s.account_id
-			LEFT JOIN LATERAL (
-				SELECT sequence, created_at FROM event WHERE account_id = s.account_id AND livemode = s.livemode ORDER BY sequence DESC
-					LIMIT 1) e ON true
-			UNION ALL
-			SELECT account_id, 0, true FROM (SELECT DISTINCT account_id, livemode FROM event) e
-			WHERE NOT EXISTS (SELECT 1 FROM event_sequence s WHERE s.account_id = e.account_id AND s.livemode = e.livemode)
-		) numbers`, accountText},
+		SELECT e.account_id AS id, 1 AS n, e.sequence <> coalesce(lag(e.sequence) OVER w, 0) + 1
+			AND coalesce(lag(e.created_at) OVER w, a.created_at) > $1 AS bad
+		FROM event e JOIN account a ON a.id = e.account_id
+		WINDOW w AS (PARTITION BY e.account_id, e.livemode ORDER BY e.sequence)
+		UNION ALL
+		SELECT s.account_id, 0, e.sequence > s.last OR coalesce(e.sequence, 0) < s.last AND coalesce(e.created_at, a.created_at) > $1
+		FROM event_sequence s JOIN account a ON a.id = s.account_id
+		LEFT JOIN LATERAL (
+			SELECT sequence, created_at FROM event WHERE account_id = s.account_id AND livemode = s.livemode ORDER BY sequence DESC
+				LIMIT 1) e ON true
+		UNION ALL
+		SELECT account_id, 0, true FROM (SELECT DISTINCT account_id, livemode FROM event) e
+		WHERE NOT EXISTS (SELECT 1 FROM event_sequence s WHERE s.account_id = e.account_id AND s.livemode = e.livemode)`, accountText},
 	DeliveriesOfEvent: {`
-		SELECT count(*) AS examined, count(*) FILTER (WHERE bad) AS wrong, min(id::text) FILTER (WHERE bad) AS example
-		FROM (
-			SELECT d.id, e.id IS NULL OR (d.account_id, d.livemode, d.sequence, d.type) <> (e.account_id, e.livemode, e.sequence,
-				e.type) AS bad
-			FROM delivery d LEFT JOIN event e ON e.id = d.event_id
-		) deliveries WHERE $1::timestamptz IS NOT NULL`, deliveryText},
+		SELECT d.id, 1 AS n, e.id IS NULL OR (d.account_id, d.livemode, d.sequence, d.type) <> (e.account_id, e.livemode, e.sequence,
+			e.type) AS bad
+		FROM delivery d LEFT JOIN event e ON e.id = d.event_id`, deliveryText},
 	EventsDelivered: {`
-		SELECT count(*) AS examined, count(*) FILTER (WHERE bad) AS wrong, min(id::text) FILTER (WHERE bad) AS example
-		FROM (
-			SELECT e.id, NOT EXISTS (SELECT 1 FROM delivery d WHERE d.event_id = e.id) AS bad FROM event e WHERE e.url IS NOT NULL
-		) events WHERE $1::timestamptz IS NOT NULL`, eventText},
+		SELECT e.id, 1 AS n, NOT EXISTS (SELECT 1 FROM delivery d WHERE d.event_id = e.id) AS bad
+		FROM event e WHERE e.url IS NOT NULL`, eventText},
 	EndsRecorded: {`
-		SELECT count(*) AS examined, count(*) FILTER (WHERE bad) AS wrong, min(id::text) FILTER (WHERE bad) AS example
-		FROM (
-			SELECT s.id, NOT EXISTS (SELECT 1 FROM event e WHERE e.session_id = s.id AND e.type = 'session.' || s.status) AS bad
-			FROM session s
-			WHERE s.status IN ('completed', 'expired') AND CASE s.status WHEN 'completed' THEN s.completed_at ELSE s.expires_at END > $1
-		) finished`, sessionText},
+		SELECT s.id, 1 AS n, NOT EXISTS (SELECT 1 FROM event e WHERE e.session_id = s.id AND e.type = 'session.' || s.status) AS bad
+		FROM session s
+		WHERE s.status IN ('completed', 'expired')
+			AND CASE s.status WHEN 'completed' THEN s.completed_at ELSE s.expires_at END > $1`, sessionText},
 	InvoicesAddUp: {`
-		SELECT sum(n) AS examined, count(*) FILTER (WHERE bad) AS wrong, min(id::text) FILTER (WHERE bad) AS example
-		FROM (
-			SELECT i.id, 1 AS n, l.amount <> i.total_cents OR l.sessions <> i.sessions_used OR l.wrong > 0
-				OR i.gst_cents <> div(i.total_cents * i.gst_basis_points * 2 + 10000 + i.gst_basis_points, 2 * (10000 + i.gst_basis_points))
-				OR i.number <> coalesce(lag(i.number) OVER (ORDER BY i.number), 0) + 1 AS bad
-			FROM invoice i CROSS JOIN LATERAL (
-				SELECT coalesce(sum((line->>'amount_cents')::bigint), 0) AS amount, coalesce(sum((line->>'sessions')::bigint), 0) AS sessions,
-					count(*) FILTER (WHERE (line->>'amount_cents')::bigint <>
-						(line->>'price_cents')::bigint * (line->>'sessions')::bigint) AS wrong
-				FROM jsonb_array_elements(i.lines) line) l
-			UNION ALL
-			SELECT (SELECT id FROM invoice ORDER BY number DESC LIMIT 1), 0, coalesce((SELECT max(number)
-				FROM invoice), 0) <> (SELECT last FROM invoice_number)
-		) invoices WHERE $1::timestamptz IS NOT NULL`, invoiceText},
+		SELECT i.id, 1 AS n, l.amount <> i.total_cents OR l.sessions <> i.sessions_used OR l.wrong > 0
+			OR i.gst_cents <> div(i.total_cents * i.gst_basis_points * 2 + 10000 + i.gst_basis_points, 2 * (10000 + i.gst_basis_points))
+			OR i.number <> coalesce(lag(i.number) OVER (ORDER BY i.number), 0) + 1 AS bad
+		FROM invoice i CROSS JOIN LATERAL (
+			SELECT coalesce(sum((line->>'amount_cents')::bigint), 0) AS amount, coalesce(sum((line->>'sessions')::bigint), 0) AS sessions,
+				count(*) FILTER (WHERE (line->>'amount_cents')::bigint <>
+					(line->>'price_cents')::bigint * (line->>'sessions')::bigint) AS wrong
+			FROM jsonb_array_elements(i.lines) line) l
+		UNION ALL
+		SELECT (SELECT id FROM invoice ORDER BY number DESC LIMIT 1), 0, coalesce((SELECT max(number)
+			FROM invoice), 0) <> (SELECT last FROM invoice_number)`, invoiceText},
 	PDFsStored: {`
-		SELECT count(*) AS examined, count(*) FILTER (WHERE bad) AS wrong, min(id::text) FILTER (WHERE bad) AS example
-		FROM (
-			SELECT s.id, NOT EXISTS (SELECT 1 FROM statement_pdf p WHERE p.session_id = s.id) AS bad
-			FROM session s WHERE s.pdf_ready_at IS NOT NULL AND s.erased_at IS NULL
-		) drawn WHERE $1::timestamptz IS NOT NULL`, sessionText},
+		SELECT s.id, 1 AS n, NOT EXISTS (SELECT 1 FROM statement_pdf p WHERE p.session_id = s.id) AS bad
+		FROM session s WHERE s.pdf_ready_at IS NOT NULL AND s.erased_at IS NULL`, sessionText},
 }
 
 func accountText(id uuid.UUID) string  { return domain.AccountID{UUID: id}.String() }
@@ -140,14 +118,17 @@ func invoiceText(id uuid.UUID) string  { return domain.InvoiceID{UUID: id}.Strin
 // deleted with their deliveries.
 func (s *Snapshot) Verify(ctx context.Context, i Invariant, eventsSince time.Time) (Verified, error) {
 	var row struct {
-		Examined sql.NullInt64 `db:"examined"`
+		Examined int64         `db:"examined"`
 		Wrong    int64         `db:"wrong"`
 		Example  uuid.NullUUID `db:"example"`
 	}
-	if err := s.get(ctx, &row, invariants[i].query, eventsSince); err != nil {
+	err := s.get(ctx, &row, `
+		SELECT coalesce(sum(n), 0) AS examined, count(*) FILTER (WHERE bad) AS wrong, min(id::text) FILTER (WHERE bad) AS example
+		FROM (`+invariants[i].query+`) found WHERE $1::timestamptz IS NOT NULL`, eventsSince)
+	if err != nil {
 		return Verified{}, wrap(err, "verify")
 	}
-	v := Verified{Examined: row.Examined.Int64, Wrong: row.Wrong}
+	v := Verified{Examined: row.Examined, Wrong: row.Wrong}
 	if row.Example.Valid {
 		v.Example = invariants[i].id(row.Example.UUID)
 	}

@@ -3,7 +3,6 @@ package jobs
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/riverqueue/river"
 
@@ -15,6 +14,7 @@ import (
 
 // accessEmailArgs tells an owner which right a colleague asks for (D136).
 type accessEmailArgs struct {
+	emailArgs
 	Owner  domain.StaffID    `json:"owner_id"`
 	Asker  domain.StaffID    `json:"asker_id"`
 	Wanted domain.Capability `json:"wanted"`
@@ -23,25 +23,17 @@ type accessEmailArgs struct {
 // Kind names the job.
 func (accessEmailArgs) Kind() string { return "access_email" }
 
-// InsertOpts puts it into the queue of all emails.
-func (accessEmailArgs) InsertOpts() river.InsertOpts {
-	return river.InsertOpts{Queue: queueMail, MaxAttempts: emailRuns}
-}
-
 // AccessEmail tells an owner what a colleague asks for.
 func (i *Inserter) AccessEmail(ctx context.Context, tx *db.Tx, owner, asker domain.StaffID, wanted domain.Capability) error {
 	return i.insert(ctx, tx, accessEmailArgs{Owner: owner, Asker: asker, Wanted: wanted})
 }
 
 type accessEmailWorker struct {
-	river.WorkerDefaults[accessEmailArgs]
+	emailWorker[accessEmailArgs]
 	db      *db.DB
 	sender  mail.Sender
 	baseURL string
 }
-
-// Timeout bounds one run.
-func (w *accessEmailWorker) Timeout(*river.Job[accessEmailArgs]) time.Duration { return emailTimeout }
 
 // Work sends the email, unless one of the two has left, or the colleague has the right
 // by now.

@@ -71,6 +71,7 @@ func wants(r *db.AlertReader, kind domain.AlertKind) bool {
 
 // alertEmailArgs sends an alert to one person.
 type alertEmailArgs struct {
+	emailArgs
 	Alert domain.AlertID `json:"alert_id"`
 	Staff domain.StaffID `json:"staff_id"`
 }
@@ -78,25 +79,17 @@ type alertEmailArgs struct {
 // Kind names the job.
 func (alertEmailArgs) Kind() string { return "alert_email" }
 
-// InsertOpts: emails have their own queue.
-func (alertEmailArgs) InsertOpts() river.InsertOpts {
-	return river.InsertOpts{Queue: queueMail, MaxAttempts: emailRuns}
-}
-
 // AlertEmail sends an alert to a staff user.
 func (i *Inserter) AlertEmail(ctx context.Context, tx *db.Tx, alert domain.AlertID, staff domain.StaffID) error {
 	return i.insert(ctx, tx, alertEmailArgs{Alert: alert, Staff: staff})
 }
 
 type alertEmailWorker struct {
-	river.WorkerDefaults[alertEmailArgs]
+	emailWorker[alertEmailArgs]
 	db      *db.DB
 	sender  mail.Sender
 	baseURL string
 }
-
-// Timeout bounds one run.
-func (w *alertEmailWorker) Timeout(*river.Job[alertEmailArgs]) time.Duration { return emailTimeout }
 
 // NextRetry spaces failed runs.
 func (w *alertEmailWorker) NextRetry(job *river.Job[alertEmailArgs]) time.Time {

@@ -21,6 +21,7 @@ import (
 // its receipt, its reminder, its n-th failed payment, the share of the plan that
 // is used, or a spend limit that is reached.
 type billingEmailArgs struct {
+	emailArgs
 	Invoice  *domain.InvoiceID `json:"invoice_id,omitempty"`
 	Failures int               `json:"failures,omitempty"`
 	Receipt  bool              `json:"receipt,omitempty"`
@@ -33,11 +34,6 @@ type billingEmailArgs struct {
 
 // Kind names the job, by the term of when it was first stored.
 func (billingEmailArgs) Kind() string { return "billing_letter" }
-
-// InsertOpts puts it into the queue of all emails.
-func (billingEmailArgs) InsertOpts() river.InsertOpts {
-	return river.InsertOpts{Queue: queueMail, MaxAttempts: emailRuns}
-}
 
 // InvoiceEmail sends a new invoice.
 func (i *Inserter) InvoiceEmail(ctx context.Context, tx *db.Tx, id domain.InvoiceID) error {
@@ -74,7 +70,7 @@ func (i *Inserter) SpendEmail(ctx context.Context, tx *db.Tx, n domain.SpendNoti
 }
 
 type billingEmailWorker struct {
-	river.WorkerDefaults[billingEmailArgs]
+	emailWorker[billingEmailArgs]
 	db       *db.DB
 	sender   mail.Sender
 	payments billing.Provider
@@ -82,11 +78,6 @@ type billingEmailWorker struct {
 	fonts    *pdf.Fonts
 	baseURL  string
 	clock    domain.Clock
-}
-
-// Timeout bounds one run.
-func (w *billingEmailWorker) Timeout(*river.Job[billingEmailArgs]) time.Duration {
-	return emailTimeout
 }
 
 // NextRetry spaces failed runs: ten within a day.

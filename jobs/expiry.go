@@ -27,29 +27,20 @@ type expireWorker struct {
 // Work cancels and expires sessions in batches. Each batch commits with its audit entries or
 // events.
 func (w *expireWorker) Work(ctx context.Context, _ *river.Job[expireArgs]) error {
-	err := inBatches(ctx, func() (n int, err error) {
-		err = w.db.InTx(ctx, func(tx *db.Tx) error {
-			n, err = tx.CarryOutCancels(ctx, w.clock.Now(), sweepBatch)
-			return err
-		})
-		return n, err
-	})
+	err := inBatches(ctx, inTx(ctx, w.db, func(tx *db.Tx) (int, error) {
+		return tx.CarryOutCancels(ctx, w.clock.Now(), sweepBatch)
+	}))
 	if err != nil {
 		return err
 	}
-	return inBatches(ctx, func() (n int, err error) {
+	return inBatches(ctx, inTx(ctx, w.db, func(tx *db.Tx) (int, error) {
 		now := w.clock.Now()
-		err = w.db.InTx(ctx, func(tx *db.Tx) error {
-			sessions, err := tx.ExpireSessions(ctx, now, sweepBatch)
-			n = len(sessions)
-			for i := range sessions {
-				if err != nil {
-					break
-				}
+		sessions, err := tx.ExpireSessions(ctx, now, sweepBatch)
+		for i := range sessions {
+			if err == nil {
 				err = w.outbox.Expired(ctx, tx, &sessions[i], now)
 			}
-			return err
-		})
-		return n, err
-	})
+		}
+		return len(sessions), err
+	}))
 }

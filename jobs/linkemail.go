@@ -71,7 +71,7 @@ func (i *Inserter) SendLink(ctx context.Context, tx *db.Tx, session *domain.Sess
 }
 
 type linkEmailWorker struct {
-	river.WorkerDefaults[linkEmailArgs]
+	emailWorker[linkEmailArgs]
 	db       *db.DB
 	vault    *vault.Vault
 	ring     *keyring.Keyring
@@ -80,9 +80,6 @@ type linkEmailWorker struct {
 	clock    domain.Clock
 	observer Observer
 }
-
-// Timeout bounds one run.
-func (w *linkEmailWorker) Timeout(*river.Job[linkEmailArgs]) time.Duration { return emailTimeout }
 
 // NextRetry spaces runs that failed on our side.
 func (w *linkEmailWorker) NextRetry(job *river.Job[linkEmailArgs]) time.Time {
@@ -311,18 +308,14 @@ type linkSweepWorker struct {
 
 // Work inserts the jobs in batches.
 func (w *linkSweepWorker) Work(ctx context.Context, _ *river.Job[linkSweepArgs]) error {
-	return inBatches(ctx, func() (taken int, err error) {
+	return inBatches(ctx, inTx(ctx, w.db, func(tx *db.Tx) (int, error) {
 		now := w.clock.Now()
-		err = w.db.InTx(ctx, func(tx *db.Tx) error {
-			due, err := tx.TakeLinkDeliveries(ctx, now, now.Add(domain.LinkEmailLease), sweepBatch)
-			for _, id := range due {
-				if err == nil {
-					err = w.outbox.LinkEmail(ctx, tx, id)
-				}
+		due, err := tx.TakeLinkDeliveries(ctx, now, now.Add(domain.LinkEmailLease), sweepBatch)
+		for _, id := range due {
+			if err == nil {
+				err = w.outbox.LinkEmail(ctx, tx, id)
 			}
-			taken = len(due)
-			return err
-		})
-		return taken, err
-	})
+		}
+		return len(due), err
+	}))
 }

@@ -35,16 +35,11 @@ func (i *Inserter) ReceiptToCustomer(ctx context.Context, tx *db.Tx, id domain.S
 }
 
 type receiptEmailWorker struct {
-	river.WorkerDefaults[receiptEmailArgs]
+	emailWorker[receiptEmailArgs]
 	db     *db.DB
 	vault  *vault.Vault
 	sender mail.Sender
 	clock  domain.Clock
-}
-
-// Timeout bounds one run.
-func (w *receiptEmailWorker) Timeout(*river.Job[receiptEmailArgs]) time.Duration {
-	return emailTimeout
 }
 
 // NextRetry spaces failed runs: ten within a day.

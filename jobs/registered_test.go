@@ -27,7 +27,7 @@ func TestEveryJobHasAWorker(t *testing.T) {
 		}
 	}
 	worker := map[string]string{}
-	workers := regexp.MustCompile(`(?s)type (\w+) struct \{\n\t(?:river\.WorkerDefaults|upkeepWorker)\[(\w+)\]`)
+	workers := regexp.MustCompile(`(?s)type (\w+) struct \{\n\t(?:river\.WorkerDefaults|upkeepWorker|emailWorker)\[(\w+)\]`)
 	for _, match := range workers.FindAllStringSubmatch(source.String(), -1) {
 		worker[match[2]] = match[1]
 	}

@@ -37,16 +37,13 @@ func (w *rescueWorker) Work(ctx context.Context, _ *river.Job[rescueArgs]) error
 
 func (w *rescueWorker) pdfs(ctx context.Context, overdue time.Time) error {
 	missing, err := w.db.SessionsWithoutPDF(ctx, overdue, sweepBatch)
-	if err != nil {
-		return err
-	}
 	for _, id := range missing {
-		err := w.db.InTx(ctx, func(tx *db.Tx) error { return w.outbox.PDF(ctx, tx, id) })
 		if err != nil {
-			return err
+			break
 		}
+		err = w.db.InTx(ctx, func(tx *db.Tx) error { return w.outbox.PDF(ctx, tx, id) })
 	}
-	return nil
+	return err
 }
 
 func (w *rescueWorker) redeliveries(ctx context.Context) error {

@@ -51,9 +51,9 @@ func (w *retentionWorker) Work(ctx context.Context, _ *river.Job[retentionArgs])
 	now := w.clock.Now()
 	events := now.Add(-domain.EventRetention)
 	err := inBatches(ctx, slices.Concat([]func() (int, error){
-		w.inTx(ctx, func(tx *db.Tx) (int, error) { return tx.RetireSessions(ctx, now, sweepBatch) }),
-		w.inTx(ctx, func(tx *db.Tx) (int, error) { return tx.RetireData(ctx, domain.UnsubmittedRetention, now, sweepBatch) }),
-		w.inTx(ctx, func(tx *db.Tx) (int, error) { return tx.RetireData(ctx, domain.AnswerRetention, now, sweepBatch) }),
+		inTx(ctx, w.db, func(tx *db.Tx) (int, error) { return tx.RetireSessions(ctx, now, sweepBatch) }),
+		inTx(ctx, w.db, func(tx *db.Tx) (int, error) { return tx.RetireData(ctx, domain.UnsubmittedRetention, now, sweepBatch) }),
+		inTx(ctx, w.db, func(tx *db.Tx) (int, error) { return tx.RetireData(ctx, domain.AnswerRetention, now, sweepBatch) }),
 		func() (int, error) { return w.db.CancelHeld(ctx, events, now, sweepBatch) },
 		func() (int, error) { return w.db.DeleteEvents(ctx, events, sweepBatch) },
 		func() (int, error) { return w.db.DeleteLinkUses(ctx, events, sweepBatch) },
@@ -70,7 +70,7 @@ func (w *retentionWorker) Work(ctx context.Context, _ *river.Job[retentionArgs])
 		func() (int, error) {
 			return w.db.DeleteStoredResponses(ctx, now.Add(-idempotencyRetention), sweepBatch)
 		},
-		w.inTx(ctx, func(tx *db.Tx) (int, error) { return tx.FoldSessionCounts(ctx, now.AddDate(0, 0, -1), sweepBatch) }),
+		inTx(ctx, w.db, func(tx *db.Tx) (int, error) { return tx.FoldSessionCounts(ctx, now.AddDate(0, 0, -1), sweepBatch) }),
 		func() (int, error) {
 			return w.db.DeleteAPIRequests(ctx, now.Add(-domain.RequestRetention), requestBatch)
 		},
@@ -79,16 +79,6 @@ func (w *retentionWorker) Work(ctx context.Context, _ *river.Job[retentionArgs])
 	// One, and last: its foreign key looks through all deliveries, which have no index for it.
 	_, endpointErr := w.db.DeleteEndpointRows(ctx, events, 1)
 	return errors.Join(err, endpointErr)
-}
-
-func (w *retentionWorker) inTx(ctx context.Context, work func(*db.Tx) (int, error)) func() (int, error) {
-	return func() (n int, err error) {
-		err = w.db.InTx(ctx, func(tx *db.Tx) error {
-			n, err = work(tx)
-			return err
-		})
-		return n, err
-	}
 }
 
 // signIns deletes expired staff sessions, passkey challenges, counters of attempts,

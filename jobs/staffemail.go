@@ -20,6 +20,7 @@ import (
 // text and the recipient, and makes the link's token, of which only the hash is
 // stored: arguments are ids.
 type staffEmailArgs struct {
+	emailArgs
 	Request    *domain.StaffRequestID `json:"request_id,omitempty"`
 	Invitation *domain.InvitationID   `json:"invitation_id,omitempty"`
 	Staff      *domain.StaffID        `json:"staff_id,omitempty"` // gets the notice
@@ -28,15 +29,6 @@ type staffEmailArgs struct {
 
 // Kind names the job, by the term of when it was first stored.
 func (staffEmailArgs) Kind() string { return "staff_letter" }
-
-// emailRuns is how often an email is tried.
-const emailRuns = 10
-
-// InsertOpts: emails have their own queue, so that nothing else waits for a mail
-// server.
-func (staffEmailArgs) InsertOpts() river.InsertOpts {
-	return river.InsertOpts{Queue: queueMail, MaxAttempts: emailRuns}
-}
 
 // RequestEmail sends the email that proves a request. Every address gets a job,
 // so that a request doesn't reveal which addresses have an account. The email's
@@ -56,20 +48,13 @@ func (i *Inserter) NoticeEmail(ctx context.Context, tx *db.Tx, staff domain.Staf
 }
 
 type staffEmailWorker struct {
-	river.WorkerDefaults[staffEmailArgs]
+	emailWorker[staffEmailArgs]
 	db      *db.DB
 	ring    *keyring.Keyring
 	sender  mail.Sender
 	baseURL string
 	clock   domain.Clock
 }
-
-// emailTimeout bounds one run: a conversation with a slow mail server, and what is read and
-// stored.
-const emailTimeout = mail.MaxTime + 20*time.Second
-
-// Timeout bounds one run.
-func (w *staffEmailWorker) Timeout(*river.Job[staffEmailArgs]) time.Duration { return emailTimeout }
 
 // NextRetry spaces failed runs: ten within half an hour, because a link expires
 // after an hour.
@@ -120,14 +105,14 @@ func (w *staffEmailWorker) sendRequest(ctx context.Context, id domain.StaffReque
 		if err := w.db.SetStaffRequestToken(ctx, id, hash); err != nil {
 			return err
 		}
-		return w.send(ctx, staff.Email, email.Reset(w.baseURL+"/dashboard/reset/"+token))
+		return sendEmail(ctx, w.sender, staff.Email, email.Reset(w.baseURL+"/dashboard/reset/"+token))
 	case r.Kind == domain.RequestSignUp && !known:
 		if err := w.db.SetStaffRequestToken(ctx, id, hash); err != nil {
 			return err
 		}
-		return w.send(ctx, details.Email, email.SignUp(w.baseURL+"/dashboard/verify/"+token))
+		return sendEmail(ctx, w.sender, details.Email, email.SignUp(w.baseURL+"/dashboard/verify/"+token))
 	case known:
-		if err := w.send(ctx, staff.Email, email.KnownAlready(w.baseURL+"/dashboard/sign-in")); err != nil {
+		if err := sendEmail(ctx, w.sender, staff.Email, email.KnownAlready(w.baseURL+"/dashboard/sign-in")); err != nil {
 			return err
 		}
 	}
@@ -141,7 +126,7 @@ func (w *staffEmailWorker) sendInvitation(ctx context.Context, id domain.Invitat
 	}
 	switch _, err := w.db.StaffByEmail(ctx, i.Email); {
 	case err == nil:
-		return w.send(ctx, i.Email, email.InvitedElsewhere(i))
+		return sendEmail(ctx, w.sender, i.Email, email.InvitedElsewhere(i))
 	case !errors.Is(err, db.ErrNotFound):
 		return err
 	}
@@ -149,7 +134,7 @@ func (w *staffEmailWorker) sendInvitation(ctx context.Context, id domain.Invitat
 	if err := w.db.SetInvitationToken(ctx, id, hash); err != nil {
 		return err
 	}
-	return w.send(ctx, i.Email, email.Invitation(i, w.baseURL+"/dashboard/invitation/"+token))
+	return sendEmail(ctx, w.sender, i.Email, email.Invitation(i, w.baseURL+"/dashboard/invitation/"+token))
 }
 
 func (w *staffEmailWorker) sendNotice(ctx context.Context, id domain.StaffID, n domain.StaffNotice) error {
@@ -165,28 +150,5 @@ func (w *staffEmailWorker) sendNotice(ctx context.Context, id domain.StaffID, n 
 	if err != nil {
 		return err
 	}
-	return w.send(ctx, staff.Email, email.Notice(n, w.baseURL+"/dashboard", passkeys, account.Zone()))
-}
-
-func (w *staffEmailWorker) send(ctx context.Context, to string, m email.Email) error {
-	return sendEmail(ctx, w.sender, to, m)
-}
-
-// sendEmail sends an email with files, as sendMessage does.
-func sendEmail(ctx context.Context, by mail.Sender, to string, m email.Email, files ...mail.Attachment) error {
-	return sendMessage(ctx, by, m, mail.Message{To: to, Attachments: files})
-}
-
-// sendMessage sends an email. If the mail server refuses it for good, the job ends; if it may
-// have it, too (errorLog).
-func sendMessage(ctx context.Context, by mail.Sender, m email.Email, message mail.Message) (err error) {
-	message.Subject, message.Text = m.Subject, m.Text()
-	if message.HTML, err = m.HTML(); err != nil {
-		return err
-	}
-	err = by.Send(ctx, message)
-	if errors.Is(err, mail.ErrRefused) {
-		return river.JobCancel(err)
-	}
-	return err
+	return sendEmail(ctx, w.sender, staff.Email, email.Notice(n, w.baseURL+"/dashboard", passkeys, account.Zone()))
 }

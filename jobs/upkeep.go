@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/riverqueue/river"
+
+	"candor/db"
 )
 
 const (
@@ -70,6 +72,17 @@ type upkeepWorker[A river.JobArgs] struct{ river.WorkerDefaults[A] }
 
 // Timeout bounds one run. The next one continues.
 func (upkeepWorker[A]) Timeout(*river.Job[A]) time.Duration { return upkeepTimeout }
+
+// inTx is a step that works in a transaction.
+func inTx(ctx context.Context, data *db.DB, work func(*db.Tx) (int, error)) func() (int, error) {
+	return func() (n int, err error) {
+		err = data.InTx(ctx, func(tx *db.Tx) error {
+			n, err = work(tx)
+			return err
+		})
+		return n, err
+	}
+}
 
 // inBatches calls each of the steps until it takes less than a whole batch, or fails. They
 // take turns, so that none waits for one that has more to do than the time of a run.

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -109,13 +108,8 @@ func openApp(ctx context.Context, command string, c config.Config, logger *slog.
 		Backlog: func(ctx context.Context) (db.DeliveryBacklog, error) {
 			return a.db.DeliveryBacklog(ctx, domain.SystemClock.Now())
 		},
-		Pool: func() sql.DBStats {
-			return a.db.Stats()
-		}, CommitWaits: func() db.CommitWaits {
-			return a.db.CommitWaits()
-		}, Signs: func(ctx context.Context) (db.Signs, error) {
-			return a.db.Signs(ctx)
-		}, Free: a.files.Free, BackupFolder: c.BackupFolder, InBucket: c.BlobsInS3,
+		Pool: a.db.Stats, CommitWaits: a.db.CommitWaits, Signs: a.db.Signs,
+		Free: a.files.Free, BackupFolder: c.BackupFolder, InBucket: c.BlobsInS3,
 		Clock: domain.SystemClock.Now, Version: readVersion().Version,
 	})
 	if c.RedisURL != "" {

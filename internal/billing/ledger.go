@@ -180,21 +180,20 @@ var ErrCounted = errors.New("billing: this attempt's failure is counted")
 // Failures and its NextAttemptAt. The charge and the provider's event report the same
 // failure: the second report gets ErrCounted. A next attempt that was brought forward
 // since, because a card was stored, stays as it is.
-func (l *Ledger) FailAttempt(ctx context.Context, tx *db.Tx, begun *domain.Invoice, reason string,
-	now time.Time) (*domain.Invoice, error) {
+func (l *Ledger) FailAttempt(ctx context.Context, tx *db.Tx, begun *domain.Invoice, reason string, now time.Time) error {
 	i, err := unsettled(ctx, tx, begun.ID)
 	if err == nil && i.Failures != begun.Failures {
 		err = ErrCounted
 	}
 	if err != nil {
-		return i, err
+		return err
 	}
 	next := i.NextAttemptAt
 	i.Fail(reason, now)
 	if next != nil && next.Before(*begun.NextAttemptAt) {
 		i.NextAttemptAt = next
 	}
-	return i, l.reportFailure(ctx, tx, i, now)
+	return l.reportFailure(ctx, tx, i, now)
 }
 
 // reportFailure stores a failed payment of a locked invoice and tells the account.

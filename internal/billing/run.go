@@ -111,8 +111,7 @@ func (r *Runner) pay(ctx context.Context, i *domain.Invoice, now time.Time) erro
 			}
 			return err
 		case Failed:
-			_, err := r.Ledger.FailAttempt(ctx, tx, i, outcome.Reason, now)
-			return err
+			return r.Ledger.FailAttempt(ctx, tx, i, outcome.Reason, now)
 		}
 		return tx.PutOffPayment(ctx, i, now.Add(paymentPending))
 	})

@@ -140,11 +140,7 @@ func New(c Config) *Dispatcher {
 // Start dispatches until Stop.
 func (d *Dispatcher) Start() {
 	d.recorder.start()
-	d.polling.Add(1)
-	go func() {
-		defer d.polling.Done()
-		d.pollDue()
-	}()
+	d.polling.Go(d.pollDue)
 }
 
 // pollDue wakes the endpoints with due deliveries: retries, and what a lost
@@ -189,11 +185,7 @@ func (d *Dispatcher) Wake(id domain.EndpointID) {
 	}
 	w := newEndpointWorker(d, id)
 	d.workers[id] = w
-	d.work.Add(1)
-	go func() {
-		defer d.work.Done()
-		w.run()
-	}()
+	d.work.Go(w.run)
 }
 
 // hold returns the deliveries that this process doesn't hold yet. A claim can

@@ -251,13 +251,11 @@ func (w *endpointWorker) startAttempts() (pause time.Duration) {
 		next, secrets := w.queue[0], w.secrets
 		w.queue = w.queue[1:]
 		w.inFlight++
-		w.work.Add(1)
-		go func() {
-			defer w.work.Done()
+		w.work.Go(func() {
 			result := w.attempt(&next, secrets)
 			free()
 			w.ended <- result
-		}()
+		})
 	}
 	return 0
 }

@@ -51,13 +51,11 @@ func newRecorder(database *db.DB, logger *slog.Logger, done func([]domain.Delive
 }
 
 func (r *recorder) start() {
-	r.ended.Add(1)
-	go func() {
-		defer r.ended.Done()
+	r.ended.Go(func() {
 		for first := range r.incoming {
 			r.flush(r.gather(first))
 		}
-	}()
+	})
 }
 
 // hurryAfter makes each try the last one when ctx has ended, and cuts off all of

@@ -276,107 +276,47 @@ func decodeSuffix(s string) (uuid.UUID, bool) {
 	return u, true
 }
 
-// NewAccountID returns a new account id.
-func NewAccountID() AccountID { return NewID[accountKind]() }
+// New ids of each kind.
+var (
+	NewAccountID      = NewID[accountKind]
+	NewStaffID        = NewID[staffKind]
+	NewSessionID      = NewID[sessionKind]
+	NewDeliveryID     = NewID[deliveryKind]
+	NewDocumentID     = NewID[documentKind]
+	NewEndpointID     = NewID[endpointKind]
+	NewOutageID       = NewID[outageKind]
+	NewRedeliveryID   = NewID[redeliveryKind]
+	NewStaffSessionID = NewID[staffSessionKind]
+	NewAuditID        = NewID[auditKind]
+	NewStaffRequestID = NewID[staffRequestKind]
+	NewInvitationID   = NewID[invitationKind]
+	NewPasskeyID      = NewID[passkeyKind]
+	NewHeldFormID     = NewID[heldFormKind]
+	NewSubscriptionID = NewID[subscriptionKind]
+	NewInvoiceID      = NewID[invoiceKind]
+	NewErasureID      = NewID[erasureKind]
+	NewAlertID        = NewID[alertKind]
+)
 
-// NewStaffID returns a new staff user id.
-func NewStaffID() StaffID { return NewID[staffKind]() }
-
-// NewSessionID returns a new session id.
-func NewSessionID() SessionID { return NewID[sessionKind]() }
-
-// NewDeliveryID returns a new webhook delivery id.
-func NewDeliveryID() DeliveryID { return NewID[deliveryKind]() }
-
-// NewDocumentID returns a new document id.
-func NewDocumentID() DocumentID { return NewID[documentKind]() }
-
-// ParseSessionID reads a session id.
-func ParseSessionID(s string) (SessionID, error) { return ParseID[sessionKind](s) }
-
-// ParseDocumentID reads a document id.
-func ParseDocumentID(s string) (DocumentID, error) { return ParseID[documentKind](s) }
-
-// ParseAccountID reads an account id.
-func ParseAccountID(s string) (AccountID, error) { return ParseID[accountKind](s) }
-
-// ParseDeliveryID reads a delivery id.
-func ParseDeliveryID(s string) (DeliveryID, error) { return ParseID[deliveryKind](s) }
-
-// NewEndpointID returns a new webhook endpoint id.
-func NewEndpointID() EndpointID { return NewID[endpointKind]() }
-
-// NewOutageID returns a new outage id.
-func NewOutageID() OutageID { return NewID[outageKind]() }
-
-// ParseOutageID reads an outage id.
-func ParseOutageID(s string) (OutageID, error) { return ParseID[outageKind](s) }
-
-// NewRedeliveryID returns a new redelivery id.
-func NewRedeliveryID() RedeliveryID { return NewID[redeliveryKind]() }
-
-// ParseRedeliveryID reads a redelivery id.
-func ParseRedeliveryID(s string) (RedeliveryID, error) { return ParseID[redeliveryKind](s) }
-
-// NewStaffSessionID returns a new staff session id.
-func NewStaffSessionID() StaffSessionID { return NewID[staffSessionKind]() }
-
-// ParseStaffSessionID reads a staff session id.
-func ParseStaffSessionID(s string) (StaffSessionID, error) { return ParseID[staffSessionKind](s) }
-
-// NewAuditID returns a new audit log id.
-func NewAuditID() AuditID { return NewID[auditKind]() }
-
-// NewStaffRequestID returns a new staff request id.
-func NewStaffRequestID() StaffRequestID { return NewID[staffRequestKind]() }
-
-// NewInvitationID returns a new invitation id.
-func NewInvitationID() InvitationID { return NewID[invitationKind]() }
-
-// ParseInvitationID reads an invitation id.
-func ParseInvitationID(s string) (InvitationID, error) { return ParseID[invitationKind](s) }
-
-// NewPasskeyID returns a new passkey id.
-func NewPasskeyID() PasskeyID { return NewID[passkeyKind]() }
-
-// NewHeldFormID returns a new held form id.
-func NewHeldFormID() HeldFormID { return NewID[heldFormKind]() }
-
-// ParseHeldFormID reads a held form id.
-func ParseHeldFormID(s string) (HeldFormID, error) { return ParseID[heldFormKind](s) }
-
-// ParsePasskeyID reads a passkey id.
-func ParsePasskeyID(s string) (PasskeyID, error) { return ParseID[passkeyKind](s) }
-
-// NewSubscriptionID returns a new subscription id.
-func NewSubscriptionID() SubscriptionID { return NewID[subscriptionKind]() }
-
-// NewInvoiceID returns a new invoice id.
-func NewInvoiceID() InvoiceID { return NewID[invoiceKind]() }
-
-// ParseInvoiceID reads an invoice id.
-func ParseInvoiceID(s string) (InvoiceID, error) { return ParseID[invoiceKind](s) }
-
-// ParseEventID reads an EventID.
-func ParseEventID(s string) (EventID, error) { return ParseID[eventKind](s) }
-
-// NewErasureID returns a new erasure id.
-func NewErasureID() ErasureID { return NewID[erasureKind]() }
-
-// NewAlertID returns a new AlertID.
-func NewAlertID() AlertID { return NewID[alertKind]() }
-
-// ParseAuditID reads an audit log id.
-func ParseAuditID(s string) (AuditID, error) { return ParseID[auditKind](s) }
-
-// ParseStaffID reads a staff user id.
-func ParseStaffID(s string) (StaffID, error) { return ParseID[staffKind](s) }
-
-// ParseKeyID reads an API key's id.
-func ParseKeyID(s string) (KeyID, error) { return ParseID[keyKind](s) }
-
-// ParseEndpointID reads a webhook endpoint id.
-func ParseEndpointID(s string) (EndpointID, error) { return ParseID[endpointKind](s) }
+// Each kind's reading of a text.
+var (
+	ParseSessionID      = ParseID[sessionKind]
+	ParseDocumentID     = ParseID[documentKind]
+	ParseAccountID      = ParseID[accountKind]
+	ParseDeliveryID     = ParseID[deliveryKind]
+	ParseOutageID       = ParseID[outageKind]
+	ParseRedeliveryID   = ParseID[redeliveryKind]
+	ParseStaffSessionID = ParseID[staffSessionKind]
+	ParseInvitationID   = ParseID[invitationKind]
+	ParseHeldFormID     = ParseID[heldFormKind]
+	ParsePasskeyID      = ParseID[passkeyKind]
+	ParseInvoiceID      = ParseID[invoiceKind]
+	ParseEventID        = ParseID[eventKind]
+	ParseAuditID        = ParseID[auditKind]
+	ParseStaffID        = ParseID[staffKind]
+	ParseKeyID          = ParseID[keyKind]
+	ParseEndpointID     = ParseID[endpointKind]
+)
 
 // NewToken returns a random token of 260 bits, for a cookie or a link, and its
 // SHA-256, which is stored.

@@ -13,21 +13,13 @@ import (
 )
 
 // Credentials are a new account's secrets, which are shown once.
-type Credentials struct {
-	AccountID         string `json:"account_id"`
-	TestKey           string `json:"test_key"`
-	LiveKey           string `json:"live_key"`
-	TestWebhookSecret string `json:"test_webhook_secret"`
-	LiveWebhookSecret string `json:"live_webhook_secret"`
-	Email             string `json:"email"`
-	Password          string `json:"password"`
-}
+type Credentials accounts.Created
 
 // Text lists the credentials.
 func (c *Credentials) Text() string {
 	table := cli.NewTable()
 	for _, row := range [][2]string{
-		{"Account", c.AccountID}, {"Test API key", c.TestKey}, {"Live API key", c.LiveKey},
+		{"Account", c.AccountID.String()}, {"Test API key", c.TestKey}, {"Live API key", c.LiveKey},
 		{"Test webhook secret", c.TestWebhookSecret},
 		{"Live webhook secret", c.LiveWebhookSecret}, {"Staff user", c.Email}, {"Password", c.Password},
 	} {
@@ -72,14 +64,7 @@ func (c commands) accountCreate(ctx context.Context, args []string) error {
 // CreateAccount creates an account.
 func CreateAccount(ctx context.Context, a *accounts.Service, params accounts.Params) (*Credentials, error) {
 	created, err := a.Create(ctx, params, operator)
-	if err != nil {
-		return nil, err
-	}
-	return &Credentials{
-		AccountID: created.AccountID.String(), TestKey: created.TestKey, LiveKey: created.LiveKey,
-		TestWebhookSecret: created.TestWebhookSecret, LiveWebhookSecret: created.LiveWebhookSecret,
-		Email: created.Email, Password: created.Password,
-	}, nil
+	return (*Credentials)(created), err
 }
 
 // shownAccount is an account in the list.
@@ -113,7 +98,7 @@ func (c commands) accountList(ctx context.Context, args []string) error {
 		return err
 	}
 	defer app.Close()
-	accounts, err := app.Accounts.List(ctx)
+	accounts, err := app.DB.Accounts(ctx)
 	if err != nil {
 		return err
 	}

@@ -180,7 +180,7 @@ func (c commands) billingRecount(ctx context.Context, args []string) error {
 		return err
 	}
 	defer app.Close()
-	drifts, err := app.Billing.UsageDrifts(ctx)
+	drifts, err := app.DB.UsageDrifts(ctx, domain.SystemClock.Now())
 	if err != nil {
 		return err
 	}

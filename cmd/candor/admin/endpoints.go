@@ -52,7 +52,7 @@ func (c commands) webhooksEndpoints(ctx context.Context, args []string) error {
 		return err
 	}
 	defer app.Close()
-	found, err := app.Webhooks.EndpointLoads(ctx, app.scope)
+	found, err := app.DB.EndpointLoads(ctx, app.scope)
 	if err != nil {
 		return err
 	}

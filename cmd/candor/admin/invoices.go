@@ -90,7 +90,7 @@ func (c commands) billingInvoices(ctx context.Context, args []string) error {
 	defer app.Close()
 	var found []domain.Invoice
 	if named.account == "" {
-		found, err = app.Billing.UnsettledInvoices(ctx)
+		found, err = app.DB.UnsettledInvoices(ctx)
 	} else {
 		var one *scopedApp
 		if one, err = named.find(ctx, app); err == nil {

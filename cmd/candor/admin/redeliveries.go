@@ -36,7 +36,7 @@ type shownRedelivery struct {
 
 // showRedeliveries looks up the endpoints that the redeliveries are filtered by.
 func showRedeliveries(ctx context.Context, app *scopedApp, found ...domain.Redelivery) ([]shownRedelivery, error) {
-	endpoints, err := app.Webhooks.EndpointLoads(ctx, app.scope)
+	endpoints, err := app.DB.EndpointLoads(ctx, app.scope)
 	if err != nil {
 		return nil, err
 	}

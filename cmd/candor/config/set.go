@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"candor/db"
+	"candor/internal/domain"
 	"candor/internal/platform/keyring"
 	"candor/internal/platform/ratelimit"
 	"candor/internal/webhook"
@@ -182,21 +183,12 @@ func (c *Config) setDueDays(text string) error {
 	return nil
 }
 
-// setABN reads eleven digits with their checksum, and groups them.
 func (c *Config) setABN(text string) error {
-	invalid := errors.New("must be an Australian Business Number of 11 digits, such as 51 824 753 556")
-	digits := strings.ReplaceAll(text, " ", "")
-	if len(digits) != 11 || strings.Trim(digits, "0123456789") != "" {
-		return invalid
+	abn, ok := domain.ParseABN(text)
+	if !ok {
+		return errors.New("must be an Australian Business Number of 11 digits, such as 51 824 753 556")
 	}
-	sum := -10 // the first digit counts less one, ten times
-	for i, weight := range [...]int{10, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19} {
-		sum += int(digits[i]-'0') * weight
-	}
-	if sum%89 != 0 {
-		return invalid
-	}
-	c.Terms.Seller.ABN = digits[:2] + " " + digits[2:5] + " " + digits[5:8] + " " + digits[8:]
+	c.Terms.Seller.ABN = abn
 	return nil
 }
 

@@ -133,7 +133,7 @@ func (s *Server) adopt(ctx context.Context) (bool, error) {
 	}
 	s.place.socket = st.socket // it may have been started with another TMPDIR
 	s.pid = st.pid
-	conn, err := s.connect(ctx, "postgres")
+	conn, err := s.connect(ctx)
 	if err != nil {
 		return false, nil //nolint:nilerr // a dead server is the ordinary case; spawn reports real trouble
 	}
@@ -188,7 +188,7 @@ func (s *Server) Notice() string { return s.notice }
 
 // CreateDatabase creates a database unless it exists.
 func (s *Server) CreateDatabase(ctx context.Context, name string) error {
-	conn, err := s.connect(ctx, "postgres")
+	conn, err := s.connect(ctx)
 	if err != nil {
 		return fmt.Errorf("devpg: create database %s: %w", name, err)
 	}
@@ -220,9 +220,9 @@ func (s *Server) Stop() error {
 	return s.child.stop()
 }
 
-// connect opens one connection, ignoring whatever PG* variables are set.
-func (s *Server) connect(ctx context.Context, database string) (*pgx.Conn, error) {
-	cfg, err := pgx.ParseConfig(s.DSN(database))
+// connect opens one connection to the database postgres, ignoring whatever PG* variables are set.
+func (s *Server) connect(ctx context.Context) (*pgx.Conn, error) {
+	cfg, err := pgx.ParseConfig(s.DSN("postgres"))
 	if err != nil {
 		return nil, err
 	}

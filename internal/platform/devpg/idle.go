@@ -47,7 +47,7 @@ $watch$`
 // startIdleWatch sends the watch to the server and hangs up: a backend that is
 // busy doesn't notice that its client has gone.
 func (s *Server) startIdleWatch(ctx context.Context) error {
-	conn, err := s.connect(ctx, "postgres")
+	conn, err := s.connect(ctx)
 	if err != nil {
 		return fmt.Errorf("devpg: start the idle watch: %w", err)
 	}

@@ -136,7 +136,7 @@ func launch(cmd *exec.Cmd) (*child, error) {
 func (s *Server) waitReady(ctx context.Context) error {
 	for {
 		if st, ok := readStatus(s.place.data()); ok && st.ready && st.pid == s.pid {
-			conn, err := s.connect(ctx, "postgres")
+			conn, err := s.connect(ctx)
 			if err == nil {
 				_, err = s.retain(ctx, conn)
 			}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"candor/db"
@@ -67,79 +68,61 @@ var (
 
 // New returns metrics that read from source at a scrape.
 func New(source Source) *Metrics {
+	registry := prometheus.NewRegistry()
+	registered := promauto.With(registry)
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return registered.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	}
+	histogram := func(name, help string, buckets []float64) prometheus.Histogram {
+		return registered.NewHistogram(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets})
+	}
+	gauge := func(name, help string) *prometheus.GaugeVec { // without labels, so that it is absent until it is set
+		return registered.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, nil)
+	}
 	m := &Metrics{
-		registry: prometheus.NewRegistry(),
-		events: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "candor_events_total", Help: "Events that have committed, by type.",
-		}, []string{"type"}),
-		attempts: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "candor_webhook_attempts_total", Help: "Webhook attempts, by outcome: delivered, or the class of the error.",
-		}, []string{"outcome"}),
-		duration: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "candor_webhook_attempt_duration_seconds", Help: "How long an attempt took.", Buckets: attemptBuckets,
-		}),
-		first: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "candor_webhook_first_attempt_delay_seconds", Help: "From an event to the start of its first attempt.",
-			Buckets: delayBuckets,
-		}),
-		delivered: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "candor_webhook_delivery_delay_seconds", Help: "From an event to its arrival, retries included, redeliveries not.",
-			Buckets: delayBuckets,
-		}),
-		drifts: prometheus.NewCounter(prometheus.CounterOpts{
+		registry: registry,
+		events:   counter("candor_events_total", "Events that have committed, by type.", "type"),
+		attempts: counter("candor_webhook_attempts_total",
+			"Webhook attempts, by outcome: delivered, or the class of the error.", "outcome"),
+		duration: histogram("candor_webhook_attempt_duration_seconds", "How long an attempt took.", attemptBuckets),
+		first: histogram("candor_webhook_first_attempt_delay_seconds",
+			"From an event to the start of its first attempt.", delayBuckets),
+		delivered: histogram("candor_webhook_delivery_delay_seconds",
+			"From an event to its arrival, retries included, redeliveries not.", delayBuckets),
+		drifts: registered.NewCounter(prometheus.CounterOpts{
 			Name: "candor_usage_drifts_total",
 			Help: "Accounts whose used sessions were counted wrongly, at each daily recount again. Never expected.",
 		}),
-		undrawn: prometheus.NewCounter(prometheus.CounterOpts{
+		undrawn: registered.NewCounter(prometheus.CounterOpts{
 			Name: "candor_pdfs_undrawn_total",
 			Help: "Tries to draw a statement that has a character without a font, each ten minutes again.",
 		}),
-		emailed: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "candor_link_emails_total", Help: "Emails with a session’s link, by kind and by the state that they came to.",
-		}, []string{"kind", "state"}),
-		repairs: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "candor_repairs_total", Help: "Finished sessions that lacked their event or its delivery. Never expected.",
-		}, []string{"lacked"}),
-		worked: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "candor_jobs_total", Help: "Jobs worked, by kind and result.",
-		}, []string{"kind", "result"}),
-		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		emailed: counter("candor_link_emails_total",
+			"Emails with a session’s link, by kind and by the state that they came to.", "kind", "state"),
+		repairs: counter("candor_repairs_total", "Finished sessions that lacked their event or its delivery. Never expected.", "lacked"),
+		worked:  counter("candor_jobs_total", "Jobs worked, by kind and result.", "kind", "result"),
+		requests: registered.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "candor_http_request_duration_seconds", Help: "Requests, by route pattern, method and class of status.",
 			Buckets: requestBuckets,
 		}, []string{"route", "method", "status"}),
-		unlogged: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "candor_api_requests_unlogged_total", Help: "API requests that the dashboard doesn't list, by why not.",
-		}, []string{"why"}),
-		signIns: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "candor_sign_in_total", Help: "Attempts to sign in or to confirm, by outcome.",
-		}, []string{"outcome"}),
-		forbidden: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "candor_forbidden_total", Help: "Requests that staff's role, or an API key's permissions, didn't allow.",
-		}, []string{"by"}),
-		// Without labels, so that they are absent without Redis.
-		shared: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "candor_rate_limits_shared",
-			Help: "1 if processes share their rate limits through Redis, 0 if it doesn't answer. Absent if none is configured.",
-		}, nil),
-		alone: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "candor_rate_limits_alone_total", Help: "Requests that this process counted by itself because Redis didn't answer.",
-		}, nil),
+		unlogged: counter("candor_api_requests_unlogged_total",
+			"API requests that the dashboard doesn't list, by why not.", "why"),
+		signIns: counter("candor_sign_in_total", "Attempts to sign in or to confirm, by outcome.", "outcome"),
+		forbidden: counter("candor_forbidden_total",
+			"Requests that staff's role, or an API key's permissions, didn't allow.", "by"),
+		shared: gauge("candor_rate_limits_shared",
+			"1 if processes share their rate limits through Redis, 0 if it doesn't answer. Absent if none is configured."),
+		// Without labels, so that it is absent without Redis.
+		alone: counter("candor_rate_limits_alone_total", "Requests that this process counted by itself because Redis didn't answer."),
+		expiry: gauge("candor_pdf_certificate_expiry_timestamp_seconds",
+			"When the certificate that signs PDFs expires, in Unix seconds. Absent if none is configured."),
 	}
-	m.expiry = prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "candor_pdf_certificate_expiry_timestamp_seconds",
-		Help: "When the certificate that signs PDFs expires, in Unix seconds. Absent if none is configured.",
-	}, nil)
 	m.showZeros()
-	build := prometheus.NewGauge(prometheus.GaugeOpts{
+	registered.NewGauge(prometheus.GaugeOpts{
 		Name: "candor_build_info", Help: "1, with the version.", ConstLabels: prometheus.Labels{"version": source.Version},
-	})
-	build.Set(1)
-	m.registry.MustRegister(
-		m.events, m.attempts, m.duration, m.first, m.delivered, m.repairs, m.drifts, m.undrawn, m.emailed, m.worked, m.requests,
-		m.unlogged, m.signIns, m.forbidden, m.shared, m.alone, m.expiry, build,
-		newBacklog(source), newPool(source), newSigns(source),
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-	)
+	}).Set(1)
+	registry.MustRegister(newBacklog(source), newPool(source), newSigns(source),
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 

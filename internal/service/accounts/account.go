@@ -41,9 +41,6 @@ type Service struct {
 // New returns a Service.
 func New(c Config) *Service { return &Service{Config: c, drawing: make(chan struct{}, 1)} }
 
-// List lists all accounts.
-func (s *Service) List(ctx context.Context) ([]domain.Account, error) { return s.DB.Accounts(ctx) }
-
 // Get returns one account, or not_found.
 func (s *Service) Get(ctx context.Context, id domain.AccountID) (*domain.Account, error) {
 	account, err := s.DB.Account(ctx, id)
@@ -61,13 +58,13 @@ type Params struct {
 
 // Created is a new account with its secrets, which are shown this once.
 type Created struct {
-	AccountID         domain.AccountID
-	TestKey           string
-	LiveKey           string
-	TestWebhookSecret string
-	LiveWebhookSecret string
-	Email             string
-	Password          string
+	AccountID         domain.AccountID `json:"account_id"`
+	TestKey           string           `json:"test_key"`
+	LiveKey           string           `json:"live_key"`
+	TestWebhookSecret string           `json:"test_webhook_secret"`
+	LiveWebhookSecret string           `json:"live_webhook_secret"`
+	Email             string           `json:"email"`
+	Password          string           `json:"password"`
 }
 
 // Create makes an account with a key and a webhook secret for each

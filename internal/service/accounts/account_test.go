@@ -52,7 +52,7 @@ func TestCreateAccount(t *testing.T) {
 	if err != nil || subscription.ID != "starter" || subscription.BillingEmail != "owner@lender.example" {
 		t.Errorf("subscription %+v, %v", subscription, err)
 	}
-	all, err := b.Accounts.List(b.Ctx)
+	all, err := b.DB.Accounts(b.Ctx)
 	if err != nil || len(all) != 1 || all[0].Name != "Lender" {
 		t.Errorf("accounts %+v, %v", all, err)
 	}

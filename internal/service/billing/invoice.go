@@ -37,11 +37,6 @@ func (s *Service) NewestInvoice(ctx context.Context) (*domain.Invoice, error) {
 	return i, db.MissingAs(err, errInvoiceNotFound)
 }
 
-// UnsettledInvoices returns what all accounts owe, oldest first.
-func (s *Service) UnsettledInvoices(ctx context.Context) ([]domain.Invoice, error) {
-	return s.DB.UnsettledInvoices(ctx)
-}
-
 // InvoiceByNumber returns the id of an invoice by its number, or not_found.
 func (s *Service) InvoiceByNumber(ctx context.Context, number int64) (domain.InvoiceID, error) {
 	id, err := s.DB.InvoiceByNumber(ctx, number)

@@ -79,7 +79,7 @@ func (s *Service) followEvent(ctx context.Context, tx *db.Tx, provider string, e
 		// An attempt that is running has its next one minutes ahead. One that is due now
 		// was brought forward; servers' clocks differ by less than Grace.
 		next := now.Add(ledger.Grace)
-		_, err := s.Ledger.FailAttempt(ctx, tx, &domain.Invoice{ID: e.InvoiceID, Failures: e.Failures, NextAttemptAt: &next},
+		err := s.Ledger.FailAttempt(ctx, tx, &domain.Invoice{ID: e.InvoiceID, Failures: e.Failures, NextAttemptAt: &next},
 			e.Reason, now)
 		if errors.Is(err, ledger.ErrSettled) || errors.Is(err, ledger.ErrCounted) {
 			return nil

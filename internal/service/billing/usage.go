@@ -70,9 +70,3 @@ func (r UsageRange) dates() (first, last time.Time, err error) {
 	}
 	return first, last, nil
 }
-
-// UsageDrifts counts the live sessions of all open periods and recent invoices
-// again and returns every counter that differs.
-func (s *Service) UsageDrifts(ctx context.Context) ([]domain.UsageDrift, error) {
-	return s.DB.UsageDrifts(ctx, s.Clock.Now())
-}

@@ -79,12 +79,12 @@ func TestDriftIsFound(t *testing.T) {
 	t.Parallel()
 	b := newBiller(t)
 	b.use(3)
-	if drifts, err := b.Billing.UsageDrifts(b.Ctx); err != nil || len(drifts) != 0 {
+	if drifts, err := b.DB.UsageDrifts(b.Ctx, b.Clock.Now()); err != nil || len(drifts) != 0 {
 		t.Errorf("counted rightly: %+v, %v", drifts, err)
 	}
 	_, err := b.DB.Raw().ExecContext(b.Ctx, `DELETE FROM session WHERE id = (SELECT id FROM session WHERE livemode LIMIT 1)`)
 	b.OK(err)
-	drifts, err := b.Billing.UsageDrifts(b.Ctx)
+	drifts, err := b.DB.UsageDrifts(b.Ctx, b.Clock.Now())
 	b.OK(err)
 	if len(drifts) != 1 || drifts[0].AccountID != b.id || drifts[0].Counted != 3 || drifts[0].Sessions != 2 {
 		t.Errorf("drifts %+v, want 3 counted and 2 sessions", drifts)
@@ -102,14 +102,14 @@ func TestDriftOfAnInvoiceIsFound(t *testing.T) {
 	_, err := b.DB.Raw().ExecContext(b.Ctx,
 		`UPDATE session SET erased_at = $1 WHERE id = (SELECT id FROM session WHERE livemode LIMIT 1)`, end)
 	b.OK(err)
-	if drifts, err := b.Billing.UsageDrifts(b.Ctx); err != nil || len(drifts) != 0 {
+	if drifts, err := b.DB.UsageDrifts(b.Ctx, b.Clock.Now()); err != nil || len(drifts) != 0 {
 		t.Errorf("an erased session: %+v, %v; want it to count", drifts, err)
 	}
 	_, err = b.DB.Raw().ExecContext(b.Ctx, `DELETE FROM session WHERE id = (SELECT id FROM session WHERE livemode LIMIT 1)`)
 	b.OK(err)
 	for _, day := range []struct{ after, want int }{{0, 1}, {2, 1}, {3, 0}} {
 		b.Offset.Store(int64(end.AddDate(0, 0, day.after).Add(2 * time.Minute).Sub(servicetest.Start)))
-		drifts, err := b.Billing.UsageDrifts(b.Ctx)
+		drifts, err := b.DB.UsageDrifts(b.Ctx, b.Clock.Now())
 		b.OK(err)
 		if len(drifts) != day.want || day.want > 0 && (drifts[0].Counted != 3 || drifts[0].Sessions != 2 ||
 			!drifts[0].PeriodStart.Equal(servicetest.Start)) {

@@ -240,23 +240,34 @@ func (s *Service) Export(ctx context.Context, scope domain.Scope, f domain.Sessi
 
 // Cancel cancels an open session and sends no event. If the session isn't open, it
 // returns the conflict of D12.
-func (s *Service) Cancel(ctx context.Context, scope domain.Scope, id domain.SessionID,
-	by domain.Actor) (cancelled *domain.Session, err error) {
+func (s *Service) Cancel(ctx context.Context, scope domain.Scope, id domain.SessionID, by domain.Actor) (*domain.Session, error) {
+	return s.change(ctx, scope, id, by, domain.AuditSessionCancelled, (*db.Tx).CancelSession)
+}
+
+// change makes a change that an open session allows, with its audit entry.
+func (s *Service) change(ctx context.Context, scope domain.Scope, id domain.SessionID, by domain.Actor, action domain.AuditAction,
+	how func(*db.Tx, context.Context, domain.Scope, domain.SessionID, time.Time) (*domain.Session, error)) (
+	changed *domain.Session, err error) {
 	now := s.Clock.Now()
 	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
-		if cancelled, err = tx.CancelSession(ctx, scope, id, now); err != nil {
+		if changed, err = how(tx, ctx, scope, id, now); err != nil {
 			return err
 		}
-		return s.Audit.Record(ctx, tx, scope.AccountID, by, entryOf(domain.AuditSessionCancelled, cancelled))
+		return s.Audit.Record(ctx, tx, scope.AccountID, by, entryOf(action, changed))
 	})
 	if !errors.Is(err, db.ErrState) {
-		return cancelled, err
+		return changed, err
 	}
+	return nil, s.conflict(ctx, scope, id, now)
+}
+
+// conflict is why a session doesn't allow a change.
+func (s *Service) conflict(ctx context.Context, scope domain.Scope, id domain.SessionID, now time.Time) error {
 	session, err := s.Get(ctx, scope, id)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return nil, session.Conflict(now)
+	return session.Conflict(now)
 }
 
 // Extend moves the end of an open session's link: to that many times 24 hours from now, or
@@ -333,22 +344,8 @@ func (s *Service) extend(ctx context.Context, session *domain.Session, from time
 // that opened it, too; what was entered stays. If the session isn't open, it returns the
 // conflict of D12.
 func (s *Service) RenewLink(ctx context.Context, scope domain.Scope, id domain.SessionID,
-	by domain.Actor) (renewed *domain.Session, err error) {
-	now := s.Clock.Now()
-	err = s.DB.InTx(ctx, func(tx *db.Tx) error {
-		if renewed, err = tx.RenewLink(ctx, scope, id, now); err != nil {
-			return err
-		}
-		return s.Audit.Record(ctx, tx, scope.AccountID, by, entryOf(domain.AuditLinkRenewed, renewed))
-	})
-	if !errors.Is(err, db.ErrState) {
-		return renewed, err
-	}
-	session, err := s.Get(ctx, scope, id)
-	if err != nil {
-		return nil, err
-	}
-	return nil, session.Conflict(now)
+	by domain.Actor) (*domain.Session, error) {
+	return s.change(ctx, scope, id, by, domain.AuditLinkRenewed, (*db.Tx).RenewLink)
 }
 
 // entryOf is the audit entry of an action on a session. It names the session by

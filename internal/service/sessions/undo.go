@@ -20,11 +20,7 @@ func (s *Service) RequestCancel(ctx context.Context, scope domain.Scope, id doma
 	if !errors.Is(err, db.ErrState) {
 		return err
 	}
-	session, err := s.Get(ctx, scope, id)
-	if err != nil {
-		return err
-	}
-	return session.Conflict(now)
+	return s.conflict(ctx, scope, id, now)
 }
 
 // UndoCancel keeps a session that was to be cancelled, and reports whether that was still

@@ -150,12 +150,6 @@ func (s *Service) EndpointMonths(ctx context.Context, endpoints []domain.Endpoin
 	return s.DB.EndpointMonths(ctx, endpoints, s.Clock.Now())
 }
 
-// EndpointLoads is Endpoints with how many deliveries haven't arrived there,
-// which are counted one by one: for operators.
-func (s *Service) EndpointLoads(ctx context.Context, scope domain.Scope) ([]domain.EndpointLoad, error) {
-	return s.DB.EndpointLoads(ctx, scope)
-}
-
 // Redeliver retries a delivery, with the same id and body. A finished one restarts
 // the schedule; a pending one makes its next attempt now and keeps its place in the
 // schedule. Errors: not_found, and invalid_request if its endpoint was deleted.

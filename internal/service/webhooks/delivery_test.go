@@ -117,7 +117,7 @@ func TestDeliveriesAndTheirRecords(t *testing.T) {
 	_, err = b.Webhooks.DeliveryScope(b.Ctx, domain.DeliveryID{})
 	b.Code("scope of an unknown one", err, domain.CodeNotFound)
 	b.sent(b.Test(), hook)
-	endpoints, err := b.Webhooks.EndpointLoads(b.Ctx, b.Test())
+	endpoints, err := b.DB.EndpointLoads(b.Ctx, b.Test())
 	if err != nil || len(endpoints) != 1 || endpoints[0].Pending != 2 || endpoints[0].Failed != 1 ||
 		endpoints[0].FailingSince == nil {
 		t.Errorf("endpoints %+v, %v", endpoints, err)

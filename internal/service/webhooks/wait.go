@@ -87,7 +87,7 @@ func (s *Service) WaitEvents(ctx context.Context, scope domain.Scope, f domain.E
 			return feed, nil
 		case <-ctx.Done():
 			return feed, nil
-		case <-s.waits.over():
+		case <-s.over:
 			return feed, nil
 		}
 	}
@@ -122,21 +122,20 @@ func (s *Service) AwaitAttempt(ctx context.Context, scope domain.Scope, d *domai
 			return d, nil
 		case <-ctx.Done():
 			return d, nil
-		case <-s.waits.over():
+		case <-s.over:
 			return d, nil
 		}
 	}
 }
 
 // EndWaits makes waiting readers return, and those to come not wait.
-func (s *Service) EndWaits() { s.waits.finish() }
+func (s *Service) EndWaits() { s.endWaits() }
 
-// waits counts the readers that wait. The zero value has none.
+// waits counts the readers that wait.
 type waits struct {
 	mu    sync.Mutex
 	count map[domain.Scope]int
 	all   int
-	ended chan struct{}
 }
 
 func (w *waits) begin(scope domain.Scope) error {
@@ -147,8 +146,6 @@ func (w *waits) begin(scope domain.Scope) error {
 		return errWaitsOfScope
 	case w.all >= maxWaits:
 		return errWaitsOfAll
-	case w.count == nil:
-		w.count = map[domain.Scope]int{}
 	}
 	w.count[scope]++
 	w.all++
@@ -161,29 +158,5 @@ func (w *waits) end(scope domain.Scope) {
 	w.all--
 	if w.count[scope]--; w.count[scope] == 0 {
 		delete(w.count, scope)
-	}
-}
-
-// over returns a channel that is closed once waiting has ended.
-func (w *waits) over() <-chan struct{} {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.channel()
-}
-
-func (w *waits) channel() chan struct{} {
-	if w.ended == nil {
-		w.ended = make(chan struct{})
-	}
-	return w.ended
-}
-
-func (w *waits) finish() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	select {
-	case <-w.channel():
-	default:
-		close(w.channel())
 	}
 }

@@ -5,6 +5,7 @@ package webhooks
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 
 	"candor/db"
@@ -40,10 +41,16 @@ type Service struct {
 	Config
 	testEvents inFlight
 	waits      waits
+	over       chan struct{} // closed once waiting has ended
+	endWaits   func()
 }
 
 // New returns a Service.
-func New(c Config) *Service { return &Service{Config: c} }
+func New(c Config) *Service {
+	s := &Service{Config: c, waits: waits{count: map[domain.Scope]int{}}, over: make(chan struct{})}
+	s.endWaits = sync.OnceFunc(func() { close(s.over) })
+	return s
+}
 
 // record writes an audit entry about an endpoint, nil for the default one.
 func (s *Service) record(ctx context.Context, tx *db.Tx, scope domain.Scope, endpoint *domain.EndpointID, by domain.Actor,

@@ -60,6 +60,16 @@ func (s *Service) State(ctx context.Context, account domain.AccountID) (*State, 
 	return out, err
 }
 
+// onTeam makes a change while the account's team stays as it is.
+func (s *Service) onTeam(ctx context.Context, account domain.AccountID, change func(*db.Tx) error) error {
+	return s.DB.InTx(ctx, func(tx *db.Tx) error {
+		if err := tx.LockTeam(ctx, account); err != nil {
+			return db.MissingAs(err, domain.ErrAccountNotFound)
+		}
+		return change(tx)
+	})
+}
+
 // Connect stores the account's provider, after asking it. Another issuer or client needs its
 // secret, and ends the identities and sessions of the former one. Errors: validation_error by
 // field.
@@ -99,10 +109,7 @@ func (s *Service) store(ctx context.Context, account domain.AccountID, by domain
 	if err != nil {
 		return fmt.Errorf("sso: groups: %w", err)
 	}
-	return s.DB.InTx(ctx, func(tx *db.Tx) error {
-		if err := tx.LockTeam(ctx, account); err != nil {
-			return db.MissingAs(err, domain.ErrAccountNotFound)
-		}
+	return s.onTeam(ctx, account, func(tx *db.Tx) error {
 		before, err := tx.SSOConnection(ctx, account)
 		if err != nil && !errors.Is(err, db.ErrNotFound) {
 			return err
@@ -142,10 +149,7 @@ func audited(c *domain.SSOConnection) map[string]any {
 
 // Disconnect removes the account's provider: its sessions end, and passwords work again.
 func (s *Service) Disconnect(ctx context.Context, account domain.AccountID, by domain.Actor) error {
-	return s.DB.InTx(ctx, func(tx *db.Tx) error {
-		if err := tx.LockTeam(ctx, account); err != nil {
-			return db.MissingAs(err, domain.ErrAccountNotFound)
-		}
+	return s.onTeam(ctx, account, func(tx *db.Tx) error {
 		if err := tx.DeleteSSOConnection(ctx, account); err != nil {
 			return db.MissingAs(err, errNoConnection)
 		}
@@ -201,10 +205,7 @@ func (s *Service) AddDomain(ctx context.Context, account domain.AccountID, by do
 	}
 	random := make([]byte, 20)
 	_, _ = rand.Read(random) // never fails
-	return s.DB.InTx(ctx, func(tx *db.Tx) error {
-		if err := tx.LockTeam(ctx, account); err != nil {
-			return db.MissingAs(err, domain.ErrAccountNotFound)
-		}
+	return s.onTeam(ctx, account, func(tx *db.Tx) error {
 		list, err := tx.SSODomains(ctx, account)
 		if err != nil {
 			return err
@@ -270,10 +271,7 @@ func (s *Service) verifyDomain(ctx context.Context, account domain.AccountID, by
 // verified, all whom the company signed in are signed out; those of other domains can sign in
 // again at once.
 func (s *Service) RemoveDomain(ctx context.Context, account domain.AccountID, by domain.Actor, name string) error {
-	return s.DB.InTx(ctx, func(tx *db.Tx) error {
-		if err := tx.LockTeam(ctx, account); err != nil {
-			return db.MissingAs(err, domain.ErrAccountNotFound)
-		}
+	return s.onTeam(ctx, account, func(tx *db.Tx) error {
 		if err := tx.DeleteSSODomain(ctx, account, name); err != nil {
 			return db.MissingAs(err, errNoDomain)
 		}
@@ -290,10 +288,7 @@ func (s *Service) RequireSSO(ctx context.Context, session *domain.StaffSession, 
 	if !session.BySSO() || s.Clock.Now().Sub(session.StartedAt) >= domain.StaffConfirmed {
 		return domain.Breaks(domain.CodeValidation, "only", form.Rule{Code: "sso_first"})
 	}
-	return s.DB.InTx(ctx, func(tx *db.Tx) error {
-		if err := tx.LockTeam(ctx, session.AccountID); err != nil {
-			return db.MissingAs(err, domain.ErrAccountNotFound)
-		}
+	return s.onTeam(ctx, session.AccountID, func(tx *db.Tx) error {
 		team, err := tx.Team(ctx, session.AccountID)
 		if err != nil {
 			return err
@@ -322,10 +317,7 @@ func (s *Service) RequireSSO(ctx context.Context, session *domain.StaffSession, 
 
 // ReleaseSSO lets passwords and passkeys in again.
 func (s *Service) ReleaseSSO(ctx context.Context, account domain.AccountID, by domain.Actor) error {
-	return s.DB.InTx(ctx, func(tx *db.Tx) error {
-		if err := tx.LockTeam(ctx, account); err != nil {
-			return db.MissingAs(err, domain.ErrAccountNotFound)
-		}
+	return s.onTeam(ctx, account, func(tx *db.Tx) error {
 		return s.setOnly(ctx, tx, account, by, false, nil, nil)
 	})
 }
