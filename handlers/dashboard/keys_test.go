@@ -98,8 +98,7 @@ func TestKeys(t *testing.T) {
 	}
 
 	h.Clock.Advance(time.Minute)
-	_, err = h.DB.Raw().ExecContext(t.Context(), `UPDATE staff_session SET confirmed_at = $1`, h.Clock.Now())
-	h.OK(err)
+	execSQL(h, `UPDATE staff_session SET confirmed_at = $1`, h.Clock.Now())
 	path = firstKeyPath(developer.WantPage(developer.Get("/dashboard/test/keys"), http.StatusOK))
 	developer.WantPage(developer.Post(path+"/delete", url.Values{"typed_name": {"loan system"}}), http.StatusUnprocessableEntity,
 		"Type the key’s name", "Loan system")
