@@ -246,7 +246,8 @@ func TestTurnTwoStepOffByPasskey(t *testing.T) {
 	const path = "/dashboard/test/me/two-step/off"
 	for late, status := range map[bool]int{false: http.StatusSeeOther, true: http.StatusUnprocessableEntity} {
 		owner := h.Staff(domain.RoleOwner)
-		execSQL(h, `UPDATE staff_user SET password_hash = $2, totp_secret = '\x', totp_since = created_at WHERE id = $1`, owner.Session.ID, hash)
+		execSQL(h, `UPDATE staff_user SET password_hash = $2, totp_secret = '\x', totp_since = created_at WHERE id = $1`,
+			owner.Session.ID, hash)
 		madeByPasskey(owner, h.PasskeyOf(owner.Session.ID))
 		if late {
 			execSQL(h, `UPDATE staff_session SET created_at = created_at - interval '15 minutes' WHERE id = $1`, owner.Session.SessionID)
