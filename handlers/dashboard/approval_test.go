@@ -19,8 +19,7 @@ import (
 func TestLiveModeAwaitsApproval(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
-	_, err := h.DB.Raw().ExecContext(h.Context(), `UPDATE account SET approved_at = NULL`)
-	h.OK(err)
+	execSQL(h, `UPDATE account SET approved_at = NULL`)
 	live := harness.Call{Method: http.MethodPost, Path: "/sessions", Body: harness.ValidBody, Key: h.Account.LiveKey}
 	if a := h.Do(live).WantError(http.StatusForbidden, "forbidden", ""); !strings.Contains(a.Body.String(),
 		"not approved for live mode") {
@@ -84,9 +83,7 @@ func TestNamesHoldNoLinks(t *testing.T) {
 			t.Errorf("an account may not be called %q: %v", name, err)
 		}
 	}
-	_, err := h.DB.Raw().ExecContext(h.Context(), `UPDATE account SET name = 'Loans.club', next_steps = 'See help.bank' WHERE id = $1`,
-		h.Account.AccountID)
-	h.OK(err)
+	execSQL(h, `UPDATE account SET name = 'Loans.club', next_steps = 'See help.bank' WHERE id = $1`, h.Account.AccountID)
 	h.OK(h.Service.Accounts.ChangeSettings(h.Context(), h.Account.AccountID, harness.Operator,
 		func(s *accounts.Settings) { s.BrandColour = "123b5d" })) // what an earlier rule allowed holds up nothing else
 }

@@ -56,10 +56,9 @@ func TestAccessEmailAdvises(t *testing.T) {
 		}
 	}
 	asks(domain.DownloadData, "Owner, Developer, Support if you allow it. To give it, change their role")
-	_, err := h.DB.Raw().ExecContext(t.Context(), `
+	execSQL(h, `
 		WITH c AS (INSERT INTO sso_connection VALUES ($1, 'https://i.example', 'c', '', '', 'groups', '[]', false, false, now()))
 		INSERT INTO sso_identity VALUES ($1, 'subject', $2)`, h.Account.AccountID, support.Session.ID)
-	h.OK(err)
 	asks(domain.UseBilling, "change them there")
 	owner := h.Staff(domain.RoleOwner)
 	owner.WantPage(owner.Get("/dashboard/test/team"), http.StatusOK, "change it at the provider", "or they join again")
@@ -107,8 +106,7 @@ func TestInvitationAgain(t *testing.T) {
 	audited(h, domain.AuditInvitationCopied, 1)
 
 	// Who opens no email must not become a member of an account that no one has approved.
-	_, err := h.DB.Raw().ExecContext(t.Context(), `UPDATE account SET approved_at = NULL`)
-	h.OK(err)
+	execSQL(h, `UPDATE account SET approved_at = NULL`)
 	owner.WantPage(owner.Post(invite()+"/link", nil), http.StatusUnprocessableEntity, "invitations go by email only")
 	owner.WantRedirect(owner.Post(invite()+"/resend", nil), "/dashboard/test/team")
 }

@@ -111,8 +111,7 @@ func TestAuditorSeesNoAnswersInWebhooksAndRequests(t *testing.T) {
 		}
 	}
 	path := "/dashboard/test/webhooks/deliveries/" + harness.Objects(h, h.TestScope())["delivery"]
-	_, err := h.DB.Raw().ExecContext(t.Context(), `UPDATE delivery_attempt SET response = 'Zebedee Quill was here'`)
-	h.OK(err)
+	execSQL(h, `UPDATE delivery_attempt SET response = 'Zebedee Quill was here'`)
 	auditor.WantPage(auditor.Get(path), http.StatusOK, "shown to who may read customers’ data").Hides("Zebedee")
 	owner := h.Owner()
 	owner.WantPage(owner.Get(path), http.StatusOK, "Zebedee Quill was here")

@@ -167,9 +167,7 @@ func TestBrowserDashboard(t *testing.T) {
 	tab.Click("[action$=logo] .button")
 	tab.WaitForText("#announcement", "Logo saved")
 	view(tab, "settings")
-	_, err = h.DB.Raw().ExecContext(t.Context(), "UPDATE session SET completed_at = completed_at - interval '3 days' WHERE id = $1",
-		done.ID)
-	h.OK(err)
+	execSQL(h, "UPDATE session SET completed_at = completed_at - interval '3 days' WHERE id = $1", done.ID)
 	tab.Type("#retention_days", "1")
 	tab.Press("\r")
 	tab.WaitForText(".banner-warn", "Files of 1 completed statement will be deleted")

@@ -27,7 +27,7 @@ func (s *Server) companyPage(c echo.Context, v *Visit, errs form.Errors, typed f
 		return err
 	}
 	page := view.CompanyPage{Page: s.page(v, "Company sign-in"), RedirectURL: state.RedirectURL, LogoutURL: state.LogoutURL,
-		Domains: state.Domains, BySSO: v.Staff.BySSO(), Keep: state.Keep}
+		Domains: state.Domains, Keep: state.Keep}
 	if page.Team, err = s.Team.List(ctx, v.Scope.AccountID); err != nil {
 		return err
 	}

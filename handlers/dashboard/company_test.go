@@ -270,9 +270,7 @@ func TestCompanySignInAttacks(t *testing.T) {
 	t.Parallel()
 	p := newCompany(t)
 	other := p.NewAccount("boss@other.example", "starter")
-	_, err := p.DB.Raw().ExecContext(p.Context(),
-		`UPDATE staff_user SET email = 'lent@lender.example' WHERE email = 'boss@other.example'`)
-	p.OK(err)
+	execSQL(p.Harness, `UPDATE staff_user SET email = 'lent@lender.example' WHERE email = 'boss@other.example'`)
 	claims := func(pairs ...any) map[string]any {
 		out := map[string]any{}
 		for i := 0; i < len(pairs); i += 2 {
@@ -437,10 +435,8 @@ func TestOnlyCompany(t *testing.T) {
 	support.WantRedirect(support.Get("/dashboard/live"), "/dashboard/sign-in?then=%2Fdashboard%2Flive")
 	p.claims = nil
 	p.enters()
-	_, err := p.DB.Raw().ExecContext(p.Context(),
-		`UPDATE staff_user SET password_hash = (SELECT password_hash FROM staff_user WHERE email = $1)`,
+	execSQL(p.Harness, `UPDATE staff_user SET password_hash = (SELECT password_hash FROM staff_user WHERE email = $1)`,
 		p.Account.Email)
-	p.OK(err)
 	b := p.SignedOut()
 	b.WantPage(b.Post("/dashboard/sign-in", harness.SignInForm("kim@lender.example", p.Account.Password)),
 		http.StatusUnprocessableEntity, "by its own sign-in")
@@ -545,8 +541,7 @@ func TestInvitedByCompany(t *testing.T) {
 	late.Get(link)
 	late.WantPage(late.Get("/dashboard/invitation"), http.StatusNotFound)
 
-	_, err := p.DB.Raw().ExecContext(p.Context(), `UPDATE sso_connection SET only_sso = true`)
-	p.OK(err)
+	execSQL(p.Harness, `UPDATE sso_connection SET only_sso = true`)
 	owner.WantPage(invite("kim@other.example"), http.StatusUnprocessableEntity, "Use an address of a verified domain")
 	owner.WantRedirect(invite("sam@lender.example"), "/dashboard/test/team")
 	link = strings.TrimPrefix(m.Link(m.Email("sam@lender.example", "Join Lender & Sons on Candor")), harness.BaseURL)
@@ -654,9 +649,8 @@ func keepersStay(p *company, last *harness.StaffBrowser, staff domain.StaffID) {
 	p.Helper()
 	second := p.Staff(domain.RoleOwner)
 	keep := func(b *harness.StaffBrowser, app string) {
-		_, err := p.DB.Raw().ExecContext(p.Context(), `UPDATE staff_user SET break_glass = true, totp_secret = nullif($2, '')::bytea,
+		execSQL(p.Harness, `UPDATE staff_user SET break_glass = true, totp_secret = nullif($2, '')::bytea,
 			password_hash = 'x' WHERE id = $1`, b.Session.ID, app)
-		p.OK(err)
 	}
 	demote := func(id domain.StaffID) *httptest.ResponseRecorder {
 		return last.Post("/dashboard/test/team/"+id.String()+"/role", url.Values{"role": {"support"}})
@@ -722,8 +716,7 @@ func TestCompanyChangesMidway(t *testing.T) {
 	t.Parallel()
 	p := newCompany(t)
 	change := func(set string) {
-		_, err := p.DB.Raw().ExecContext(p.Context(), `UPDATE sso_connection SET `+set)
-		p.OK(err)
+		execSQL(p.Harness, `UPDATE sso_connection SET `+set)
 	}
 	p.atToken = func() { change(`client_id = 'another'`) }
 	b := p.begin()

@@ -434,14 +434,9 @@ func TestHeldFormsAreBound(t *testing.T) {
 	h.Clock.Advance(domain.HeldFormLife)
 	s.WantPage(s.Confirms(old, h.Account.Password), http.StatusNotFound, "Nothing was done")
 	demoted := create("TabDemoted")
-	exec := func(query string) {
-		t.Helper()
-		_, err := h.DB.Raw().ExecContext(t.Context(), query, h.Account.Email)
-		h.OK(err)
-	}
-	exec(`UPDATE staff_user SET role = 'support' WHERE email = $1`)
+	execSQL(h, `UPDATE staff_user SET role = 'support' WHERE email = $1`, h.Account.Email)
 	s.WantPage(s.Confirms(demoted, h.Account.Password), http.StatusForbidden, "Your role, support")
-	exec(`UPDATE staff_user SET role = 'owner' WHERE email = $1`)
+	execSQL(h, `UPDATE staff_user SET role = 'owner' WHERE email = $1`, h.Account.Email)
 	h.Clock.Advance(domain.StaffConfirmed)
 	create("TabEnded")
 	s.Post("/dashboard/sign-out", nil)

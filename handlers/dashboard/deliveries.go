@@ -88,7 +88,7 @@ func (s *Server) ShowDelivery(c echo.Context, v *Visit) error {
 		return err
 	}
 	page := view.DeliveryPage{
-		Page: s.page(v, "Webhook"), Delivery: record.Delivery, Origin: record.Origin, Body: record.Event.Body,
+		Page: s.page(v, "Webhook"), Delivery: record.Delivery, Body: record.Event.Body,
 		Paused: record.PausedAt != nil,
 	}
 	page.Of = string(record.EventType)

@@ -20,18 +20,14 @@ import (
 // requireTwoStep makes the account require a second factor of its staff.
 func requireTwoStep(h *harness.Harness, required bool) {
 	h.Helper()
-	_, err := h.DB.Raw().ExecContext(h.Context(), `UPDATE account SET two_step_required = $2 WHERE id = $1`,
-		h.Account.AccountID, required)
-	h.OK(err)
+	execSQL(h, `UPDATE account SET two_step_required = $2 WHERE id = $1`, h.Account.AccountID, required)
 }
 
 // owes makes the browser's user one who must do this first.
 func owes(s *harness.StaffBrowser, duty domain.Duty) {
 	s.Helper()
 	requireTwoStep(s.Harness, duty != domain.DutyPassword)
-	_, err := s.DB.Raw().ExecContext(s.Context(), `UPDATE staff_user SET must_change_password = $2 WHERE id = $1`, s.Session.ID,
-		duty == domain.DutyPassword)
-	s.OK(err)
+	execSQL(s.Harness, `UPDATE staff_user SET must_change_password = $2 WHERE id = $1`, s.Session.ID, duty == domain.DutyPassword)
 	if duty == domain.DutyByPasskey {
 		s.PasskeyOf(s.Session.ID)
 	}
@@ -309,8 +305,7 @@ func TestResetReplacesTheFirstPassword(t *testing.T) {
 func TestBrowserDuties(t *testing.T) {
 	t.Parallel()
 	h, base, _ := serveNamed(t, "")
-	_, err := h.DB.Raw().ExecContext(t.Context(), `UPDATE staff_user SET must_change_password = true`)
-	h.OK(err)
+	execSQL(h, `UPDATE staff_user SET must_change_password = true`)
 	requireTwoStep(h, true)
 	tab := browsertest.New(t, browsertest.Options{})
 	tab.Open(base + "/dashboard/sign-in?then=%2Fdashboard%2Flive%2Fsettings")
@@ -347,11 +342,8 @@ func TestBrowserDuties(t *testing.T) {
 	tab.Click("#require-two-step .button")
 	tab.WaitForText("#announcement", "Everyone in the team now needs")
 	view(tab, "settings-two-step-required")
-	_, err = h.DB.Raw().ExecContext(t.Context(), `UPDATE staff_user SET totp_secret = '\x', totp_since = created_at`)
-	h.OK(err)
-	_, err = h.DB.Raw().ExecContext(t.Context(),
-		`WITH gone AS (DELETE FROM staff_passkey) UPDATE staff_session SET passkey_id = NULL`)
-	h.OK(err)
+	execSQL(h, `UPDATE staff_user SET totp_secret = '\x', totp_since = created_at`)
+	execSQL(h, `WITH gone AS (DELETE FROM staff_passkey) UPDATE staff_session SET passkey_id = NULL`)
 	tab.Open(base + "/dashboard/live/me")
 	tab.Click("#two-step summary")
 	tab.WaitForText("#two-step", "Add a passkey before you turn this off")

@@ -151,10 +151,8 @@ func TestResponsesDontTellWhoHasAnAccount(t *testing.T) {
 					t.Errorf("%d requests and %d jobs, want %d of each", requests, emails, want)
 				}
 				seen = append(seen, answer)
-				_, err := h.DB.Raw().ExecContext(h.Context(), `DELETE FROM staff_request`)
-				h.OK(err)
-				_, err = h.DB.Raw().ExecContext(h.Context(), `DELETE FROM river_job`)
-				h.OK(err)
+				execSQL(h, `DELETE FROM staff_request`)
+				execSQL(h, `DELETE FROM river_job`)
 			}
 			if seen[0] != seen[1] {
 				t.Errorf("the answers differ:\n%s\n%s", seen[0], seen[1])

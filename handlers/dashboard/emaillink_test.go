@@ -59,12 +59,10 @@ func TestEmailLinkByHand(t *testing.T) {
 	stranger := h.StaffOf(h.NewAccount("other@lender.example", "starter").AccountID, domain.RoleOwner)
 	stranger.WantPage(stranger.Post(path+"/email", url.Values{"sends": {"2"}}), http.StatusNotFound)
 
-	_, err := h.DB.Raw().ExecContext(t.Context(), `UPDATE link_email_count SET links = $1`, domain.LiveLinksADay)
-	h.OK(err)
+	execSQL(h, `UPDATE link_email_count SET links = $1`, domain.LiveLinksADay)
 	owner.WantPage(owner.Post(path+"/email", url.Values{"sends": {"2"}}), http.StatusUnprocessableEntity,
 		"as many links emailed today as it can").Offers("Send again")
-	_, err = h.DB.Raw().ExecContext(t.Context(), `UPDATE link_email_count SET links = 0`)
-	h.OK(err)
+	execSQL(h, `UPDATE link_email_count SET links = 0`)
 	other := h.NewSession(live, domain.NewSession{})
 	h.Customer(other).Answer("income")
 	support.WantPage(support.Post("/dashboard/live/sessions/"+other.ID.String()+"/email", url.Values{"sends": {"0"}}),
@@ -72,7 +70,7 @@ func TestEmailLinkByHand(t *testing.T) {
 	owner.WantRedirect(owner.Post(path+"/renew", nil), path)
 	owner.WantPage(owner.Get(path), http.StatusOK, "so Candor doesn’t email it").Lacks("Send again")
 	owner.WantPage(owner.Post(path+"/email", url.Values{"sends": {"2"}}), http.StatusForbidden, "was renewed")
-	_, err = h.Service.Sessions.Cancel(t.Context(), live, session.ID, harness.Operator)
+	_, err := h.Service.Sessions.Cancel(t.Context(), live, session.ID, harness.Operator)
 	h.OK(err)
 	owner.WantRedirect(owner.Post(path+"/email", url.Values{"sends": {"2"}}), path)
 	owner.WantPage(owner.Get(path), http.StatusOK, "had already ended")

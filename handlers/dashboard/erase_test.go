@@ -121,17 +121,15 @@ func TestErasure(t *testing.T) {
 		t.Fatal("erased before it was asked for rightly, or the search for traces finds nothing")
 	}
 	// It fails at the second session; the same form then erases both.
-	_, err = h.DB.Raw().ExecContext(h.Context(), `
+	execSQL(h, `
 		CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'not now'; END $$;
 		CREATE TRIGGER fail BEFORE INSERT ON erasure FOR EACH ROW
 			WHEN (NEW.session_id = '`+id.UUID.String()+`') EXECUTE FUNCTION fail()`)
-	h.OK(err)
 	if got := owner.Post(path+"/erase", both); got.Code != http.StatusInternalServerError || h.SessionOf(open.ID).
 		DataErasedAt == nil || h.SessionOf(id).DataErasedAt != nil {
 		t.Fatalf("status %d where one of two sessions can't be erased", got.Code)
 	}
-	_, err = h.DB.Raw().ExecContext(h.Context(), `DROP FUNCTION fail CASCADE`)
-	h.OK(err)
+	execSQL(h, `DROP FUNCTION fail CASCADE`)
 	owner.WantRedirect(owner.Post(path+"/erase", both), path)
 
 	owner.WantPage(owner.Get(path), http.StatusOK, "receipt", "1 document, 1 PDF", "what 9 events said, 9 webhooks")

@@ -104,21 +104,18 @@ func endpointIn(text string, errs form.Errors) (*domain.EndpointID, form.Errors)
 // beforeIn returns the id below which a page of a list begins, nil for the
 // first page.
 func beforeIn[ID any](c echo.Context, parse func(string) (ID, error)) (*ID, error) {
-	text := c.QueryParam("before")
-	if text == "" {
-		return nil, nil
-	}
-	id, err := parse(text)
-	if err != nil {
-		return nil, echo.ErrNotFound
-	}
-	return &id, nil
+	return idIn(c, "before", parse)
 }
 
 // newestIn returns the id of the row that a list began with when it was shown, nil if it
 // is shown now.
 func newestIn[ID any](c echo.Context, parse func(string) (ID, error)) (*ID, error) {
-	text := c.QueryParam(view.NewestParam)
+	return idIn(c, view.NewestParam, parse)
+}
+
+// idIn returns the id that a parameter has, nil for none.
+func idIn[ID any](c echo.Context, name string, parse func(string) (ID, error)) (*ID, error) {
+	text := c.QueryParam(name)
 	if text == "" {
 		return nil, nil
 	}

@@ -410,12 +410,8 @@ func TestBrowserProblems(t *testing.T) {
 	see("/dashboard/test/sessions/sess_01m7yv7wbwf4bvt47z0y7qs8pk", "404", "There is nothing here")
 	see("/dashboard/live/sessions/"+h.NewSession(h.TestScope(), domain.NewSession{}).ID.String(), "404-other-mode",
 		"Sessions in test mode")
-	exec := func(query string) {
-		_, err := h.DB.Raw().ExecContext(t.Context(), query)
-		h.OK(err)
-	}
-	exec(`ALTER TABLE webhook_endpoint RENAME TO elsewhere`)
+	execSQL(h, `ALTER TABLE webhook_endpoint RENAME TO elsewhere`)
 	see("/dashboard/test/webhooks", "500", "something went wrong", "Error reference: req_")
-	exec(`UPDATE staff_user SET role = 'support'`)
+	execSQL(h, `UPDATE staff_user SET role = 'support'`)
 	see("/dashboard/test/team", "403", "You can’t do this", "Your role, support, can’t open this page")
 }

@@ -34,18 +34,14 @@ func TestGoLive(t *testing.T) {
 	defer receiver.Close()
 	h := harness.New(t, withTestEvents(t))
 	owner := h.Owner()
-	exec := func(statement string) {
-		t.Helper()
-		_, err := h.DB.Raw().ExecContext(t.Context(), statement, h.Account.AccountID)
-		h.OK(err)
-	}
+	account := h.Account.AccountID
 	first := owner.WantPage(owner.Get("/dashboard/test"), http.StatusOK, "Get approved").Hides("Choose a plan")
 	if n := strings.Count(first.Text(), "Receive a "); n != 1 {
 		t.Errorf("Home asks for a webhook %d times", n)
 	}
-	exec(`UPDATE account SET approved_at = NULL WHERE id = $1`)
-	exec(`UPDATE subscription SET status = 'cancelled', effective_at = started_at WHERE account_id = $1`)
-	exec(`UPDATE api_key SET deleted_at = created_at WHERE account_id = $1 AND livemode`)
+	execSQL(h, `UPDATE account SET approved_at = NULL WHERE id = $1`, account)
+	execSQL(h, `UPDATE subscription SET status = 'cancelled', effective_at = started_at WHERE account_id = $1`, account)
+	execSQL(h, `UPDATE api_key SET deleted_at = created_at WHERE account_id = $1 AND livemode`, account)
 	testEvent := func(path string) {
 		t.Helper()
 		address := url.Values{"url": {receiver.URL + path}}
@@ -95,16 +91,16 @@ func TestGoLive(t *testing.T) {
 	session := h.NewSession(h.TestScope(), domain.NewSession{})
 	h.Open(session.ID)
 	h.Complete(session.ID)
-	exec(`UPDATE account SET brand_colour = 'b0241c', approved_at = created_at WHERE id = $1`)
+	execSQL(h, `UPDATE account SET brand_colour = 'b0241c', approved_at = created_at WHERE id = $1`, account)
 	want("with a session, a colour and approval", "Receive a test", "Choose a plan", "Create a live")
 	testEvent("/broken")
 	want("with a test event that failed", "Receive a test", "Choose a plan", "Create a live")
 	testEvent("/")
-	exec(`UPDATE api_key SET deleted_at = NULL, permissions = '{billing:read}' WHERE account_id = $1`)
+	execSQL(h, `UPDATE api_key SET deleted_at = NULL, permissions = '{billing:read}' WHERE account_id = $1`, account)
 	want("with a key that creates no sessions", "Choose a plan", "Create a live")
-	exec(`UPDATE api_key SET permissions = NULL WHERE account_id = $1`)
+	execSQL(h, `UPDATE api_key SET permissions = NULL WHERE account_id = $1`, account)
 	want("without a plan", "Choose a plan")
-	exec(`UPDATE subscription SET status = 'active', effective_at = NULL WHERE account_id = $1`)
+	execSQL(h, `UPDATE subscription SET status = 'active', effective_at = NULL WHERE account_id = $1`, account)
 	want("with all")
 }
 

@@ -74,8 +74,7 @@ func TestKeysCanDoNoMoreThanTheirMakers(t *testing.T) {
 			}
 			wantNoMore(h, may, keyOn(h, answer))
 		}
-		_, err := h.DB.Raw().ExecContext(h.Context(), `UPDATE api_key SET deleted_at = $1 WHERE name = 'x'`, h.Clock.Now())
-		h.OK(err) // an account has 100 at most
+		execSQL(h, `UPDATE api_key SET deleted_at = $1 WHERE name = 'x'`, h.Clock.Now()) // an account has 100 at most
 		reach := "Restricted. This key can do only this: "
 		if may.Grantable() == nil {
 			reach = "Full access. This key can do everything: "

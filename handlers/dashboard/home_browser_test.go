@@ -17,7 +17,7 @@ import (
 func TestBrowserHome(t *testing.T) {
 	t.Parallel()
 	h, base := harness.Listen(t)
-	_, err := h.DB.Raw().ExecContext(t.Context(), `
+	execSQL(h, `
 		INSERT INTO session (id, account_id, livemode, status, form_type, customer_email, metadata, created_at, expires_at,
 			accessed_at, completed_at)
 		SELECT gen_random_uuid(), $1, false, CASE WHEN done THEN 'completed' WHEN n % 5 = 1 THEN 'pending'
@@ -26,12 +26,9 @@ func TestBrowserHome(t *testing.T) {
 		FROM (SELECT n, n % 5 > 2 AS done, $2::timestamptz - interval '50 days' * sqrt(n / 400.0) AS at
 			FROM generate_series(1, 400) n) s`,
 		h.Account.AccountID, h.Clock.Now())
-	h.OK(err)
 	failed := failedAt(h, "https://lender.example/hook", 503, webhook.ClassStatus)
-	_, err = h.DB.Raw().ExecContext(t.Context(),
-		`UPDATE webhook_endpoint SET failing_since = $1, last_failure_at = $1, consecutive_failures = 12 WHERE id = $2`, h.Clock.Now().
-			Add(-50*time.Hour), failed.EndpointID)
-	h.OK(err)
+	execSQL(h, `UPDATE webhook_endpoint SET failing_since = $1, last_failure_at = $1, consecutive_failures = 12 WHERE id = $2`,
+		h.Clock.Now().Add(-50*time.Hour), failed.EndpointID)
 	done := h.NewSession(h.TestScope(), domain.NewSession{})
 	h.Open(done.ID)
 	h.Complete(done.ID)

@@ -30,9 +30,7 @@ func TestHome(t *testing.T) {
 		h.Complete(done.ID)
 	}
 	h.NewSession(live, domain.NewSession{})
-	_, err := h.DB.Raw().ExecContext(t.Context(),
-		`UPDATE staff_session SET seen_at = $1, expires_at = $1::timestamptz + interval '1 day'`, h.Clock.Now())
-	h.OK(err)
+	execSQL(h, `UPDATE staff_session SET seen_at = $1, expires_at = $1::timestamptz + interval '1 day'`, h.Clock.Now())
 	owner.WantRedirect(owner.Get("/dashboard"), "/dashboard/live")
 	page := owner.WantPage(owner.Get("/dashboard/live"), http.StatusOK, "Up 300% on the previous 30 days", "75%",
 		"3 of the 4 created", "3 sessions completed in the last 30 days", "Professional", "of 100 included")
@@ -53,9 +51,7 @@ func TestFirstSteps(t *testing.T) {
 	deleteKeys(h)
 	want := func(when string, done int) {
 		t.Helper()
-		_, err := h.DB.Raw().ExecContext(t.Context(),
-			`UPDATE staff_session SET seen_at = $1, expires_at = $1::timestamptz + interval '1 day'`, h.Clock.Now())
-		h.OK(err)
+		execSQL(h, `UPDATE staff_session SET seen_at = $1, expires_at = $1::timestamptz + interval '1 day'`, h.Clock.Now())
 		home := developer.WantPage(developer.Get("/dashboard/test"), http.StatusOK)
 		n := 0
 		for _, step := range linesOf(home, "First steps") {
@@ -108,10 +104,9 @@ func TestWhatNeedsYou(t *testing.T) {
 	failing := func(ago time.Duration) {
 		t.Helper()
 		at := h.Clock.Now().Add(-ago)
-		_, err := h.DB.Raw().ExecContext(t.Context(), `
+		execSQL(h, `
 			UPDATE webhook_endpoint SET failing_since = $1, last_failure_at = $1, consecutive_failures = 12
 				WHERE id = $2`, at, failed.EndpointID)
-		h.OK(err)
 	}
 	failing(8 * 24 * time.Hour)
 	// one that was given up
@@ -137,9 +132,7 @@ func TestWhatNeedsYou(t *testing.T) {
 		t.Errorf("links that end soon are sorted by %q", got)
 	}
 	h.Clock.Advance(49 * time.Hour)
-	_, err := h.DB.Raw().ExecContext(t.Context(),
-		`UPDATE staff_session SET seen_at = $1, expires_at = $1::timestamptz + interval '1 day'`, h.Clock.Now())
-	h.OK(err)
+	execSQL(h, `UPDATE staff_session SET seen_at = $1, expires_at = $1::timestamptz + interval '1 day'`, h.Clock.Now())
 	support.WantPage(support.Get("/dashboard/test"), http.StatusOK, "Nothing needs your attention.")
 
 	finance.WantPage(finance.Get("/dashboard/live"), http.StatusOK).Hides("No subscription")

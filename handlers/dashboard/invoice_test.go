@@ -171,8 +171,7 @@ func TestBrowserFinance(t *testing.T) {
 		billing.SpendParams{Cap: "45", StopNow: true, Alerts: [3]string{"20", "30", ""}}))
 	tab := browsertest.New(t, browsertest.Options{Device: browsertest.Desktop})
 	role := func(role domain.Role) {
-		_, err := h.DB.Raw().ExecContext(t.Context(), `UPDATE staff_user SET role = $1`, role)
-		h.OK(err)
+		execSQL(h, `UPDATE staff_user SET role = $1`, role)
 	}
 	role(domain.RoleFinance)
 	signInTo(h, tab, base, "/dashboard/live")

@@ -50,8 +50,12 @@ func TestKeys(t *testing.T) {
 	developer.WantPage(developer.Get("/dashboard/test/keys/new"), http.StatusOK, "All that your role can do")
 	answer := developer.Post("/dashboard/test/keys", url.Values{"name": {" "}, "access": {"restricted"},
 		"expires_at": {"2026-11-01"}, "networks": {"10.0.0.0/33"}})
-	developer.WantPage(answer, http.StatusUnprocessableEntity, "Enter a name", "Choose at least one permission",
+	refused := developer.WantPage(answer, http.StatusUnprocessableEntity, "Enter a name", "Choose at least one permission",
 		"Choose a day after today", "10.0.0.0/33")
+	if of := refused.Field("networks"); !of.Invalid || !strings.Contains(of.Description, "one a line") ||
+		!strings.Contains(of.Description, "10.0.0.0/33") {
+		t.Errorf("a screen reader says of the networks: %q, invalid %v", of.Description, of.Invalid)
+	}
 
 	answer = developer.Post("/dashboard/test/keys", url.Values{
 		"name": {harness.Hostile}, "access": {"restricted"}, "permissions": {"sessions:read"}, "expires_at": {"2026-11-21"},
@@ -98,8 +102,7 @@ func TestKeys(t *testing.T) {
 	}
 
 	h.Clock.Advance(time.Minute)
-	_, err = h.DB.Raw().ExecContext(t.Context(), `UPDATE staff_session SET confirmed_at = $1`, h.Clock.Now())
-	h.OK(err)
+	execSQL(h, `UPDATE staff_session SET confirmed_at = $1`, h.Clock.Now())
 	path = firstKeyPath(developer.WantPage(developer.Get("/dashboard/test/keys"), http.StatusOK))
 	developer.WantPage(developer.Post(path+"/delete", url.Values{"typed_name": {"loan system"}}), http.StatusUnprocessableEntity,
 		"Type the key’s name", "Loan system")

@@ -92,8 +92,7 @@ func TestBrowserLivePagesWithoutAStream(t *testing.T) {
 	connected(true)
 
 	// Another browser signs the user out: the page leaves at the next change.
-	_, err := h.DB.Raw().ExecContext(t.Context(), "DELETE FROM staff_session")
-	h.OK(err)
+	execSQL(h, "DELETE FROM staff_session")
 	h.OK(h.DB.InTx(t.Context(), func(tx *db.Tx) error {
 		tx.Announce(h.TestScope(), domain.SessionChanged, &session.ID)
 		return nil

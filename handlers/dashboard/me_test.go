@@ -188,9 +188,8 @@ func TestRecoveryCodesAreLong(t *testing.T) {
 		}
 		seen[plain] = true
 	}
-	_, err := h.DB.Raw().ExecContext(t.Context(), `
+	execSQL(h, `
 		INSERT INTO staff_recovery_code (staff_id, hash) SELECT staff_id, sha256('abcd1234efgh5678') FROM staff_recovery_code LIMIT 1`)
-	h.OK(err)
 	half := h.HalfIn()
 	half.WantRedirect(half.Post("/dashboard/sign-in/code", harness.CodeForm("ABCD-1234 efgh–5678")), "/dashboard")
 }
@@ -233,8 +232,7 @@ func TestTurnTwoStepOff(t *testing.T) {
 // madeByPasskey makes the browser's session one that the passkey made.
 func madeByPasskey(s *harness.StaffBrowser, id domain.PasskeyID) {
 	s.Helper()
-	_, err := s.DB.Raw().ExecContext(s.Context(), `UPDATE staff_session SET passkey_id = $2 WHERE id = $1`, s.Session.SessionID, id)
-	s.OK(err)
+	execSQL(s.Harness, `UPDATE staff_session SET passkey_id = $2 WHERE id = $1`, s.Session.SessionID, id)
 }
 
 // TestTurnTwoStepOffByPasskey: a session that was lately made by a passkey needs
@@ -248,17 +246,12 @@ func TestTurnTwoStepOffByPasskey(t *testing.T) {
 	const path = "/dashboard/test/me/two-step/off"
 	for late, status := range map[bool]int{false: http.StatusSeeOther, true: http.StatusUnprocessableEntity} {
 		owner := h.Staff(domain.RoleOwner)
-		_, err := h.DB.Raw().ExecContext(t.Context(),
-			`UPDATE staff_user SET password_hash = $2, totp_secret = '\x', totp_since = created_at WHERE id = $1`, owner.Session.ID, hash)
-		h.OK(err)
+		execSQL(h, `UPDATE staff_user SET password_hash = $2, totp_secret = '\x', totp_since = created_at WHERE id = $1`,
+			owner.Session.ID, hash)
 		madeByPasskey(owner, h.PasskeyOf(owner.Session.ID))
 		if late {
-			_, err := h.DB.Raw().ExecContext(t.Context(),
-				`UPDATE staff_session SET created_at = created_at - interval '15 minutes' WHERE id = $1`, owner.Session.SessionID)
-			h.OK(err)
-			_, err = h.DB.Raw().ExecContext(t.Context(), `UPDATE staff_user SET totp_secret = NULL, totp_pending = NULL WHERE id = $1`,
-				owner.Session.ID)
-			h.OK(err)
+			execSQL(h, `UPDATE staff_session SET created_at = created_at - interval '15 minutes' WHERE id = $1`, owner.Session.SessionID)
+			execSQL(h, `UPDATE staff_user SET totp_secret = NULL, totp_pending = NULL WHERE id = $1`, owner.Session.ID)
 			owner.TwoStep()
 		} else {
 			owner.WantPage(owner.Get("/dashboard/test/me"), http.StatusOK, "No code is needed")
@@ -278,9 +271,7 @@ func TestPasskeysEndWithTheirSessions(t *testing.T) {
 	m := h.Mailbox()
 	owner, thief, own := h.Staff(domain.RoleOwner), h.Staff(domain.RoleOwner), h.Staff(domain.RoleOwner)
 	for _, other := range []*harness.StaffBrowser{thief, own} {
-		_, err := h.DB.Raw().ExecContext(t.Context(), `UPDATE staff_session SET staff_id = $2 WHERE id = $1`, other.Session.SessionID,
-			owner.Session.ID)
-		h.OK(err)
+		execSQL(h, `UPDATE staff_session SET staff_id = $2 WHERE id = $1`, other.Session.SessionID, owner.Session.ID)
 	}
 	id := h.PasskeyOf(owner.Session.ID)
 	madeByPasskey(thief, id)

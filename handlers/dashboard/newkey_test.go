@@ -64,11 +64,10 @@ func TestKeysAreBounded(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	owner := h.Staff(domain.RoleOwner)
-	_, err := h.DB.Raw().ExecContext(t.Context(), `
+	execSQL(h, `
 		INSERT INTO api_key (id, account_id, livemode, name, hash, last4, created_by, created_at)
 		SELECT gen_random_uuid(), $1, false, 'Filler', sha256(n::text::bytea), '1234', 'x', $2 FROM generate_series(1, 98) n`,
 		h.Account.AccountID, h.Clock.Now().AddDate(0, 0, -1))
-	h.OK(err)
 	form := url.Values{"name": {"Loans"}, "access": {"full"}}
 	answers := make(chan int, 2)
 	for range cap(answers) { // with the first key there are 99

@@ -225,8 +225,7 @@ func TestOutageOfRemovedEvents(t *testing.T) {
 	if len(rows) != 5 || rows[3] != fmt.Sprint(first+1, " Not for this endpoint") {
 		t.Errorf("the page has %q", rows)
 	}
-	_, err := w.DB.Raw().ExecContext(t.Context(), `DELETE FROM event WHERE sequence < $1`, first+3)
-	w.OK(err)
+	execSQL(w.Harness, `DELETE FROM event WHERE sequence < $1`, first+3)
 	want := []string{fmt.Sprint(first+4, " Waiting"), fmt.Sprint(first+3, " Not for this endpoint"),
 		fmt.Sprintf("%d to %d No longer kept", first, first+2)}
 	if got := states(); !slices.Equal(got, want) {

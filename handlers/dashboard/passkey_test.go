@@ -115,19 +115,16 @@ func TestBrowserPasskeys(t *testing.T) {
 
 	// Whom the company's provider brought has no password, and then no passkey either.
 	hash := harness.QueryOne[string](h, `SELECT password_hash FROM staff_user`)
-	_, err := h.DB.Raw().ExecContext(h.Context(), `
+	execSQL(h, `
 		WITH connected AS (INSERT INTO sso_connection VALUES ($1, 'https://i.example', 'c', '', '', '', '[]', false, false, now())),
 			identified AS (INSERT INTO sso_identity SELECT $1, 'subject', id FROM staff_user)
 		UPDATE staff_user SET password_hash = NULL`, h.Account.AccountID)
-	h.OK(err)
 	tab.Click("form[action$=passkey] .button")
 	tab.WaitForText("h1", "Sign in with a passkey")
 	tab.Click("main .button-primary")
 	tab.WaitForText(".error-summary", "Continue with your company")
-	_, err = h.DB.Raw().ExecContext(h.Context(), `DELETE FROM sso_connection`)
-	h.OK(err)
-	_, err = h.DB.Raw().ExecContext(h.Context(), `UPDATE staff_user SET password_hash = $1, totp_secret = 'x'`, hash)
-	h.OK(err)
+	execSQL(h, `DELETE FROM sso_connection`)
+	execSQL(h, `UPDATE staff_user SET password_hash = $1, totp_secret = 'x'`, hash)
 	tab.Open(base + "/dashboard/sign-in")
 	tab.Type("#email", h.Account.Email)
 	tab.Type("#password", h.Account.Password)

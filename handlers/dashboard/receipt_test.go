@@ -21,7 +21,10 @@ func TestNextSteps(t *testing.T) {
 		"See https://lender.example": "must not contain a web address", "Go to www.lender": "must not contain a web address",
 		strings.Repeat("é", 501): "500 characters",
 	} {
-		owner.WantPage(owner.Post(path, set(words)), http.StatusUnprocessableEntity, want).WantField("next_steps", words)
+		refused := owner.WantPage(owner.Post(path, set(words)), http.StatusUnprocessableEntity, want).WantField("next_steps", words)
+		if said := refused.Field("next_steps").Description; !strings.Contains(said, want) {
+			t.Errorf("a screen reader says of %q: %q", words, said)
+		}
 	}
 	signed := func() *harness.Customer {
 		c := h.NewCustomer()

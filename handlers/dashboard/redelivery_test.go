@@ -29,10 +29,8 @@ func failedDeliveries(h *harness.Harness) (out []domain.Delivery) {
 // stepRedelivery makes a redelivery's next step, as a worker does a second later.
 func stepRedelivery(h *harness.Harness, id domain.RedeliveryID) {
 	h.Helper()
-	_, err := h.DB.Raw().ExecContext(h.Context(),
-		`UPDATE redelivery SET paced_until = paced_until - interval '1 second' WHERE id = $1`, id)
-	h.OK(err)
-	_, err = h.DB.StepRedelivery(h.Context(), id, h.Clock.Now())
+	execSQL(h, `UPDATE redelivery SET paced_until = paced_until - interval '1 second' WHERE id = $1`, id)
+	_, err := h.DB.StepRedelivery(h.Context(), id, h.Clock.Now())
 	h.OK(err)
 }
 

@@ -206,8 +206,7 @@ func TestDownloadsAreForThoseWhoMayAndAreNoted(t *testing.T) {
 	}
 	support.WantPage(support.Get(path), http.StatusOK, "1 document uploaded").Hides("payslip.pdf")
 	developer.WantPage(developer.Get(path), http.StatusOK, "payslip.pdf").Hides("1 document uploaded").LeadsTo(paths[2])
-	_, err = h.DB.Raw().ExecContext(t.Context(), `UPDATE staff_user SET may_download = true WHERE id = $1`, support.Session.ID)
-	h.OK(err)
+	execSQL(h, `UPDATE staff_user SET may_download = true WHERE id = $1`, support.Session.ID)
 	for _, browser := range []*harness.StaffBrowser{developer, support} {
 		for _, p := range paths {
 			answer := browser.Get(p)
@@ -336,13 +335,12 @@ func TestExportIsSafeAndWhole(t *testing.T) {
 	support := h.Staff(domain.RoleSupport)
 	const n = 2150
 	scope := h.TestScope()
-	_, err := h.DB.Raw().ExecContext(t.Context(), `
+	execSQL(h, `
 		INSERT INTO session (id, account_id, livemode, status, form_type, customer_email, customer_name, reference_id, metadata,
 			created_at, expires_at)
 		SELECT gen_random_uuid(), $1, false, 'pending', 'financial_statement', 'c' || i || '@customer.example', $2, 'loan-' || i, '{}',
 			$3::timestamptz - i % 7 * interval '1 second', $3::timestamptz + interval '1 day'
 		FROM generate_series(1, $4) i`, scope.AccountID, harness.Hostile, harness.StartTime, n)
-	h.OK(err)
 	answer := support.Get("/dashboard/test/sessions/export")
 	support.WantPage(answer, http.StatusOK)
 	rows, err := csv.NewReader(answer.Body).ReadAll()

@@ -50,8 +50,7 @@ func TestSignIn(t *testing.T) {
 	browser.WantRedirect(browser.Get("/dashboard/sign-in"), "/dashboard")
 
 	token := browser.Cookies["__Host-candor_staff"]
-	_, err := h.DB.Raw().ExecContext(h.Context(), `UPDATE staff_session SET address = '203.0.113.9'`)
-	h.OK(err)
+	execSQL(h, `UPDATE staff_session SET address = '203.0.113.9'`)
 	browser.WantRedirect(browser.Post("/dashboard/sign-out", nil), "/dashboard/sign-in")
 	var elsewhere int
 	h.OK(h.DB.Raw().GetContext(h.Context(), &elsewhere, `SELECT count(*) FROM audit_log WHERE address = '203.0.113.9'`))
@@ -154,8 +153,7 @@ func TestStaffSessionsEnd(t *testing.T) {
 		t.Parallel()
 		h := harness.New(t)
 		browser := h.Staff(domain.RoleSupport)
-		_, err := h.DB.Raw().ExecContext(h.Context(), `DELETE FROM staff_user WHERE id = $1`, browser.Session.ID)
-		h.OK(err)
+		execSQL(h, `DELETE FROM staff_user WHERE id = $1`, browser.Session.ID)
 		signedOut(browser)
 	})
 }

@@ -179,10 +179,9 @@ func TestSpendAlerts(t *testing.T) {
 		all.Wait()
 	}
 	const to = "partner@lender.example"
-	_, err := h.DB.Raw().ExecContext(t.Context(), `
+	execSQL(h, `
 		INSERT INTO usage_notice (account_id, period_start, plan_id, percent, at) SELECT account_id, billed_to, plan_id, 1000, now()
-			FROM subscription`)
-	h.OK(err) // no notices about usage
+			FROM subscription`) // no notices about usage
 	use(10)
 	box.Idle()
 	use(2)

@@ -94,8 +94,7 @@ func TestInvitationsEndWithTheirSender(t *testing.T) {
 func TestLastOwnerStays(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
-	_, err := h.DB.Raw().ExecContext(t.Context(), `DELETE FROM staff_user WHERE email = $1`, h.Account.Email)
-	h.OK(err)
+	execSQL(h, `DELETE FROM staff_user WHERE email = $1`, h.Account.Email)
 	owners := []*harness.StaffBrowser{h.Staff(domain.RoleOwner), h.Staff(domain.RoleOwner)}
 	var race sync.WaitGroup
 	for i := range owners {

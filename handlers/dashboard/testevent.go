@@ -60,9 +60,7 @@ func (s *Server) ShowTestEvent(c echo.Context, v *Visit) error {
 	}
 	return web.Render(c, http.StatusOK, view.TestEvent(view.TestEventPage{
 		Page: s.page(v, "Test event"), Endpoint: from, Target: sent.URL, Headers: headers, Body: sent.Body,
-		Status:    sent.Result.StatusCode,
-		Delivered: sent.Result.Delivered(),
-		Class:     sent.Result.ErrorClass, Error: sent.Result.Error, Response: string(sent.Result.Response),
+		Status: sent.Result.StatusCode, Class: sent.Result.ErrorClass, Error: sent.Result.Error, Response: string(sent.Result.Response),
 		DurationMS: sent.Result.Duration.Milliseconds(),
 	}))
 }

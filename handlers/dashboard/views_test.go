@@ -79,8 +79,7 @@ func TestViews(t *testing.T) {
 	support.WantPage(support.Get(viewedList), http.StatusOK, "View deleted").Hides("MINE", "Your views")
 	saveView(support, "Mine", "")
 
-	_, err := h.DB.Raw().ExecContext(t.Context(), `DELETE FROM staff_user WHERE id = $1`, support.Session.Staff.ID)
-	h.OK(err)
+	execSQL(h, `DELETE FROM staff_user WHERE id = $1`, support.Session.Staff.ID)
 	if left := harness.QueryOne[int](h, `SELECT count(*) FROM staff_view`); left != 0 {
 		t.Errorf("%d views of a person who is gone", left)
 	}
@@ -113,8 +112,7 @@ func TestViewsAreRefused(t *testing.T) {
 		t.Errorf("%d views, want %d", n, domain.MaxViews)
 	}
 
-	_, err := h.DB.Raw().ExecContext(t.Context(), `UPDATE staff_view SET query = 'status=gone' WHERE name = 'View 1'`)
-	h.OK(err)
+	execSQL(h, `UPDATE staff_view SET query = 'status=gone' WHERE name = 'View 1'`)
 	link := support.WantPage(support.Get(viewedList), http.StatusOK).Link("View 1")
 	support.WantPage(support.Get(link), http.StatusOK) // of a filter that is no more
 }
