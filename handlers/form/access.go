@@ -124,14 +124,6 @@ func (s *Server) grant(c echo.Context, id domain.SessionID, p pass) error {
 	return cookie.Save(c.Request(), c.Response())
 }
 
-// passUntil is when the browser that signed loses the copies (D59).
-func passUntil(session *domain.Session, p pass) time.Time {
-	if atLeast := p.signed.Add(copyAccess); session.ExpiresAt.Before(atLeast) {
-		return atLeast
-	}
-	return session.ExpiresAt
-}
-
 // passKey is where a request's context keeps its pass.
 const passKey = "pass"
 

@@ -1,6 +1,7 @@
 package form_test
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
 	"runtime"
@@ -313,15 +314,6 @@ func TestTotalsOfWhatIsTyped(t *testing.T) {
 	c.WantPage(c.Get(""), http.StatusOK).Shows("0 of 7")
 }
 
-func TestAutosaveOfAClosedSession(t *testing.T) {
-	t.Parallel()
-	c := harness.New(t).NewCustomer()
-	tab := load(c, "income")
-	_, err := c.Service.Sessions.Cancel(t.Context(), c.TestScope(), c.ID, harness.Operator)
-	c.OK(err)
-	tab.press("autosave", http.StatusGone).Shows("This statement is no longer needed")
-}
-
 // TestTwentySavesAtOnce checks that each tab's field is kept.
 func TestTwentySavesAtOnce(t *testing.T) {
 	t.Parallel()
@@ -331,7 +323,7 @@ func TestTwentySavesAtOnce(t *testing.T) {
 	for i := range tabs {
 		tabs[i] = load(c, "personal_details")
 		if _, ok := tabs[i].values[names[i]]; !ok {
-			t.Fatalf("the page has no input %s, but %q", names[i], slices.Sorted(keys(tabs[i].values)))
+			t.Fatalf("the page has no input %s, but %q", names[i], slices.Sorted(maps.Keys(tabs[i].values)))
 		}
 		tabs[i].values.Set(names[i], "7")
 		tabs[i].values.Set("action", "autosave")
@@ -339,16 +331,6 @@ func TestTwentySavesAtOnce(t *testing.T) {
 	atOnce(len(tabs), func(i int) { tabs[i].Post("personal_details", tabs[i].values) })
 	for _, name := range names {
 		stored(c, "personal_details", name, "7")
-	}
-}
-
-func keys(values url.Values) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for name := range values {
-			if !strings.HasPrefix(name, "was") && !yield(name) {
-				return
-			}
-		}
 	}
 }
 

@@ -3,6 +3,7 @@ package form_test
 import (
 	"cmp"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -135,29 +136,22 @@ func has(values map[string][]string, prefix string) bool {
 	return false
 }
 
-func first(typed []string) string {
-	if len(typed) == 0 {
-		return ""
-	}
-	return typed[0]
-}
-
-func (p *person) enter(f form.Field, name string, values map[string][]string) {
+func (p *person) enter(f form.Field, name string, values url.Values) {
 	p.Helper()
 	for _, part := range f.Parts() {
-		typed := values[name+part]
+		typed := values.Get(name + part)
 		switch {
 		case strings.HasSuffix(part, ".period"):
-			p.tab.Select(input(name+part), cmp.Or(first(typed), string(f.Period)))
-		case len(typed) == 0 || typed[0] == f.Preset && f.Preset != "":
+			p.tab.Select(input(name+part), cmp.Or(typed, string(f.Period)))
+		case !values.Has(name+part) || typed == f.Preset && f.Preset != "":
 		case f.Kind == form.KindCheckbox:
 			p.tab.Click(input(name))
 		case f.Kind == form.KindChoice && len(f.Options) <= 4:
-			p.tab.Click(fmt.Sprintf("input[name=%q][value=%q]", name, typed[0]))
+			p.tab.Click(fmt.Sprintf("input[name=%q][value=%q]", name, typed))
 		case f.Kind == form.KindChoice:
-			p.tab.Select(input(name), typed[0])
+			p.tab.Select(input(name), typed)
 		default:
-			p.tab.Type(input(name+part), typed[0])
+			p.tab.Type(input(name+part), typed)
 		}
 	}
 }

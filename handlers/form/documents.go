@@ -130,29 +130,23 @@ type again struct {
 }
 
 const (
-	againCode      = "again:" // the document's id follows
-	againOtherCode = "again-other:"
+	againCode      = "again" // a colon and the document's id follow
+	againOtherCode = "again-other"
 )
 
 func readAgain(code string) again {
-	if document, ok := strings.CutPrefix(code, againCode); ok {
-		return again{document: document}
-	}
-	document, other := strings.CutPrefix(code, againOtherCode)
-	if !other {
+	kind, document, _ := strings.Cut(code, ":")
+	if kind != againCode && kind != againOtherCode {
 		return again{}
 	}
-	return again{document: document, other: true}
+	return again{document: document, other: kind == againOtherCode}
 }
 
 func (a again) code() string {
-	switch {
-	case a.document == "":
-		return ""
-	case a.other:
-		return againOtherCode + a.document
+	if a.other {
+		return againOtherCode + ":" + a.document
 	}
-	return againCode + a.document
+	return againCode + ":" + a.document
 }
 
 // AnswerDocuments takes the documents page's form (D47). A chosen file is

@@ -240,17 +240,6 @@ func TestOddAnswersAreAskedAbout(t *testing.T) {
 	}
 }
 
-// TestScriptsAreAskedNothing signs odd answers as a script of D47 does.
-func TestScriptsAreAskedNothing(t *testing.T) {
-	t.Parallel()
-	c := harness.New(t).NewCustomer()
-	tell(c, map[string]url.Values{"income": {"has": {"none"}}})
-	c.WantRedirect(c.Sign())
-	if got := confirmations(c); len(got) != 0 {
-		t.Errorf("confirmations %q of what wasn't asked", got)
-	}
-}
-
 // signatureKey is the tick of the signature's question on a page.
 func signatureKey(p *page.Page) string {
 	for _, tick := range p.All("input") {

@@ -25,6 +25,12 @@ func again(h *harness.Harness, former domain.SessionID, more string) *harness.Cu
 	if created["previous_session_id"] != former.String() {
 		h.Errorf("previous_session_id is %v", created["previous_session_id"])
 	}
+	return customerOf(h, created)
+}
+
+// customerOf is the customer of a session that the API created.
+func customerOf(h *harness.Harness, created map[string]any) *harness.Customer {
+	h.Helper()
 	id, err := domain.ParseSessionID(created["id"].(string))
 	h.OK(err)
 	return h.Customer(&domain.Session{ID: id})
@@ -319,10 +325,8 @@ func TestAskIsShown(t *testing.T) {
 	const ask = `[{"section": "documents", "note": " The June payslip is missing a page.\r\n<b>Pages 1</b> to 3, please. "},
 		{"section": "income", "note": "Is the bonus for the year?"}]`
 	plain := h.Post("/sessions", body(`, "ask": `+ask)).WantStatus(http.StatusCreated).Object()
-	id, err := domain.ParseSessionID(plain["id"].(string))
-	h.OK(err)
 	continued := again(h, simulated(h, "completed"), `, "ask": `+ask)
-	for _, c := range []*harness.Customer{h.Customer(&domain.Session{ID: id}), continued} {
+	for _, c := range []*harness.Customer{customerOf(h, plain), continued} {
 		c.WantPage(c.Get(""), http.StatusOK).
 			Shows("Lender & Sons asks: The June payslip is missing a page. <b>Pages 1</b> to 3, please.").
 			Shows("Lender & Sons asks: Is the bonus")
@@ -338,6 +342,10 @@ func TestAskIsShown(t *testing.T) {
 		}
 	}
 }
+
+// rowsOfSession counts what is stored of a session's answers.
+const rowsOfSession = `
+	SELECT (SELECT count(*) FROM section WHERE session_id = $1) + (SELECT count(*) FROM session_key WHERE session_id = $1)`
 
 // TestFormerIsSealedAndErased looks for what is offered and asked where it must not be, and
 // erases the former session and the new one.
@@ -363,9 +371,7 @@ func TestFormerIsSealedAndErased(t *testing.T) {
 	h.Post("/sessions", body(fmt.Sprintf(`, "prefill_from": %q`, former.ID))).
 		WantError(http.StatusUnprocessableEntity, "validation_error", "prefill_from")
 	erase(c.ID)
-	const left = `
-		SELECT (SELECT count(*) FROM section WHERE session_id = $1) + (SELECT count(*) FROM session_key WHERE session_id = $1)`
-	if n := harness.QueryOne[int](h, left, c.ID); n != 0 {
+	if n := harness.QueryOne[int](h, rowsOfSession, c.ID); n != 0 {
 		t.Errorf("%d rows are left", n)
 	}
 	receipt, err := h.Service.Sessions.Erasure(h.Context(), h.TestScope(), c.ID)

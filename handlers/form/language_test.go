@@ -217,12 +217,7 @@ func TestLanguageGivenAtCreation(t *testing.T) {
 	h := harness.New(t)
 	offering(h, "vi", "zh-Hans")
 	given := func(language string) *harness.Customer {
-		created := h.Post("/sessions", map[string]any{
-			"form_type": "financial_statement", "customer_email": "jo@customer.example", "language": language,
-		}).WantStatus(http.StatusCreated).Object()
-		id, err := domain.ParseSessionID(created["id"].(string))
-		h.OK(err)
-		return h.Customer(&domain.Session{ID: id})
+		return customerOf(h, h.Post("/sessions", body(`, "language": "`+language+`"`)).WantStatus(http.StatusCreated).Object())
 	}
 	english, chinese := given("en-AU"), given("zh-Hans")
 	for _, browser := range []string{"", "vi", "zh-CN", "en-GB"} {
@@ -236,7 +231,7 @@ func TestLanguageGivenAtCreation(t *testing.T) {
 	another := given("zh-Hans")
 	offering(h, "vi")
 	wantLang(asks(another, "", "vi,zh;q=0.5"), "vi")
-	a := h.Post("/sessions", `{"form_type": "financial_statement", "customer_email": "jo@customer.example", "language": "zh-Hans"}`)
+	a := h.Post("/sessions", body(`, "language": "zh-Hans"`))
 	a.WantError(http.StatusUnprocessableEntity, "validation_error", "language")
 	if !strings.Contains(a.Body.String(), "en-AU or vi") {
 		t.Errorf("the message doesn't say which languages there are: %s", a.Body)

@@ -105,10 +105,13 @@ func (s *Server) mayCopy(v *visit) bool {
 		Before(v.copyUntil())
 }
 
-// copyUntil is when this browser loses the copies of a completed session, at the latest
+// copyUntil is when this browser loses the copies of a completed session (D59), at the latest
 // when the account's retention of files ends.
 func (v *visit) copyUntil() time.Time {
-	until, kept := passUntil(v.Session, v.pass), v.Session.CompletedAt.Add(v.Account.Retention())
+	until, kept := v.Session.ExpiresAt, v.Session.CompletedAt.Add(v.Account.Retention())
+	if atLeast := v.signed.Add(copyAccess); until.Before(atLeast) {
+		until = atLeast
+	}
 	if kept.Before(until) {
 		return kept
 	}
@@ -376,9 +379,9 @@ func (s *Server) leaveNotice(c echo.Context, id domain.SessionID, code, focus st
 // leaveSaved leaves the notice that answers are saved, or that a document was added
 // before.
 func (s *Server) leaveSaved(c echo.Context, v *visit, focus string) {
-	code := v.again.code()
-	if code == "" {
-		code = "saved"
+	code := "saved"
+	if v.again.document != "" {
+		code = v.again.code()
 	}
 	s.leaveNotice(c, v.Session.ID, code, focus)
 }

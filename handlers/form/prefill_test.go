@@ -1,8 +1,8 @@
 package form_test
 
 import (
-	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -18,11 +18,8 @@ import (
 // given creates a session with a prefill by the API, for its customer.
 func given(h *harness.Harness, prefill string) *harness.Customer {
 	h.Helper()
-	body := `{"form_type": "financial_statement", "customer_email": "jo@customer.example", "customer_name": "J Citizen", "prefill": ` + prefill + `}`
-	created := h.Post("/sessions", body).WantStatus(http.StatusCreated).Object()
-	id, err := domain.ParseSessionID(created["id"].(string))
-	h.OK(err)
-	return h.Customer(&domain.Session{ID: id})
+	request := body(`, "customer_name": "J Citizen", "prefill": ` + prefill)
+	return customerOf(h, h.Post("/sessions", request).WantStatus(http.StatusCreated).Object())
 }
 
 const knownAnswers = `{
@@ -186,24 +183,14 @@ func TestPrefillIsSealedAndErased(t *testing.T) {
 	c := given(h,
 		`{"personal_details": {"occupation": "Lion tamer"}, "assets": {"vehicles": [{"description": "Zeppelin", "value": 734291}]}}`)
 	c.WantPage(c.Get("assets"), http.StatusOK).WantField("vehicles.0.value", "734,291")
-	var tables []string
-	h.OK(h.DB.Raw().SelectContext(h.Context(), &tables,
-		`SELECT quote_ident(table_name) FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'`))
-	for _, table := range tables {
-		var all string
-		h.OK(h.DB.Raw().GetContext(h.Context(), &all, `SELECT coalesce(string_agg(t::text, ' '), '') FROM `+table+` t`))
+	for table, all := range h.Stored() {
 		for _, text := range []string{"Lion tamer", "Zeppelin", "734291"} {
-			if strings.Contains(all, text) || strings.Contains(all, hex.EncodeToString([]byte(text))) {
+			if strings.Contains(all, text) || strings.Contains(all, fmt.Sprintf("%x", text)) {
 				t.Errorf("%s has %q in clear", table, text)
 			}
 		}
 	}
-	left := func() (n int) {
-		h.OK(h.DB.Raw().GetContext(h.Context(), &n,
-			`SELECT (SELECT count(*) FROM section WHERE session_id = $1) + (SELECT count(*) FROM session_key WHERE session_id = $1)`,
-			c.ID))
-		return n
-	}
+	left := func() int { return harness.QueryOne[int](h, rowsOfSession, c.ID) }
 	if left() != 3 {
 		t.Fatalf("%d rows of two sections and a key", left())
 	}

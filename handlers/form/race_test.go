@@ -159,20 +159,3 @@ func TestExpiryAgainstSubmit(t *testing.T) {
 		t.Errorf("status = %s, want expired", got)
 	}
 }
-
-// TestDoubleClickKeepsTheCopy is a second submit whose first answer, cookie
-// and all, the browser threw away.
-func TestDoubleClickKeepsTheCopy(t *testing.T) {
-	t.Parallel()
-	c := harness.New(t).NewCustomer()
-	c.AnswerAll()
-	impatient := c.OtherBrowser()
-	c.WantRedirect(c.Sign())
-	impatient.WantPage(impatient.Sign(), http.StatusOK).Shows("Your statement has been sent", "Keep a copy")
-	impatient.WantPage(impatient.Get(""), http.StatusOK).Shows("Keep a copy")
-	slow := c.OtherBrowser()
-	delete(slow.Cookies, "__Secure-candor_form")
-	slow.WantRedirect(slow.Send(httptest.NewRequest(http.MethodGet, slow.Link(slow.ID), nil)))
-	c.Clock.Advance(2 * time.Minute)
-	slow.WantPage(slow.Sign(), http.StatusOK).Hides("Keep a copy")
-}

@@ -14,8 +14,7 @@ import (
 // returning creates a session with a return URL through the API.
 func returning(h *harness.Harness, url string) harness.Answer {
 	h.Helper()
-	return h.Post("/sessions",
-		fmt.Sprintf(`{"form_type": "financial_statement", "customer_email": "jo@customer.example", "return_url": %q}`, url))
+	return h.Post("/sessions", body(fmt.Sprintf(`, "return_url": %q`, url)))
 }
 
 // TestCustomerGoesBack follows a customer to the partner: by a link from the list of
@@ -90,6 +89,6 @@ func TestReturnURLIsChecked(t *testing.T) {
 		"https://my.lender.example/" + strings.Repeat("a", 2048-26)} {
 		returning(h, url).WantStatus(http.StatusCreated)
 	}
-	h.Post("/sessions", `{"form_type": "financial_statement", "customer_email": "jo@customer.example", "return_url": 1}`).
+	h.Post("/sessions", body(`, "return_url": 1`)).
 		WantError(http.StatusBadRequest, "invalid_request", "return_url")
 }

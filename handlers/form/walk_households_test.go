@@ -137,58 +137,6 @@ var renterSigned = figures{
 	"summary.monthly_surplus":               "2600", // 4,853.33 − 2,253.33
 }
 
-// weekly is paid by the week, gets a bonus once a year, rents by the week, and has bills of a
-// month, a quarter and a year.
-func weekly(t *testing.T) *household {
-	w := newHousehold(t, "Mia Chen", "mia@customer.example")
-	w.details("14", "06", "1992", "22 Hope Street", "Brunswick", "3056", "0412345679", "single")
-
-	w.tick("employment_income")
-	w.answer("employment_income.gross_salary", fact{"1120", "week"})
-	w.answer("employment_income.bonuses", fact{"2000", "year"})
-	w.press("/assets")
-
-	w.tick("bank_accounts")
-	w.answer("bank_accounts.0.institution", fact{text: "ING"})
-	w.answer("bank_accounts.0.balance", fact{text: "2400"})
-	w.press("/liabilities")
-
-	w.tick("has-none")
-	w.press("/expenses")
-
-	w.tick("housing")
-	w.answer("housing.mortgage_rent", fact{"430", "week"})
-	w.answer("housing.utilities", fact{"285", "quarter"})
-	w.answer("housing.insurance", fact{"384", "year"})
-	w.tick("transport")
-	w.answer("transport.registration_insurance", fact{"1140", "year"})
-	w.tick("living")
-	w.answer("living.groceries", fact{"140", "week"})
-	w.answer("living.phone_internet", fact{"65", "month"})
-	w.sign("Mia Chen")
-	return w
-}
-
-var weeklySigned = figures{
-	"income.employment_income.gross_salary":     "58240", // 1,120 × 52
-	"income.employment_income.bonuses":          "2000",  // a year, not a week: that would be 104,000
-	"income.total_gross_income":                 "60240", // 58,240 + 2,000
-	"assets.bank_accounts.0.balance":            "2400",
-	"assets.total_assets":                       "2400",
-	"expenses.housing.mortgage_rent":            "1863.33", // 430 × 52 = 22,360; ÷ 12 = 1,863.333…
-	"expenses.housing.utilities":                "95",      // 285 × 4 = 1,140; ÷ 12
-	"expenses.housing.insurance":                "32",      // 384 ÷ 12
-	"expenses.transport.registration_insurance": "95",      // 1,140 ÷ 12
-	"expenses.living.groceries":                 "606.67",  // 140 × 52 = 7,280; ÷ 12 = 606.666…
-	"expenses.living.phone_internet":            "65",
-	"expenses.total_monthly_expenses":           "2757", // 1,863.33 + 95 + 32 + 95 + 606.67 + 65
-	"summary.total_assets":                      "2400",
-	"summary.net_worth":                         "2400",
-	"summary.total_monthly_income":              "5020", // 60,240 ÷ 12
-	"summary.total_monthly_expenses":            "2757",
-	"summary.monthly_surplus":                   "2263", // 5,020 − 2,757
-}
-
 // selfemployed is paid by the fortnight, has a business beside, and owns a home with a
 // mortgage and council rates.
 func selfemployed(t *testing.T) *household {

@@ -42,9 +42,9 @@ var mistakes = []struct {
 // poll adds the calls that have nothing to do with one session: a report every
 // hour, and mistakes now and then.
 func (h *history) poll() {
-	report := h.office.key("Reporting").Actor("203.0.113.17")
+	report := h.office.keys["Reporting"].Actor("203.0.113.17")
 	if !h.scope.Livemode {
-		report = h.office.key("Staging").Actor(officeAddress)
+		report = h.office.keys["Staging"].Actor(officeAddress)
 	}
 	for at := h.now.Truncate(time.Hour).Add(2 * time.Minute); h.now.Sub(at) < domain.RequestRetention; at = at.Add(-time.Hour) {
 		h.call(at, report, "GET", "/v1/sessions", 200, "", nil)

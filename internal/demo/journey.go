@@ -79,19 +79,19 @@ func (j *journey) paramsFor(days int) {
 	}
 	switch share := r.Float64(); {
 	case !j.scope.Livemode:
-		j.params.By = j.office.key("Staging").Actor(officeAddress)
+		j.params.By = j.office.keys["Staging"].Actor(officeAddress)
 		j.params.ReferenceID = fmt.Sprintf("TEST-%d", j.reference)
 		if share < 0.25 {
-			j.params.By, j.params.WebhookURL = j.office.key("Mia’s laptop").Actor("198.51.100.23"), tunnelURL
+			j.params.By, j.params.WebhookURL = j.office.keys["Mia’s laptop"].Actor("198.51.100.23"), tunnelURL
 		}
 	case share < 0.07:
 		j.params.By, j.params.Metadata = j.office.actor(2), nil
 	case share < 0.3:
-		j.params.By, j.params.WebhookURL = j.office.key("Broker portal").Actor("203.0.113.88"), brokerURL
+		j.params.By, j.params.WebhookURL = j.office.keys["Broker portal"].Actor("203.0.113.88"), brokerURL
 		j.params.Metadata["broker"] = quoted(sample.Pick(r, []string{"Kestrel Finance", "Loan Market Bayside", "Aspect Brokers",
 			"Homeward"}))
 	default:
-		j.params.By = j.office.key("Loan origination").Actor(officeAddress)
+		j.params.By = j.office.keys["Loan origination"].Actor(officeAddress)
 		if share < 0.36 && j.created.Before(j.now.Add(-crmGone).Add(3*24*time.Hour)) {
 			j.params.WebhookURL = crmURL
 		}

@@ -92,14 +92,12 @@ func (o *office) actor(n int) domain.Actor {
 	return domain.Actor{Kind: domain.ActorStaff, ID: s.ID.String(), Name: s.Email, Address: officeAddress, Staff: &s}
 }
 
-func (o *office) key(name string) *domain.Principal { return o.keys[name] }
-
 // reader is the key that fetches what was submitted.
 func (o *office) reader(live bool) *domain.Principal {
 	if live {
-		return o.key("Loan origination")
+		return o.keys["Loan origination"]
 	}
-	return o.key("Staging")
+	return o.keys["Staging"]
 }
 
 // join brings the team together. The owner takes over the password that the

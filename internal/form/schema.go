@@ -18,7 +18,6 @@ type Schema struct {
 	Const       any                `json:"const,omitempty"`
 	Minimum     json.Number        `json:"minimum,omitempty"`
 	Maximum     json.Number        `json:"maximum,omitempty"`
-	MultipleOf  json.Number        `json:"multipleOf,omitempty"`
 	MaxLength   int                `json:"maxLength,omitempty"`
 	MinLength   int                `json:"minLength,omitempty"`
 	MaxItems    int                `json:"maxItems,omitempty"`

@@ -229,7 +229,7 @@ func AddDebts(r *rand.Rand, s *statement.Statement) {
 // AddExpenses makes up the expenses, with the repayments of the liabilities, the rates of
 // the assets, a rent, if any, that most incomes allow, and a couple's share.
 func AddExpenses(r *rand.Rand, s *statement.Statement) {
-	s.Expenses = statement.SuggestExpenses(&s.Assets, &s.Liabilities)
+	s.Expenses = s.SuggestExpenses()
 	e := &s.Expenses
 	if len(s.Assets.RealProperty) > 0 {
 		e.Housing.Rates = dollars(r, 0.19, 0.3)

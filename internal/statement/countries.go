@@ -1,8 +1,12 @@
 package statement
 
 import (
+	"cmp"
 	"strings"
 	"sync"
+
+	"golang.org/x/text/language"
+	"golang.org/x/text/language/display"
 
 	"candor/internal/form"
 )
@@ -11,266 +15,31 @@ import (
 const Australia = "AU"
 
 // Countries are the options of an address's country by their ISO 3166-1 alpha-2 codes:
-// Australia, then all others by name. The caller may not change them.
+// Australia, then all others by name. The caller may not change them. The names in other
+// languages are in views/i18n.
 var Countries = sync.OnceValue(func() []form.Option {
 	var out []form.Option
-	for line := range strings.Lines(countryNames) {
-		code, name, _ := strings.Cut(strings.TrimSpace(line), " ")
+	names := display.Regions(language.English)
+	for code := range strings.FieldsSeq(countryCodes) {
+		name := cmp.Or(renamedCountries[code], names.Name(language.MustParseRegion(code)))
 		out = append(out, form.Option{Code: code, Label: name})
 	}
 	return out
 })
 
-// countryNames are the names of Unicode's CLDR, with those that changed since version
-// 32: Eswatini, North Macedonia, Türkiye. XK is Kosovo's code, which users of ISO 3166
-// assign. The names in other languages are in views/i18n.
-const countryNames = `AU Australia
-AF Afghanistan
-AX Åland Islands
-AL Albania
-DZ Algeria
-AS American Samoa
-AD Andorra
-AO Angola
-AI Anguilla
-AQ Antarctica
-AG Antigua & Barbuda
-AR Argentina
-AM Armenia
-AW Aruba
-AT Austria
-AZ Azerbaijan
-BS Bahamas
-BH Bahrain
-BD Bangladesh
-BB Barbados
-BY Belarus
-BE Belgium
-BZ Belize
-BJ Benin
-BM Bermuda
-BT Bhutan
-BO Bolivia
-BA Bosnia & Herzegovina
-BW Botswana
-BV Bouvet Island
-BR Brazil
-IO British Indian Ocean Territory
-VG British Virgin Islands
-BN Brunei
-BG Bulgaria
-BF Burkina Faso
-BI Burundi
-KH Cambodia
-CM Cameroon
-CA Canada
-CV Cape Verde
-BQ Caribbean Netherlands
-KY Cayman Islands
-CF Central African Republic
-TD Chad
-CL Chile
-CN China
-CX Christmas Island
-CC Cocos (Keeling) Islands
-CO Colombia
-KM Comoros
-CG Congo - Brazzaville
-CD Congo - Kinshasa
-CK Cook Islands
-CR Costa Rica
-CI Côte d’Ivoire
-HR Croatia
-CU Cuba
-CW Curaçao
-CY Cyprus
-CZ Czechia
-DK Denmark
-DJ Djibouti
-DM Dominica
-DO Dominican Republic
-EC Ecuador
-EG Egypt
-SV El Salvador
-GQ Equatorial Guinea
-ER Eritrea
-EE Estonia
-SZ Eswatini
-ET Ethiopia
-FK Falkland Islands
-FO Faroe Islands
-FJ Fiji
-FI Finland
-FR France
-GF French Guiana
-PF French Polynesia
-TF French Southern Territories
-GA Gabon
-GM Gambia
-GE Georgia
-DE Germany
-GH Ghana
-GI Gibraltar
-GR Greece
-GL Greenland
-GD Grenada
-GP Guadeloupe
-GU Guam
-GT Guatemala
-GG Guernsey
-GN Guinea
-GW Guinea-Bissau
-GY Guyana
-HT Haiti
-HM Heard & McDonald Islands
-HN Honduras
-HK Hong Kong SAR China
-HU Hungary
-IS Iceland
-IN India
-ID Indonesia
-IR Iran
-IQ Iraq
-IE Ireland
-IM Isle of Man
-IL Israel
-IT Italy
-JM Jamaica
-JP Japan
-JE Jersey
-JO Jordan
-KZ Kazakhstan
-KE Kenya
-KI Kiribati
-XK Kosovo
-KW Kuwait
-KG Kyrgyzstan
-LA Laos
-LV Latvia
-LB Lebanon
-LS Lesotho
-LR Liberia
-LY Libya
-LI Liechtenstein
-LT Lithuania
-LU Luxembourg
-MO Macau SAR China
-MG Madagascar
-MW Malawi
-MY Malaysia
-MV Maldives
-ML Mali
-MT Malta
-MH Marshall Islands
-MQ Martinique
-MR Mauritania
-MU Mauritius
-YT Mayotte
-MX Mexico
-FM Micronesia
-MD Moldova
-MC Monaco
-MN Mongolia
-ME Montenegro
-MS Montserrat
-MA Morocco
-MZ Mozambique
-MM Myanmar
-NA Namibia
-NR Nauru
-NP Nepal
-NL Netherlands
-NC New Caledonia
-NZ New Zealand
-NI Nicaragua
-NE Niger
-NG Nigeria
-NU Niue
-NF Norfolk Island
-KP North Korea
-MK North Macedonia
-MP Northern Mariana Islands
-NO Norway
-OM Oman
-PK Pakistan
-PW Palau
-PS Palestinian Territories
-PA Panama
-PG Papua New Guinea
-PY Paraguay
-PE Peru
-PH Philippines
-PN Pitcairn Islands
-PL Poland
-PT Portugal
-PR Puerto Rico
-QA Qatar
-RE Réunion
-RO Romania
-RU Russia
-RW Rwanda
-WS Samoa
-SM San Marino
-ST São Tomé & Príncipe
-SA Saudi Arabia
-SN Senegal
-RS Serbia
-SC Seychelles
-SL Sierra Leone
-SG Singapore
-SX Sint Maarten
-SK Slovakia
-SI Slovenia
-SB Solomon Islands
-SO Somalia
-ZA South Africa
-GS South Georgia & South Sandwich Islands
-KR South Korea
-SS South Sudan
-ES Spain
-LK Sri Lanka
-BL St. Barthélemy
-SH St. Helena
-KN St. Kitts & Nevis
-LC St. Lucia
-MF St. Martin
-PM St. Pierre & Miquelon
-VC St. Vincent & Grenadines
-SD Sudan
-SR Suriname
-SJ Svalbard & Jan Mayen
-SE Sweden
-CH Switzerland
-SY Syria
-TW Taiwan
-TJ Tajikistan
-TZ Tanzania
-TH Thailand
-TL Timor-Leste
-TG Togo
-TK Tokelau
-TO Tonga
-TT Trinidad & Tobago
-TN Tunisia
-TR Türkiye
-TM Turkmenistan
-TC Turks & Caicos Islands
-TV Tuvalu
-UM U.S. Outlying Islands
-VI U.S. Virgin Islands
-UG Uganda
-UA Ukraine
-AE United Arab Emirates
-GB United Kingdom
-US United States
-UY Uruguay
-UZ Uzbekistan
-VU Vanuatu
-VA Vatican City
-VE Venezuela
-VN Vietnam
-WF Wallis & Futuna
-EH Western Sahara
-YE Yemen
-ZM Zambia
-ZW Zimbabwe`
+// renamedCountries are those with another name than in version 32 of Unicode's CLDR, which
+// the library has.
+var renamedCountries = map[string]string{
+	"MK": "North Macedonia", "MM": "Myanmar", "SZ": "Eswatini", "TR": "Türkiye",
+}
+
+// countryCodes are in the order of the names. XK is Kosovo's code, which users of ISO 3166
+// assign.
+const countryCodes = `
+AU AF AX AL DZ AS AD AO AI AQ AG AR AM AW AT AZ BS BH BD BB BY BE BZ BJ BM BT BO BA BW BV BR IO VG BN BG BF BI KH CM CA
+CV BQ KY CF TD CL CN CX CC CO KM CG CD CK CR CI HR CU CW CY CZ DK DJ DM DO EC EG SV GQ ER EE SZ ET FK FO FJ FI FR GF PF
+TF GA GM GE DE GH GI GR GL GD GP GU GT GG GN GW GY HT HM HN HK HU IS IN ID IR IQ IE IM IL IT JM JP JE JO KZ KE KI XK KW
+KG LA LV LB LS LR LY LI LT LU MO MG MW MY MV ML MT MH MQ MR MU YT MX FM MD MC MN ME MS MA MZ MM NA NR NP NL NC NZ NI NE
+NG NU NF KP MK MP NO OM PK PW PS PA PG PY PE PH PN PL PT PR QA RE RO RU RW WS SM ST SA SN RS SC SL SG SX SK SI SB SO ZA
+GS KR SS ES LK BL SH KN LC MF PM VC SD SR SJ SE CH SY TW TJ TZ TH TL TG TK TO TT TN TR TM TC TV UM VI UG UA AE GB US UY
+UZ VU VA VE VN WF EH YE ZM ZW`

@@ -215,7 +215,7 @@ var doubts = []struct {
 		return out
 	}},
 	{"repayments_missing", func(s *Statement, _ time.Time) (out []Doubt) {
-		owed, paid := SuggestExpenses(&s.Assets, &s.Liabilities), s.Expenses
+		owed, paid := s.SuggestExpenses(), s.Expenses
 		left := s.missing(owed.otherRepayments(), paid.otherRepayments()) > 0
 		for _, line := range []struct {
 			path, text string
@@ -328,7 +328,7 @@ func (s *Statement) Read(name string, stored []byte) error {
 		s.Personal.Address.Country = Australia // from before D82
 	}
 	if name == ExpensesSection {
-		s.ExpensesOutdated = s.OutdatedExpenses(section)
+		s.ExpensesOutdated = s.Outdated(section)
 	}
 	if name != DeclarationSection {
 		return nil

@@ -35,20 +35,20 @@ type Commitments struct{ DebtRepayments, ChildSupport, Other Cents }
 // SuggestExpenses returns the repayments of the liabilities as expenses: those
 // of mortgages and car loans beside the home and the car, all others as
 // commitments (D55). The section starts with them.
-func SuggestExpenses(a *Assets, l *Liabilities) Expenses {
+func (s *Statement) SuggestExpenses() Expenses {
 	var e Expenses
-	for _, m := range l.Mortgages {
+	for _, m := range s.Liabilities.Mortgages {
 		e.Housing.MortgageRent += m.MonthlyRepayment
 	}
-	for _, p := range l.PersonalLoans {
+	for _, p := range s.Liabilities.PersonalLoans {
 		if p.isCarLoan() {
 			e.Transport.CarLoan += p.MonthlyRepayment
 		} else {
 			e.Commitments.DebtRepayments += p.MonthlyRepayment
 		}
 	}
-	for _, o := range l.Other {
-		if a.finances(o) {
+	for _, o := range s.Liabilities.Other {
+		if s.Assets.finances(o) {
 			e.Transport.CarLoan += o.MonthlyRepayment
 		} else {
 			e.Commitments.DebtRepayments += o.MonthlyRepayment
@@ -58,7 +58,7 @@ func SuggestExpenses(a *Assets, l *Liabilities) Expenses {
 }
 
 // RepaymentFields are the amounts that SuggestExpenses knows.
-var RepaymentFields = []string{"housing.mortgage_rent", "transport.car_loan", "commitments.debt_repayments"}
+var RepaymentFields = []string{mortgageRent, carLoan, "commitments.debt_repayments"}
 
 // isCarLoan reports whether the purpose says so, as SuggestLiabilities or as customers do.
 func (p *PersonalLoan) isCarLoan() bool {
@@ -97,9 +97,10 @@ func (s *Statement) repaysMortgage() bool {
 	return slices.ContainsFunc(s.Liabilities.Mortgages, func(m *Mortgage) bool { return m.MonthlyRepayment > 0 })
 }
 
-// OutdatedExpenses reports whether the expenses were completed for another household.
-func (s *Statement) OutdatedExpenses(section *form.Section) bool {
-	return section.Outdated || s.Personal.Household.Couple() != (s.Expenses.Share != nil)
+// Outdated reports whether a section was completed for another share, or the expenses for
+// another household.
+func (s *Statement) Outdated(section *form.Section) bool {
+	return section.Outdated || section.Name == ExpensesSection && s.Personal.Household.Couple() != (s.Expenses.Share != nil)
 }
 
 // sharing says which expenses are asked for as whole amounts of a couple.

@@ -128,7 +128,7 @@ func rounding(repaid Cents) Cents { return repaid / 50 }
 // pay nothing for housing, or the mortgages of other properties. Less than those is probably
 // rent, and asked about with them. Mortgages without any property have a rule of their own.
 func (s *Statement) paysNoRent() bool {
-	repaid, paid := SuggestExpenses(&s.Assets, &s.Liabilities).Housing.MortgageRent, s.Expenses.Housing.MortgageRent
+	repaid, paid := s.SuggestExpenses().Housing.MortgageRent, s.Expenses.Housing.MortgageRent
 	return (paid == 0 || s.missing(paid, repaid) == 0 && s.missing(repaid, paid) <= rounding(repaid)) &&
 		(s.livesElsewhere() || len(s.Assets.RealProperty)+len(s.Liabilities.Mortgages) == 0)
 }
@@ -169,7 +169,7 @@ func rentAboveValue(s *Statement, _ time.Time) []Doubt {
 // mortgages: the rent was probably typed over those of another home, or a repayment was
 // corrected since. What is above the whole income or without a property has rules of its own.
 func housingAboveRepayments(s *Statement, _ time.Time) []Doubt {
-	repaid, paid := SuggestExpenses(&s.Assets, &s.Liabilities).Housing.MortgageRent, s.Expenses.Housing.MortgageRent
+	repaid, paid := s.SuggestExpenses().Housing.MortgageRent, s.Expenses.Housing.MortgageRent
 	text, allowed := "Your mortgage or rent is {paid} a month. {owed} of it repays mortgages.", rounding(repaid)
 	if s.livesElsewhere() {
 		text, allowed = "Your mortgage or rent is {paid} a month. {owed} of it repays mortgages, and {rent} is rent.", 0

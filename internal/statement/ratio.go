@@ -50,7 +50,7 @@ func (l *Liabilities) CardUse() Ratio {
 // contain, because the lines for it are smaller (D55). Car loans and other repayments
 // are one: a customer can have given a debt in either line.
 func (s *Statement) RepaymentsLeft() Cents {
-	owed := SuggestExpenses(&s.Assets, &s.Liabilities)
+	owed := s.SuggestExpenses()
 	return s.missing(owed.Housing.MortgageRent, s.Expenses.Housing.MortgageRent) + s.missing(owed.otherRepayments(),
 		s.Expenses.otherRepayments())
 }

@@ -1,9 +1,7 @@
 package statement
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"time"
 
 	"candor/internal/form"
@@ -37,22 +35,14 @@ func (s *Statement) Summary() Summary {
 // MarshalJSON writes the data object of the data endpoint: the five sections
 // of answers, the summary, the documents and the declaration.
 func (s *Statement) MarshalJSON() ([]byte, error) {
-	var b bytes.Buffer
-	write := func(key string, value any) error {
-		raw, err := json.Marshal(value)
-		if b.Len() > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(`"` + key + `":`)
-		b.Write(raw)
-		return err
+	type member struct {
+		key   string
+		value any
 	}
+	var members []member
 	for _, section := range s.Sections(time.Time{}) {
-		if section.Name == DeclarationSection {
-			continue
-		}
-		if err := write(section.Name, section); err != nil {
-			return nil, err
+		if section.Name != DeclarationSection {
+			members = append(members, member{section.Name, section})
 		}
 	}
 	entered := map[string]form.Entries{}
@@ -61,37 +51,26 @@ func (s *Statement) MarshalJSON() ([]byte, error) {
 			entered[section+"."+path] = entries
 		}
 	}
-	if err := write(enteredMember, entered); err != nil {
-		return nil, err
-	}
-	if err := write(prefilledMember, s.Prefilled()); err != nil {
-		return nil, err
-	}
+	members = append(members, member{enteredMember, entered}, member{prefilledMember, s.Prefilled()})
 	if previous := s.PreviousSession(); previous != "" {
-		if err := errors.Join(write(previousMember, previous), write(changedMember, s.ChangedSections())); err != nil {
+		members = append(members, member{previousMember, previous}, member{changedMember, s.ChangedSections()})
+	}
+	members = append(members, // arrays also if there are none
+		member{confirmationsMember, append([]Confirmation{}, s.Declaration.Confirmations...)}, member{"summary", s.Summary()},
+		member{DocumentsSection, append([]Document{}, s.Documents...)}, member{DeclarationSection, s.Declaration.section()})
+	b := []byte{'{'}
+	for i, m := range members {
+		raw, err := json.Marshal(m.value)
+		if err != nil {
 			return nil, err
 		}
-	}
-	confirmations := s.Declaration.Confirmations
-	if confirmations == nil {
-		confirmations = []Confirmation{}
-	}
-	if err := write(confirmationsMember, confirmations); err != nil {
-		return nil, err
-	}
-	documents := s.Documents
-	if documents == nil {
-		documents = []Document{}
-	}
-	for _, member := range []struct {
-		key   string
-		value any
-	}{{"summary", s.Summary()}, {DocumentsSection, documents}, {DeclarationSection, s.Declaration.section()}} {
-		if err := write(member.key, member.value); err != nil {
-			return nil, err
+		if i > 0 {
+			b = append(b, ',')
 		}
+		b = append(b, `"`+m.key+`":`...)
+		b = append(b, raw...)
 	}
-	return append(append([]byte{'{'}, b.Bytes()...), '}'), nil
+	return append(b, '}'), nil
 }
 
 // enteredMember is the member of the data object with Statement.Entered.

@@ -244,7 +244,7 @@ func TestSuggest(t *testing.T) {
 func TestSuggestExpenses(t *testing.T) {
 	t.Parallel()
 	full := statementtest.Full()
-	got := statement.SuggestExpenses(&full.Assets, &full.Liabilities)
+	got := full.SuggestExpenses()
 	want := statement.Expenses{
 		Housing:     statement.Housing{MortgageRent: 3_630_25},
 		Transport:   statement.Transport{CarLoan: 420_00},

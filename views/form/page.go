@@ -17,7 +17,6 @@ package form
 
 import (
 	"context"
-	"strconv"
 	"strings"
 
 	"candor/internal/domain"
@@ -47,15 +46,6 @@ const (
 	ActionRemove     = "remove"   // "remove:vehicles.2": remove an item, "remove:doc_…" a document
 	ActionAddMissing = "offer"    // "offer:assets.vehicles.0.amount_owing": add an item that is offered
 )
-
-// AddAction is the button value that adds an item to the named list.
-func AddAction(list string) string { return ActionAdd + ":" + list }
-
-// RemoveAction is the button value that removes item i, counted from 0, of
-// the named list.
-func RemoveAction(list string, i int) string {
-	return ActionRemove + ":" + list + "." + strconv.Itoa(i)
-}
 
 // Page is what every page has around its content.
 type Page struct {

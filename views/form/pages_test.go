@@ -295,7 +295,7 @@ func pages(t *testing.T) map[string]templ.Component {
 			Until: now.AddDate(0, 0, 30), CopyURL: "/copy", CopyReady: true, Return: "https://my.harbour.example/",
 			ReturnTo: "my.harbour.example"}),
 		"confirmation-making": view.Confirmation(view.ConfirmationPage{Page: page(), Reference: "sess_01kx2v8p9fe0pvr4y8m3n5t6qz",
-			Submitted: now, CopyURL: "/copy"}),
+			Submitted: now, CopyURL: "/copy", SelfURL: "/confirmation-making"}),
 	}
 	for _, kind := range []view.StatusKind{view.StatusExpired, view.StatusCancelled, view.StatusCompleted, view.StatusErased,
 		view.StatusNotFound, view.StatusElsewhere, view.StatusTooMany, view.StatusBusy, view.StatusError, view.StatusUnsaved,

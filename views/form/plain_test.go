@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"candor/internal/domain"
+	"candor/internal/form"
 	"candor/internal/statement"
 	"candor/views/i18n"
 )
@@ -19,7 +20,7 @@ var (
 // reading counts a text's sentences, words and syllables. A place stands for one
 // short word.
 func reading(text string) (sentences, words, syllables int) {
-	text = placeholder.ReplaceAllString(text, "it")
+	text = form.Place.ReplaceAllString(text, "it")
 	for _, w := range word.FindAllString(text, -1) {
 		w = strings.ToLower(w)
 		n := len(vowels.FindAllString(w, -1))

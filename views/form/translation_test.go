@@ -255,8 +255,6 @@ func linkEmails(ctx context.Context) {
 	}
 }
 
-var placeholder = regexp.MustCompile(`\{[a-z]+\}`)
-
 func TestEveryTextIsTranslatedAndUsed(t *testing.T) {
 	t.Parallel()
 	for _, language := range domain.Languages[1:] {
@@ -293,7 +291,7 @@ func TestEveryTextIsTranslatedAndUsed(t *testing.T) {
 }
 
 func places(text string) []string {
-	out := placeholder.FindAllString(text, -1)
+	out := form.Place.FindAllString(text, -1)
 	slices.Sort(out)
 	return slices.Compact(out)
 }

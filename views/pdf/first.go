@@ -2,6 +2,7 @@ package pdf
 
 import (
 	"bytes"
+	"cmp"
 	"strings"
 
 	"github.com/go-pdf/fpdf"
@@ -131,7 +132,7 @@ func (d *document) particulars(in Statement) [][]cell {
 		d.stated("Submitted", d.moment(in.local(in.SubmittedAt), localTime)),
 		{{}, {text: longTime(in.SubmittedAt)}},
 		d.stated("Started", d.moment(in.local(in.CreatedAt), dateLayout)),
-		d.stated("Reference", or(in.ReferenceID, d.say("None"))),
+		d.stated("Reference", cmp.Or(in.ReferenceID, d.say("None"))),
 		d.stated("Session", in.SessionID),
 	}
 	if previous := in.Answers.PreviousSession(); previous != "" { // D101

@@ -1,6 +1,7 @@
 package pdf
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -152,13 +153,13 @@ func (in invoice) state() []figure {
 	switch in.Status {
 	case domain.InvoicePaid:
 		return []figure{
-			{label: "Paid on", value: or(in.settled(), "–")},
+			{label: "Paid on", value: cmp.Or(in.settled(), "–")},
 			{label: "Amount paid", value: in.Total.String()},
 			{label: "Amount due", value: nothing.String()},
 		}
 	case domain.InvoiceVoid:
 		return []figure{
-			{label: "Void since", value: or(in.settled(), "–"), negative: true},
+			{label: "Void since", value: cmp.Or(in.settled(), "–"), negative: true},
 			{label: "Was for", value: in.Total.String()},
 			{label: "Amount due", value: nothing.String()},
 		}

@@ -70,8 +70,6 @@ func squash(s string) string {
 	}, norm.NFKC.String(s))
 }
 
-// TestLogo draws stored logos beside the partner's name, and skips those that
-// can't be drawn.
 func TestRenderShowsEveryAnswer(t *testing.T) {
 	t.Parallel()
 	in := full()
@@ -127,8 +125,6 @@ func TestRenderShowsEveryAnswer(t *testing.T) {
 	}
 }
 
-// The first page has what a decision needs. The figures are worked out by hand.
-// What isn't declared is a line, not a heading or a row each.
 // TestRenderFillsPages counts the pages. None but the last is half empty, and the
 // declaration isn't broken, wherever the page breaks are.
 func TestRenderFillsPages(t *testing.T) {
@@ -188,8 +184,6 @@ func TestRenderCountsPages(t *testing.T) {
 	}
 }
 
-// The file says what it is: XMP as in its properties, its language, a bookmark
-// for each section, and fonts named as subsets.
 func TestRenderIsDeterministic(t *testing.T) {
 	t.Parallel()
 	fonts := loadFonts(t, "")
@@ -332,7 +326,6 @@ func TestRenderRepeatsHeader(t *testing.T) {
 	}
 }
 
-// awkward has texts that have broken documents elsewhere.
 func TestRenderRefusesWhatIsNotSubmitted(t *testing.T) {
 	t.Parallel()
 	fonts := loadFonts(t, "")

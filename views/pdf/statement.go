@@ -374,13 +374,6 @@ func isBlank(f form.Field) bool { return f.Kind == form.KindMoney && f.Value.Emp
 func isZero(f form.Field) bool     { return f.Value.Display() == form.Cents(0).String() }
 func isNegative(f form.Field) bool { return strings.HasPrefix(f.Value.Display(), "−") }
 
-func or(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
-}
-
 // local is the instant on the customer's clock, as their pages show it, or on Sydney's.
 func (in Statement) local(t time.Time) time.Time {
 	zone, _ := in.Answers.Personal.Address.Zone()

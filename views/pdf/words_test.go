@@ -9,14 +9,12 @@ import (
 	"testing"
 
 	"candor/internal/domain"
+	"candor/internal/form"
 	"candor/internal/statement"
 	"candor/views/i18n"
 )
 
-var (
-	place  = regexp.MustCompile(`\{[a-z]+\}`)
-	amount = regexp.MustCompile(`−?\$[0-9,]+\.[0-9]{2}`)
-)
+var amount = regexp.MustCompile(`−?\$[0-9,]+\.[0-9]{2}`)
 
 // copies are statements that between them have every text.
 func copies() map[string]Statement {
@@ -64,7 +62,7 @@ func TestCopyInTheCustomersLanguage(t *testing.T) {
 		delete(said, "Summary") // in the outline
 		for english := range said {
 			for _, whole := range []string{english, withoutBrackets(i18n.T(i18n.In(t.Context(), language), english), english)} {
-				for _, part := range place.Split(whole, -1) {
+				for _, part := range form.Place.Split(whole, -1) {
 					if !strings.Contains(text, strings.ToLower(squash(part))) {
 						t.Errorf("%s: no copy has %q", language, part)
 					}

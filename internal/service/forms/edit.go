@@ -75,7 +75,7 @@ func (s *Service) Edit(ctx context.Context, state *State, name string, change Ch
 		if err := s.read(ctx, tx, state); err != nil {
 			return err
 		}
-		offered := state.repayments()
+		offered := state.Statement.SuggestExpenses()
 		var err error
 		if done, err = state.edit(name, change); err != nil || done.unchanged {
 			return err

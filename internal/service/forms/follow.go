@@ -9,11 +9,6 @@ import (
 	"candor/internal/statement"
 )
 
-// repayments are the expenses that are offered (D55).
-func (f *State) repayments() statement.Expenses {
-	return statement.SuggestExpenses(&f.Statement.Assets, &f.Statement.Liabilities)
-}
-
 // beginning returns the inputs with which Expenses begin.
 func (f *State) beginning(e statement.Expenses) url.Values {
 	offered := &statement.Statement{Personal: f.Statement.Personal, Liabilities: f.Statement.Liabilities, Expenses: e}
@@ -26,10 +21,10 @@ func (s *Service) followRepayments(ctx context.Context, tx *db.Tx, state *State,
 	now time.Time) error {
 	const name = statement.ExpensesSection
 	own, begun := state.Sections[name]
-	if !begun || offered == state.repayments() {
+	if !begun || offered == state.Statement.SuggestExpenses() {
 		return nil
 	}
-	before, after := state.beginning(offered), state.beginning(state.repayments())
+	before, after := state.beginning(offered), state.beginning(state.Statement.SuggestExpenses())
 	values, changed := state.Section(name).Inputs(), false
 	for _, field := range statement.RepaymentFields {
 		was, period := before.Get(field), field+".period"

@@ -222,7 +222,7 @@ func (f *State) Section(name string) *form.Section {
 	case own.answers != nil:
 		_ = section.UnmarshalJSON(own.answers) // Get has read them before; here they tell a typed 0 from nothing
 		section.TickNone()
-		if name == statement.ExpensesSection && f.Statement.OutdatedExpenses(section) {
+		if f.Statement.Outdated(section) {
 			section.Outdate()
 		}
 	default:
@@ -253,7 +253,7 @@ func (f *State) suggest(name string) {
 	case statement.LiabilitiesSection:
 		f.Statement.Liabilities = statement.SuggestLiabilities(&f.Statement.Assets)
 	case statement.ExpensesSection:
-		f.Statement.Expenses = f.repayments()
+		f.Statement.Expenses = f.Statement.SuggestExpenses()
 	}
 }
 
