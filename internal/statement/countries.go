@@ -33,7 +33,7 @@ var renamedCountries = map[string]string{
 	"MK": "North Macedonia", "MM": "Myanmar", "SZ": "Eswatini", "TR": "Türkiye",
 }
 
-// countryCodes are in the order of the names. XK is Kosovo's code, which users of ISO 3166
+// countryCodes are in the order of their names. XK is Kosovo's code, which users of ISO 3166
 // assign.
 const countryCodes = `
 AU AF AX AL DZ AS AD AO AI AQ AG AR AM AW AT AZ BS BH BD BB BY BE BZ BJ BM BT BO BA BW BV BR IO VG BN BG BF BI KH CM CA
