@@ -1,25 +1,14 @@
 package i18n
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
-
-	"golang.org/x/text/language"
-	"golang.org/x/text/language/display"
 
 	"candor/internal/domain"
 	"candor/internal/form"
 	"candor/internal/statement"
 )
-
-// renamedCountries are those with another name than in version 32 of Unicode's CLDR, which
-// the library has (D82).
-var renamedCountries = map[domain.Language]map[string]string{
-	domain.SimplifiedChinese: {"MK": "北马其顿"},
-	domain.Vietnamese:        {"MK": "Bắc Macedonia", "SZ": "Eswatini"},
-}
 
 // Countries' codes in the order of their names, after Australia, as golang.org/x/text/collate
 // puts them, which would be a fortieth of the program.
@@ -49,17 +38,17 @@ var countryOrder = map[domain.Language]map[string]int{
 	domain.Vietnamese:        addCountries(domain.Vietnamese, vietnamese, vietnameseOrder),
 }
 
-// addCountries adds the countries to the catalogue and returns their order.
+// addCountries adds the countries' names to the catalogue (D82) and returns their order.
 func addCountries(l domain.Language, catalogue map[string]string, codes string) map[string]int {
-	names := display.Regions(language.MustParse(string(l)))
 	place := map[string]int{}
 	for code := range strings.FieldsSeq(codes) {
 		place[code] = len(place)
 	}
+	column := 1 + slices.Index(domain.Languages[:], l)
 	order := map[string]int{}
-	for _, o := range statement.Countries() {
-		catalogue[o.Label] = cmp.Or(renamedCountries[l][o.Code], names.Name(language.MustParseRegion(o.Code)))
-		order[o.Label] = place[o.Code]
+	for _, c := range statement.CountryNames() {
+		code, english := c[0], c[1]
+		catalogue[english], order[english] = c[column], place[code]
 	}
 	return order
 }
