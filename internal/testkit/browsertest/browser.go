@@ -55,10 +55,8 @@ func (b *browser) start() (context.Context, error) {
 			// Only our own pages are opened.
 			chromedp.NoSandbox,
 			chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"),
-			// A page from the back/forward cache loses the driver's view of it. A process in reserve
-			// and the former page's picture take time and help no test.
-			chromedp.Flag("disable-features", "Translate,BackForwardCache,SpareRendererForSitePerProcess,PaintHolding"),
-			chromedp.Flag("in-process-gpu", true), // it has nothing to do but to pass pictures on
+			// A page from the back/forward cache loses the driver's view of it.
+			chromedp.Flag("disable-features", "Translate,BackForwardCache"),
 			chromedp.Flag("hide-scrollbars", true),
 			// A page is open for a second: compiling its scripts costs more than it saves.
 			chromedp.Flag("js-flags", "--no-opt --no-maglev"),
