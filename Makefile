@@ -90,7 +90,7 @@ drills: $(GENERATED) $(GENERATORS) bin/toxiproxy-server ## Kill, freeze and rest
 .PHONY: test-fast
 test-fast: $(GENERATED) ## Run the tests that need no browser, without the slow ones and the race detector
 	$(SETUP) go postgres pdftools
-	go test $(QUICK) -short -skip '^Test(Browser|Drill|Toolchain)' ./...
+	go test $(QUICK) -short -skip '^Test(Browser|Drill|Toolchain|Plan)' ./...
 
 .PHONY: check
 check: check-format lint check-htmx race unraced drills check-vulnerabilities ## Run everything that a change must pass, each test once

@@ -10,6 +10,7 @@ import (
 
 	"candor/db"
 	"candor/internal/domain"
+	"candor/internal/testkit"
 )
 
 // act makes one random change to a random session, as its customer, partner
@@ -97,6 +98,7 @@ func (s *store) sideBySide(writers int, sessions []*domain.Session, beside func(
 // they say what a recount says. No deadlock comes up.
 func TestCountersUnderConcurrency(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	s := newStore(t)
 	s.sideBySide(20, s.inBothModes(60, 5, nil), func(int) error {
 		return s.InTx(s.ctx, func(tx *db.Tx) error {

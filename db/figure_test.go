@@ -10,6 +10,7 @@ import (
 
 	"candor/db"
 	"candor/internal/domain"
+	"candor/internal/testkit"
 )
 
 // countFigures counts what is due, each time so much later that no day rests.
@@ -48,6 +49,7 @@ func withMember(name, value string) func(*domain.Session) {
 // are those of its sessions once nothing is due (D129).
 func TestFiguresUnderConcurrency(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	s := newStore(t)
 	sessions := s.inBothModes(60, 2, func(i int, x *domain.Session) { withMember("product", "p"+strconv.Itoa(i%7))(x) })
 	_, err := s.Raw().ExecContext(s.ctx, `

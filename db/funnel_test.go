@@ -18,6 +18,7 @@ import (
 	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/statement"
+	"candor/internal/testkit"
 )
 
 // formCounts is what the counters of the form say, formRecounts what sections
@@ -136,6 +137,7 @@ func (s *store) answer(random *rand.Rand, session *domain.Session) error {
 // deadlock comes up.
 func TestFormCountsUnderConcurrency(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	s := newStore(t)
 	live := domain.Scope{AccountID: s.scope.AccountID, Livemode: true}
 	sessions := s.inBothModes(60, 3, nil)
@@ -247,6 +249,7 @@ func (s *store) checkFunnel(scope domain.Scope) {
 // A median is less than 10 % off, and exact if the times of a step are equal.
 func TestMediansOfSections(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	s := newStore(t)
 	random := rand.New(rand.NewPCG(1, 15))
 	took := map[string][]float64{

@@ -44,6 +44,7 @@ func pending(t *testing.T, dsn string) bool {
 
 func TestMigrateInSixProcessesAtOnce(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	dsn := dbtest.EmptyDSN(t)
 	if !pending(t, dsn) {
 		t.Error("an empty database has no migrations pending")
@@ -193,6 +194,7 @@ func forgetMigrations(t *testing.T, d *db.DB, from int) {
 // created is used.
 func TestMigrateNeedsExtensions(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	dsn := dbtest.EmptyDSN(t)
 	admin := dbtest.Open(t, dsn)
 	role := strings.TrimPrefix(domain.NewAccountID().String(), "acct_")

@@ -127,6 +127,7 @@ func exactly(a, b []rune) int {
 // TestMisspeltWords holds the pattern of a word's mistakes to their distance.
 func TestMisspeltWords(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	s := newStore(t)
 	random := rand.New(rand.NewPCG(1, 2))
 	word := func() string {
@@ -295,6 +296,7 @@ var filterExamples = map[string]struct {
 // what it finds must not come from counters that don't know it.
 func TestEveryFilterIsCountedByWhatKnowsIt(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	s := newStore(t)
 	sessions := randomSessions(s, 100)
 	for field := range reflect.TypeFor[domain.SessionFilter]().Fields() {
@@ -369,6 +371,7 @@ func TestSessionsPages(t *testing.T) {
 // matches once, in order, also where many have the same time.
 func TestSortedSessionsPages(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	s := newStore(t)
 	sessions := randomSessions(s, 150)
 	less := map[domain.SessionOrder]func(a, b *domain.Session) int{
@@ -437,6 +440,7 @@ func checkSorted(s *store, f domain.SessionFilter, order domain.SessionOrder, wa
 // Usage is what a count over the sessions themselves gives (D44).
 func TestUsageMatchesANaiveCount(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	s := newStore(t)
 	sessions := randomSessions(s, 200)
 	for _, zone := range []*time.Location{time.UTC, domain.LoadTimeZone("Australia/Sydney")} { // Sydney is the account's

@@ -12,6 +12,7 @@ import (
 	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/platform/mail"
+	"candor/internal/testkit"
 	"candor/internal/testkit/hooktest"
 	"candor/jobs"
 )
@@ -73,6 +74,7 @@ func (h *harness) outage(url string, at time.Time) domain.Outage {
 // leads to the outage.
 func TestEndpointAlerts(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := newHarness(t)
 	h.colleague(domain.RoleOwner, domain.AlertEmails{Webhooks: true})
 	h.colleague(domain.RoleDeveloper, domain.AlertEmails{Webhooks: true})

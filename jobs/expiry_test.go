@@ -101,6 +101,7 @@ func TestExpirySweep(t *testing.T) {
 // session that ended before stays as it is (D126).
 func TestCancelsAreCarriedOut(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := newHarness(t)
 	due, later, ended := h.Session("", hooktest.Now()), h.Session("", hooktest.Now()), h.Session("", hooktest.Now())
 	by := domain.Actor{Kind: domain.ActorStaff, ID: "staff_1", Name: "sam@lender.example", Address: "192.0.2.1"}

@@ -11,6 +11,7 @@ import (
 	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/platform/mail"
+	"candor/internal/testkit"
 	"candor/internal/testkit/hooktest"
 )
 
@@ -18,6 +19,7 @@ import (
 // workers send it once.
 func TestLostLinkEmailsAreFound(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := newHarness(t)
 	const many = 30
 	for range many {
@@ -73,6 +75,7 @@ func TestLostLinkEmailsAreFound(t *testing.T) {
 // and links that were asked for now before what the sweep found, such as reminders (D106).
 func TestLinksOfOneAccountHoldUpNoOther(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := newHarness(t)
 	const found, many, prompt, workers = 10, 120, 50, 4
 	queue := func(n int, insert func(tx *db.Tx, s *domain.Session) error) (ids []string) {

@@ -79,6 +79,7 @@ func TestPDFIsMadeOnce(t *testing.T) {
 // bytes. Once the certificate has expired, PDFs wait (D81).
 func TestPDFIsSignedOnce(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := newHarness(t)
 	files := signtest.New(t, signtest.ECDSA(t))
 	first, second := h.completed("", hooktest.Now()), h.completed("", hooktest.Now())

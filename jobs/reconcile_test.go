@@ -110,6 +110,7 @@ func (h *harness) ended(url string) (completed, expired, cancelled *domain.Sessi
 
 func TestReconciliation(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := newHarness(t)
 	hook := hooktest.NewReceiver(t, nil)
 	completed, expired, cancelled := h.ended(hook.URL)

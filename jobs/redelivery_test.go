@@ -135,6 +135,7 @@ func TestRedeliveryIsStopped(t *testing.T) {
 // TestRedeliveryWithoutItsJob: a redelivery whose job was lost gets another job.
 func TestRedeliveryWithoutItsJob(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := newHarness(t)
 	_, s, up := h.failed(1, sweeping, func(c *config) { c.SweepEvery = 100 * time.Millisecond })
 	up.Store(true)

@@ -6,6 +6,7 @@ import (
 
 	"candor/db"
 	"candor/internal/domain"
+	"candor/internal/testkit"
 	"candor/internal/testkit/hooktest"
 )
 
@@ -13,6 +14,7 @@ import (
 // since then waits (D89).
 func TestRepeatsAreRecorded(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := newHarness(t)
 	began := hooktest.Now().Add(-2 * time.Minute)
 	count := func(alike string, at time.Time) {

@@ -171,6 +171,7 @@ func TestServiceHasARoleOfItsOwn(t *testing.T) {
 
 func TestVersionAndHelp(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	if v := process.RunJSON[map[string]any](t, nil, "version"); v["version"] == "" || v["go"] == "" {
 		t.Errorf("version --json = %v", v)
 	}

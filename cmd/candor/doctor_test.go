@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"candor/internal/testkit"
 	"candor/internal/testkit/process"
 )
 
@@ -19,6 +20,7 @@ type report struct {
 // that can't start, with exit code 1. Its output has no secret.
 func TestDoctor(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	env := process.NewEnvironment(t)
 	process.Serve(t, env, "serve")
 	process.Eventually(t, "a healthy report", func() bool {

@@ -105,6 +105,7 @@ func TestWorkerRefusesOddCertificates(t *testing.T) {
 // A statement is completed, and its PDF waits unsigned until the certificate was renewed (D81).
 func TestPDFsWaitForAnotherCertificate(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	expired := signtest.New(t, signtest.ECDSA(t), func(c *x509.Certificate) { c.NotAfter = time.Now().AddDate(0, 0, -1) })
 	env := process.NewEnvironment(t)
 	a := process.CreateAccount(t, env)

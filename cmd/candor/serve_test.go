@@ -348,6 +348,7 @@ func checkAttached(t *testing.T, id string, content, data []byte) {
 // Without S3 uploads get 503, and nothing else fails (doc/operations.md, What is lost).
 func TestServesWithoutS3(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	free, err := ports.Free(1)
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"candor/internal/statement/statementtest"
+	"candor/internal/testkit"
 	"candor/internal/testkit/process"
 	"candor/internal/testkit/tracetest"
 )
@@ -16,6 +17,7 @@ import (
 // path, and the receiver of the webhook isn't told of the trace.
 func TestTraces(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	traces := tracetest.NewReceiver(t)
 	env := process.NewEnvironment(t).With("OTEL_EXPORTER_OTLP_ENDPOINT", traces.URL, "OTEL_EXPORTER_OTLP_HEADERS",
 		"x-token=let%20me%20in")

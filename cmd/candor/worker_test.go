@@ -45,6 +45,7 @@ func TestWebAndWorkerApart(t *testing.T) {
 // A worker records a response that arrives during its shutdown.
 func TestShutdownFinishesDeliveries(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	env := process.WebEnvironment(t)
 	arrived, release := make(chan struct{}), make(chan struct{})
 	hooks := process.NewReceiver(t, func(_ process.WebhookCall, earlier int) int {

@@ -11,6 +11,7 @@ import (
 	"candor/handlers"
 	"candor/internal/domain"
 	"candor/internal/service/keys"
+	"candor/internal/testkit"
 	"candor/internal/testkit/harness"
 )
 
@@ -94,6 +95,7 @@ func TestEveryEndpointNeedsAKey(t *testing.T) {
 // TestPermissions tries every set of permissions on each endpoint (D29, D51).
 func TestPermissions(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := harness.New(t)
 	for set := range 1 << len(domain.AllPermissions) {
 		granted := domain.Permissions{}

@@ -176,6 +176,7 @@ func TestEmailedLinkIsTheCreators(t *testing.T) {
 // TestReminders come by what happened, once each, and not at night (D104).
 func TestReminders(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := harness.New(t)
 	m := h.Mailbox()
 	swept(h)
@@ -254,6 +255,7 @@ func TestReminders(t *testing.T) {
 // for ever, when the customer has begun or completed in between (D104).
 func TestReminderIsOvertaken(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := harness.New(t)
 	server, say := mailServer(h)
 	session := delivered(h, true, "jo@customer.example")
@@ -318,6 +320,7 @@ func TestReminderIsOvertaken(t *testing.T) {
 // "No more reminders", which needs no sign-in, and which a GET doesn't choose (D104).
 func TestRemindersEnd(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := harness.New(t)
 	m := h.Mailbox()
 	swept(h)
@@ -411,6 +414,7 @@ func mailServer(h *harness.Harness) (server *smtptest.Server, say func(step, ans
 // days, and a text without an answer isn't sent again (D105).
 func TestEmailsThatAreNotTaken(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := harness.New(t)
 	server, say := mailServer(h)
 	owner := h.Staff(domain.RoleOwner)
@@ -483,6 +487,7 @@ func TestEmailsThatAreNotTaken(t *testing.T) {
 // is said of no customer's address (D105).
 func TestRefusalsOfCandor(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := harness.New(t)
 	server, say := mailServer(h)
 	for i, tt := range []struct{ step, answer, problem string }{
@@ -508,6 +513,7 @@ func TestRefusalsOfCandor(t *testing.T) {
 // reminder, too (D124).
 func TestLinkSentAgainIsTheLatest(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := harness.New(t)
 	server, say := mailServer(h)
 	live := domain.Scope{AccountID: h.Account.AccountID, Livemode: true}
@@ -687,6 +693,7 @@ func TestLinkEmailsOfADayAreLimited(t *testing.T) {
 // each call the next one, until none follows (D116).
 func TestAdvanceToReminder(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := harness.New(t)
 	m := h.Mailbox()
 	h.Clock.Advance(6 * time.Hour) // after 8 o’clock in the evening where the account is

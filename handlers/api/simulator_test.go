@@ -13,6 +13,7 @@ import (
 	"candor/internal/domain"
 	"candor/internal/service/simulator"
 	"candor/internal/statement"
+	"candor/internal/testkit"
 	"candor/internal/testkit/harness"
 )
 
@@ -190,6 +191,7 @@ func TestAdvanceWithData(t *testing.T) {
 // to made-up ones.
 func TestAdvanceWithPartialPrefill(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := harness.New(t)
 	for path, item := range map[string]string{
 		"real_property.0.description": `{"description": "Shack"}`, "vehicles.0.value": `{"value": 7}`,
@@ -298,6 +300,7 @@ func TestSimulateAtCreation(t *testing.T) {
 // customers each.
 func TestSimulatedStatementsAreWhole(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := harness.New(t)
 	names := map[string]bool{}
 	for range 25 {

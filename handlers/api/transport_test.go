@@ -13,6 +13,7 @@ import (
 
 	"candor/internal/domain"
 	"candor/internal/service/forms"
+	"candor/internal/testkit"
 	"candor/internal/testkit/harness"
 )
 
@@ -35,6 +36,7 @@ func ask(h *harness.Harness, method, path string, headers ...string) harness.Ans
 // several pieces (RFC 9110, 14).
 func TestPartsOfFiles(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := harness.New(t)
 	session := h.NewSession(h.TestScope(), domain.NewSession{})
 	h.Open(session.ID)
@@ -97,6 +99,7 @@ func TestPartsOfFiles(t *testing.T) {
 // with it and spares a client the same body.
 func TestUnchangedAnswers(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := harness.New(t)
 	session := h.NewSession(h.TestScope(), domain.NewSession{})
 	of := "/sessions/" + session.ID.String()

@@ -64,6 +64,7 @@ func listening(h *harness.Harness) {
 // no one else.
 func TestWaitForEvents(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := harness.New(t)
 	session := h.NewSession(h.TestScope(), domain.NewSession{})
 	other := h.NewAccount("other@lender.example", "starter")
@@ -155,6 +156,7 @@ func TestWaitingEndsWithThePermission(t *testing.T) {
 // room.
 func TestWaitsAreBounded(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := harness.New(t)
 	server := httptest.NewServer(h.Handler)
 	t.Cleanup(server.Close)

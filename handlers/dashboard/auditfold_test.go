@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"candor/internal/domain"
+	"candor/internal/testkit"
 	"candor/internal/testkit/harness"
 )
 
@@ -13,6 +14,7 @@ import (
 // audit log, with a count that leads to all of them; another person's entry ends it.
 func TestRepeatedReadsAreOneLine(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := harness.New(t)
 	owner := h.Staff(domain.RoleOwner)
 	var ids []domain.SessionID

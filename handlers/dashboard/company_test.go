@@ -506,6 +506,7 @@ func TestCompanyAwayBlocksNoStranger(t *testing.T) {
 // sends is in no log.
 func TestCompanyOffice(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	p := newCompany(t)
 	for n := range 110 {
 		if n%30 == 29 {
@@ -733,6 +734,7 @@ func TestCompanyChangesMidway(t *testing.T) {
 
 func TestBackChannelLogout(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	p := newCompany(t)
 	b := p.enters()
 	const event = "http://schemas.openid.net/event/backchannel-logout"

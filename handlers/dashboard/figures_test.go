@@ -15,6 +15,7 @@ import (
 
 	"candor/internal/domain"
 	"candor/internal/statement"
+	"candor/internal/testkit"
 	"candor/internal/testkit/harness"
 )
 
@@ -32,6 +33,7 @@ func rowsOf(s *harness.StaffBrowser, path string) [][]string {
 // random range, and each number of Home and Figures leads to so many.
 func TestTotalsAgree(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := harness.New(t)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

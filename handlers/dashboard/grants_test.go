@@ -11,6 +11,7 @@ import (
 	"candor/db"
 	"candor/handlers"
 	"candor/internal/domain"
+	"candor/internal/testkit"
 	"candor/internal/testkit/harness"
 )
 
@@ -44,6 +45,7 @@ func wantNoMore(h *harness.Harness, who *domain.Staff, key string) (reached int)
 // key reaches (D93).
 func TestKeysCanDoNoMoreThanTheirMakers(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := harness.New(t)
 	full := keyOf(h)
 	for _, role := range domain.Roles {

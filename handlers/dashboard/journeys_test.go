@@ -15,6 +15,7 @@ import (
 	"candor/internal/service/keys"
 	"candor/internal/service/webhooks"
 	"candor/internal/statement"
+	"candor/internal/testkit"
 	"candor/internal/testkit/harness"
 	"candor/internal/testkit/page"
 )
@@ -304,6 +305,7 @@ func officeJourneys() []journey {
 // clicks, and doc/benchmarks.md says how many.
 func TestJourneys(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	world := newJourneys(t)
 	var table strings.Builder
 	for _, j := range allJourneys() {

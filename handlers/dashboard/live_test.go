@@ -134,6 +134,7 @@ func settled(h *harness.Harness, base string) {
 // reader's role opens, and no more.
 func TestLiveStreams(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h, base := harness.Listen(t)
 	owner, support := onHTTP(h.Staff(domain.RoleOwner)), onHTTP(h.Staff(domain.RoleSupport))
 	const all = "live?on=session,delivery,event,request,invoice"
@@ -189,6 +190,7 @@ func TestLiveStreams(t *testing.T) {
 // the process ends.
 func TestLiveStreamsEnd(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h, base := harness.Listen(t)
 	settled(h, base)
 	demoted, removed, signedOut, idle := onHTTP(h.Staff(domain.RoleDeveloper)), onHTTP(h.Staff(domain.RoleDeveloper)),
@@ -260,6 +262,7 @@ func TestLiveStreamsAreBounded(t *testing.T) {
 // TestListsFollowFromTheirNewestRow: what came since is counted and the rows stay.
 func TestListsFollowFromTheirNewestRow(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := harness.New(t)
 	owner := h.Staff(domain.RoleOwner)
 	self := func(path string) string {
@@ -319,6 +322,7 @@ func TestListsFollowFromTheirNewestRow(t *testing.T) {
 // TestStoppedRedeliveryIsAnnounced: its page says so in every browser.
 func TestStoppedRedeliveryIsAnnounced(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h, base := harness.Listen(t)
 	failedDeliveries(h)
 	developer := onHTTP(h.Staff(domain.RoleDeveloper))

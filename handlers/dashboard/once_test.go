@@ -11,6 +11,7 @@ import (
 
 	"candor/handlers"
 	"candor/internal/domain"
+	"candor/internal/testkit"
 	"candor/internal/testkit/browsertest"
 	"candor/internal/testkit/harness"
 	"candor/internal/webhook"
@@ -20,6 +21,7 @@ import (
 // to the first, which alone shows a secret, or do the work twice.
 func TestFormsThatAreSentOnce(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := harness.New(t)
 	owner := h.Owner()
 	session := h.NewSession(h.TestScope(), domain.NewSession{}).ID.String()

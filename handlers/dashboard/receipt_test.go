@@ -8,6 +8,7 @@ import (
 
 	"candor/db"
 	"candor/internal/domain"
+	"candor/internal/testkit"
 	"candor/internal/testkit/harness"
 )
 
@@ -48,6 +49,7 @@ func TestNextSteps(t *testing.T) {
 // the partner wants it (D83).
 func TestReceiptEmail(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := harness.New(t)
 	m := h.Mailbox()
 	stranger := h.NewAccount("other@lender.example", "starter")

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"candor/internal/domain"
+	"candor/internal/testkit"
 	"candor/internal/testkit/harness"
 )
 
@@ -161,6 +162,7 @@ func TestSpendLimitsAreChecked(t *testing.T) {
 // Each amount and the cap send one email a period, however many runs notice it.
 func TestSpendAlerts(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := harness.New(t)
 	box := h.Mailbox()
 	extraUse(h, 0)

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"candor/internal/domain"
+	"candor/internal/testkit"
 	"candor/internal/testkit/harness"
 	"candor/internal/webhook"
 )
@@ -117,6 +118,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 // and nothing comes twice.
 func TestListen(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h, base := listen(t)
 	l := newLaptop(t, h)
 	session := h.NewSession(h.TestScope(), domain.NewSession{})
@@ -190,6 +192,7 @@ func TestListen(t *testing.T) {
 // TestListenExplains runs it with what it can't work with.
 func TestListenExplains(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h, base := listen(t)
 	l := newLaptop(t, h)
 	broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -13,6 +13,7 @@ import (
 
 	"candor/db"
 	"candor/internal/statement/statementtest"
+	"candor/internal/testkit"
 	"candor/internal/testkit/harness"
 	"candor/internal/testkit/page"
 )
@@ -338,6 +339,7 @@ func TestTwentySavesAtOnce(t *testing.T) {
 // and refuses more than a section holds before it is read.
 func TestSaveIsBounded(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	c := harness.New(t).NewCustomer()
 	for name, most := range map[string]int{"personal_details": 256 << 10, "income": 256 << 10, "expenses": 256 << 10,
 		"assets": 4 << 20, "liabilities": 4 << 20} {

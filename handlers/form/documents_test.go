@@ -22,6 +22,7 @@ import (
 	"candor/internal/domain"
 	"candor/internal/service/forms"
 	"candor/internal/statement"
+	"candor/internal/testkit"
 	"candor/internal/testkit/harness"
 	"candor/internal/testkit/page"
 )
@@ -565,6 +566,7 @@ func (e *endless) Read(p []byte) (int, error) {
 // link (D87). 414 MB once waited for their hour.
 func TestRemovedFilesTakeLittle(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	c := harness.New(t).NewCustomer()
 	c.Get("")
 	stored := func() (bytes int64) {

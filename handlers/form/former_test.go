@@ -13,6 +13,7 @@ import (
 	"candor/internal/domain"
 	"candor/internal/statement"
 	"candor/internal/statement/statementtest"
+	"candor/internal/testkit"
 	"candor/internal/testkit/harness"
 	view "candor/views/form"
 )
@@ -85,6 +86,7 @@ func oneTap(c *harness.Customer, section string) {
 // each page and nothing else, with the former session, for several households (D101).
 func TestFormerAnswersAreConfirmedByATapEach(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := harness.New(t)
 	typed := h.NewCustomer() // with amounts by other periods, in parts and shared with a partner
 	typed.AnswerAll()

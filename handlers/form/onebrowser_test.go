@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"candor/internal/domain"
+	"candor/internal/testkit"
 	"candor/internal/testkit/harness"
 )
 
@@ -122,6 +123,7 @@ func TestLinkForOneBrowserOfWhoWasFirst(t *testing.T) {
 // TestLinkForOneBrowserRace reads while the first answers are saved.
 func TestLinkForOneBrowserRace(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := harness.New(t)
 	for i := range 20 {
 		session := h.NewSession(h.TestScope(), domain.NewSession{})

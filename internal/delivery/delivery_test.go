@@ -261,6 +261,7 @@ func TestBurstAtOneReceiver(t *testing.T) {
 // what was retried since is sent once.
 func TestCancelledWhileItWaits(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := newHarness(t)
 	release := make(chan struct{})
 	hook := hooktest.NewReceiver(t, hooktest.Hang(release))

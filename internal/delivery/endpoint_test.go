@@ -9,6 +9,7 @@ import (
 	"candor/db"
 	"candor/internal/delivery"
 	"candor/internal/domain"
+	"candor/internal/testkit"
 	"candor/internal/testkit/hooktest"
 	"candor/internal/webhook"
 )
@@ -159,6 +160,7 @@ func TestPausedEndpoint(t *testing.T) {
 // An endpoint that is paused with a queue at a worker gets no attempt that starts later.
 func TestPauseReachesTheQueue(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	h := newHarness(t)
 	release := make(chan struct{})
 	hook := hooktest.NewReceiver(t, hooktest.Hang(release))

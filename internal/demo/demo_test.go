@@ -15,6 +15,7 @@ import (
 	"candor/internal/form"
 	"candor/internal/sample"
 	"candor/internal/statement"
+	"candor/internal/testkit"
 )
 
 var now = time.Date(2026, 11, 20, 3, 4, 5, 0, time.UTC)
@@ -44,6 +45,7 @@ func TestArrivalsHaveAWeek(t *testing.T) {
 // made to get wrong is what it refuses.
 func TestAnswersAreRightAndSlipsWrong(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	r := rand.New(rand.NewPCG(1, 1))
 	slipped := map[slip]bool{}
 	for range 300 {
@@ -81,6 +83,7 @@ func TestAnswersAreRightAndSlipsWrong(t *testing.T) {
 // most 3 in 100 of them, and about each that is made odd by one rule (D79).
 func TestFewStatementsAreOdd(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	r := rand.New(rand.NewPCG(1, 1))
 	odd, by := 0, map[statement.DoubtCode]int{}
 	for range Sessions {

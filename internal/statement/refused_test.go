@@ -11,6 +11,7 @@ import (
 	"candor/internal/form"
 	"candor/internal/statement"
 	"candor/internal/statement/statementtest"
+	"candor/internal/testkit"
 )
 
 // odd are texts that some field refuses, or that were once changed on their way.
@@ -27,6 +28,7 @@ func odd() []string {
 // response have the same errors, and the page has what was typed.
 func TestPagesAndScriptsAreRefusedAlike(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	for _, name := range statement.SectionNames {
 		if name == statement.DocumentsSection {
 			continue

@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// Slow marks a test that takes seconds: one that runs processes or against the clock, or
-// measures plans over many rows. `make test-fast` leaves it out; `make test` and CI run it.
+// Slow marks a test that takes more than a second beside others: one that runs processes or
+// against the clock, or asks hundreds of times. `make test-fast` leaves it out; `make test`
+// and CI run it.
 //
 // One that takes many is named TestDrill…, if it kills, restores or waits out real time, or
 // TestToolchain…, if it runs other languages' compilers: `make drills` runs it.

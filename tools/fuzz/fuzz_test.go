@@ -20,6 +20,7 @@ import (
 	"candor/internal/domain"
 	"candor/internal/platform/ratelimit"
 	"candor/internal/service/accounts"
+	"candor/internal/testkit"
 	"candor/internal/testkit/harness"
 	"candor/internal/webhook"
 )
@@ -46,6 +47,7 @@ type fuzzer struct {
 
 func TestFuzz(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	limiter, err := ratelimit.New(ratelimit.Config{PerMinute: 1000, Burst: 1000, Keys: 10})
 	if err != nil {
 		t.Fatal(err)

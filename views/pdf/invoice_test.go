@@ -214,6 +214,7 @@ func TestRenderInvoiceCountsPages(t *testing.T) {
 // of the last line, wherever the page ends.
 func TestRenderInvoiceKeepsTotalWithLastLine(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	base := crowded()
 	for lines := 14; lines <= 32; lines++ { // about a page
 		in := *base

@@ -11,6 +11,7 @@ import (
 	"candor/internal/domain"
 	"candor/internal/form"
 	"candor/internal/statement"
+	"candor/internal/testkit"
 	"candor/views/i18n"
 )
 
@@ -45,6 +46,7 @@ func renderCopy(ctx context.Context, t *testing.T, in Statement) Result {
 // text is translated, and its English stands below it (D59).
 func TestCopyInTheCustomersLanguage(t *testing.T) {
 	t.Parallel()
+	testkit.Slow(t)
 	for _, language := range domain.Languages[1:] {
 		said := map[string]bool{}
 		ctx := i18n.Reporting(t.Context(), language, func(text string, known bool) {
