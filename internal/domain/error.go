@@ -186,7 +186,10 @@ func FieldError(code Code, field, message string) *Error {
 func Busy(text string, wait time.Duration) *Error {
 	seconds := max(1, int(math.Ceil(wait.Seconds())))
 	when := "a second"
-	if seconds > 1 {
+	switch {
+	case seconds > 90:
+		when = strconv.Itoa((seconds+59)/60) + " minutes"
+	case seconds > 1:
 		when = strconv.Itoa(seconds) + " seconds"
 	}
 	return &Error{Code: CodeRateLimitExceeded, Message: text + " Try again in " + when + ".",

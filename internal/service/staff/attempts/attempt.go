@@ -6,9 +6,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
-	"fmt"
 	"log/slog"
-	"math"
 	"strings"
 	"time"
 
@@ -54,17 +52,7 @@ const (
 )
 
 // TooMany refuses an attempt until that much time has passed.
-func TooMany(wait time.Duration) error {
-	seconds := max(1, math.Ceil(wait.Seconds()))
-	text := fmt.Sprintf("%.0f seconds", seconds)
-	if seconds > 90 {
-		text = fmt.Sprintf("%.0f minutes", math.Ceil(seconds/60))
-	}
-	return &domain.Error{
-		Code: domain.CodeRateLimitExceeded, Message: "There were too many attempts. Try again in " + text + ".",
-		RetryAfter: time.Duration(seconds) * time.Second,
-	}
-}
+func TooMany(wait time.Duration) error { return domain.Busy("There were too many attempts.", wait) }
 
 // Count counts an attempt before it is made, so that many at once don't
 // slip through. Error: rate_limit_exceeded.
