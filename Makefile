@@ -77,7 +77,7 @@ race: $(GENERATED) $(GENERATORS) ## Run the tests of what runs at the same time 
 	PRISM=yes go test -race $(QUICK) -timeout 30m -skip '$(DRILLS)|^TestPlan' $(SHARING)
 
 .PHONY: unraced
-unraced: $(GENERATED) ## Run the tests that are neither drills nor race's
+unraced: $(GENERATED) $(GENERATORS) ## Run the tests that are neither drills nor race's
 	$(SETUP) $(NEEDS)
 	go test $(QUICK) -timeout 30m -parallel 4 -skip '$(DRILLS)' $$(go list ./... | grep -vxF "$$(go list $(SHARING))")
 	go test $(QUICK) -run '^TestPlan' $(call PACKAGES_WITH,TestPlan)
