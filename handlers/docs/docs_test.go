@@ -8,6 +8,7 @@ import (
 	"html"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -97,8 +98,8 @@ var (
 	hrefs   = regexp.MustCompile(` href="([^"]+)"`)
 )
 
-// TestLinksLead follows every link between the pages, and every address of the
-// search index.
+// TestLinksLead follows every link between the pages, every address of the search
+// index, and that of each guide there is a file of.
 func TestLinksLead(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
@@ -126,6 +127,13 @@ func TestLinksLead(t *testing.T) {
 	}
 	for _, one := range index {
 		links[one[2]] = "the search index"
+	}
+	files, err := filepath.Glob("guides/*.md")
+	h.OK(err)
+	for _, file := range files {
+		if name := strings.TrimSuffix(filepath.Base(file), ".md"); name != "changelog" {
+			links["/docs/guides#"+name] = file
+		}
 	}
 	for link, from := range links {
 		switch {
