@@ -213,6 +213,9 @@ func (v *money) sum() (Cents, string) {
 	return DivRound(yearly.Mul(yearly, big.NewInt(int64(v.percent()))), wholeAmount*v.period.timesAYear()), ""
 }
 
+// belowZero says that an amount is negative. Field.BelowZero says more of it.
+const belowZero = "must be $0 or more"
+
 // noPeriod says that an amount has no period. Field.AskPeriod says it to the customer.
 const noPeriod = "must be an amount a week, fortnight, month, quarter or year"
 
@@ -242,7 +245,7 @@ func parseMoney(s string) (amount Cents, period Period, message string) {
 	s = currency.ReplaceAllString(strings.TrimSpace(s), "")
 	thousands := false
 	if strings.HasPrefix(s, "-") || strings.HasPrefix(s, "−") {
-		return 0, "", "must be $0 or more"
+		return 0, "", belowZero
 	}
 	if m := ending.FindStringSubmatch(s); m != nil {
 		word := strings.ReplaceAll(strings.ReplaceAll(m[3], ".", ""), "/", "")

@@ -127,6 +127,7 @@ type Field struct {
 	Period        Period // of the stored amount
 	DefaultPeriod Period // in which people know it: the page starts with it; Once if the customer must say it (D77)
 	AskPeriod     string // message for an amount without a period
+	BelowZero     string // message for a negative amount that people have; "" for one that is a mistake
 	SharedBy      string // the question, of the section or of the same item, for the share of an amount, or ""
 	Several       bool   // amounts can be added up: payslips of two jobs
 	Owned         Share  // the customer's of the amount, which is stored whole; nil for all
@@ -446,6 +447,9 @@ func (f Field) errorMessage(fromPage bool) string {
 		return f.AskPeriod
 	}
 	if tail := f.Value.ErrorMessage(); tail != "" {
+		if tail == belowZero && f.BelowZero != "" {
+			return f.BelowZero
+		}
 		return labelPlace + " " + tail
 	}
 	if f.Optional || f.Free() || f.AskedOnPage && !fromPage || !f.Value.Empty() || f.Awaits != nil && f.Awaits() {
@@ -514,6 +518,12 @@ func (f Field) FilledBy(button string) Field {
 // must say, and the message for an amount without one.
 func (f Field) DefaultsTo(period Period, ask string) Field {
 	f.DefaultPeriod, f.AskPeriod = period, ask
+	return f
+}
+
+// RefusesNegative sets the message for a negative amount.
+func (f Field) RefusesNegative(message string) Field {
+	f.BelowZero = message
 	return f
 }
 

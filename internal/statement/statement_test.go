@@ -180,7 +180,13 @@ func TestMessages(t *testing.T) {
 			}
 		}
 		report(section.Validate())
-		section.Walk(func(_ string, f form.Field) { f.Value.Parse(func(string) string { return "?\x00" }) })
+		section.Walk(func(_ string, f form.Field) {
+			bad := "?\x00"
+			if f.BelowZero != "" {
+				bad = "-1"
+			}
+			f.Value.Parse(func(string) string { return bad })
+		})
 		report(section.Validate())
 	}
 	testkit.Golden(t, "testdata/messages.txt", []byte(got.String()))
