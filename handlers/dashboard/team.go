@@ -19,9 +19,11 @@ func (s *Server) ShowTeam(c echo.Context, v *Visit) error {
 
 func (s *Server) teamPage(c echo.Context, v *Visit, status int, errs form.Errors) error {
 	ctx := c.Request().Context()
-	page := view.TeamPage{Page: s.page(v, "Team"), Email: c.FormValue("email"), Role: domain.Role(c.FormValue("role"))}
-	page.MayDownload = c.Request().PostForm.Has("email") && c.FormValue("may_download") == "yes" // a change of role has it, too
+	page := view.TeamPage{Page: s.page(v, "Team"), Email: c.FormValue("email")}
 	page.Errors = view.ErrorItems(errs)
+	if c.Request().PostForm.Has("email") { // a change of role has these, too
+		page.Role, page.MayDownload = domain.Role(c.FormValue("role")), c.FormValue("may_download") == "yes"
+	}
 	team, err := s.Team.List(ctx, v.Scope.AccountID)
 	if err != nil {
 		return err

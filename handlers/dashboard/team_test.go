@@ -28,6 +28,11 @@ func TestTeam(t *testing.T) {
 	if !strings.Contains(refused.Body.String(), ticked) {
 		t.Error("the refused invitation has lost its tick")
 	}
+	unsaid := owner.Post(path, url.Values{"email": {"x@lender.example"}, "role": {""}})
+	owner.WantPage(unsaid, http.StatusUnprocessableEntity, "There is a problem", "Choose a role")
+	if roles := strings.Count(unsaid.Body.String(), " selected>"); roles != 2 { // the members'
+		t.Errorf("%d roles are chosen before anybody has, want 2", roles)
+	}
 	refused = owner.Post(path+"/"+owner.Session.ID.String()+"/role", url.Values{"role": {"nonsense"}, "may_download": {"yes"}})
 	if refused.Code != http.StatusUnprocessableEntity || strings.Contains(refused.Body.String(), ticked) {
 		t.Errorf("a refused role, status %d, ticks the box of the invitation", refused.Code)
