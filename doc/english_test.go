@@ -24,8 +24,7 @@ var quoted = map[string][]string{
 
 	"db/schema.sql": {"so that nobody deadlocks"}, // from a released migration
 
-	"internal/platform/devpg/devpg.go": {"postgres, else nobody."}, // a user of the system
-	"internal/platform/devpg/place.go": {`"postgres", "nobody"`},
+	"internal/platform/devpg/place.go": {`"postgres", "nobody"`}, // a user of the system
 }
 
 // TestPlainEnglish finds words that our English avoids, in every file that is

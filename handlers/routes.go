@@ -3,6 +3,7 @@ package handlers
 import (
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -221,19 +222,21 @@ func (s *server) modeRoutes() []Route {
 		staff(post, "/sessions/views/delete", domain.UseSessions, d.DeleteView),
 		staff(get, "/sessions/new", domain.UseSessions, d.ShowNewSession, acts),
 		staff(get, "/sessions/export", domain.UseSessions, d.ExportSessions, confirmed("export sessions"), asFile),
-		staff(get, "/sessions/:session", domain.UseSessions, d.ShowSession),
-		staff(post, "/sessions/:session/cancel", domain.UseSessions, d.CancelSession),
-		staff(post, "/sessions/:session/undo", domain.UseSessions, d.UndoCancel),
-		staff(post, "/sessions/:session/extend", domain.UseSessions, d.ExtendSession),
-		staff(post, "/sessions/:session/renew", domain.UseSessions, d.RenewLink),
-		staff(post, "/sessions/:session/email", domain.UseSessions, d.EmailLink),
-		staff(get, "/sessions/:session/answers", domain.DownloadData, d.ShowAnswers),
-		staff(get, "/sessions/:session/data", domain.DownloadData, d.DownloadData),
-		staff(get, "/sessions/:session/pdf", domain.DownloadData, d.DownloadPDF),
-		staff(get, "/sessions/:session/documents/:document", domain.DownloadData, d.DownloadDocument),
-		staff(get, "/sessions/:session/erase", domain.ManageAccount, d.ShowErase, acts, confirmed("delete a customer’s data")),
-		staff(post, "/sessions/:session/erase", domain.ManageAccount, d.EraseCustomer, confirmed("delete this customer’s data")),
-		staff(get, "/sessions/:session/receipt", domain.UseSessions, d.DownloadReceipt),
+		staffOf(get, "/sessions/:session", domain.UseSessions, domain.ParseSessionID, d.ShowSession),
+		staffOf(post, "/sessions/:session/cancel", domain.UseSessions, domain.ParseSessionID, d.CancelSession),
+		staffOf(post, "/sessions/:session/undo", domain.UseSessions, domain.ParseSessionID, d.UndoCancel),
+		staffOf(post, "/sessions/:session/extend", domain.UseSessions, domain.ParseSessionID, d.ExtendSession),
+		staffOf(post, "/sessions/:session/renew", domain.UseSessions, domain.ParseSessionID, d.RenewLink),
+		staffOf(post, "/sessions/:session/email", domain.UseSessions, domain.ParseSessionID, d.EmailLink),
+		staffOf(get, "/sessions/:session/answers", domain.DownloadData, domain.ParseSessionID, d.ShowAnswers),
+		staffOf(get, "/sessions/:session/data", domain.DownloadData, domain.ParseSessionID, d.DownloadData),
+		staffOf(get, "/sessions/:session/pdf", domain.DownloadData, domain.ParseSessionID, d.DownloadPDF),
+		staffOf(get, "/sessions/:session/documents/:document", domain.DownloadData, domain.ParseSessionID, d.DownloadDocument),
+		staffOf(get, "/sessions/:session/erase", domain.ManageAccount, domain.ParseSessionID, d.ShowErase, acts,
+			confirmed("delete a customer’s data")),
+		staffOf(post, "/sessions/:session/erase", domain.ManageAccount, domain.ParseSessionID, d.EraseCustomer,
+			confirmed("delete this customer’s data")),
+		staffOf(get, "/sessions/:session/receipt", domain.UseSessions, domain.ParseSessionID, d.DownloadReceipt),
 		staff(get, "/webhooks", domain.ManageWebhooks, d.ShowWebhooks),
 		staff(get, "/webhooks/settings", domain.ManageWebhooks, d.ShowWebhookSettings),
 		staff(get, "/webhooks/endpoints/new", domain.ManageWebhooks, d.ShowNewEndpoint, acts),
@@ -247,7 +250,7 @@ func (s *server) modeRoutes() []Route {
 			confirmed("delete this webhook endpoint")),
 		staff(post, "/webhooks/url", domain.ManageWebhooks, d.SetWebhookURL, confirmed("change the webhook URL")),
 		staff(post, "/webhooks/test", domain.ManageWebhooks, d.SendTestEvent),
-		staff(get, "/webhooks/tests/:test", domain.ManageWebhooks, d.ShowTestEvent),
+		staffOf(get, "/webhooks/tests/:test", domain.ManageWebhooks, domain.ParseDeliveryID, d.ShowTestEvent),
 		staff(get, "/webhooks/verify", domain.ManageWebhooks, d.ShowVerifyCode),
 		staff(post, "/webhooks/secret/show", domain.ManageWebhooks, d.ShowSecrets, confirmed("see the webhook secret")),
 		staff(post, "/webhooks/secret/next", domain.ManageWebhooks, d.NextSecret, confirmed("create a new webhook secret")),
@@ -257,27 +260,27 @@ func (s *server) modeRoutes() []Route {
 		staff(post, "/webhooks/secret/abandon", domain.ManageWebhooks, d.AbandonSecret, confirmed("delete the new webhook secret")),
 		staff(get, "/webhooks/redeliveries", domain.ManageWebhooks, d.ShowRedeliveries, acts),
 		staff(post, "/webhooks/redeliveries", domain.ManageWebhooks, d.StartRedelivery),
-		staff(get, "/webhooks/redeliveries/:redelivery", domain.ManageWebhooks, d.ShowRedelivery),
-		staff(post, "/webhooks/redeliveries/:redelivery/stop", domain.ManageWebhooks, d.StopRedelivery),
-		staff(get, "/webhooks/outages/:outage", domain.ManageWebhooks, d.ShowOutage),
-		staff(post, "/webhooks/outages/:outage/send", domain.ManageWebhooks, d.SendUndelivered),
-		staff(get, "/webhooks/deliveries/:delivery", domain.ManageWebhooks, d.ShowDelivery),
-		staff(post, "/webhooks/deliveries/:delivery/retry", domain.ManageWebhooks, d.Redeliver),
-		staff(post, "/webhooks/deliveries/:delivery/cancel", domain.ManageWebhooks, d.CancelDelivery),
+		staffOf(get, "/webhooks/redeliveries/:redelivery", domain.ManageWebhooks, domain.ParseRedeliveryID, d.ShowRedelivery),
+		staffOf(post, "/webhooks/redeliveries/:redelivery/stop", domain.ManageWebhooks, domain.ParseRedeliveryID, d.StopRedelivery),
+		staffOf(get, "/webhooks/outages/:outage", domain.ManageWebhooks, domain.ParseOutageID, d.ShowOutage),
+		staffOf(post, "/webhooks/outages/:outage/send", domain.ManageWebhooks, domain.ParseOutageID, d.SendUndelivered),
+		staffOf(get, "/webhooks/deliveries/:delivery", domain.ManageWebhooks, domain.ParseDeliveryID, d.ShowDelivery),
+		staffOf(post, "/webhooks/deliveries/:delivery/retry", domain.ManageWebhooks, domain.ParseDeliveryID, d.Redeliver),
+		staffOf(post, "/webhooks/deliveries/:delivery/cancel", domain.ManageWebhooks, domain.ParseDeliveryID, d.CancelDelivery),
 		staff(get, "/events", domain.ManageWebhooks, d.ListEvents),
-		staff(get, "/events/:event", domain.ManageWebhooks, d.ShowEvent),
+		staffOf(get, "/events/:event", domain.ManageWebhooks, domain.ParseEventID, d.ShowEvent),
 		staff(get, "/quickstart", domain.ManageKeys, d.ShowQuickstart),
 		staff(post, "/quickstart/key", domain.ManageKeys, d.CreateQuickstartKey, confirmed("create this API key")),
 		staff(get, "/keys", domain.ManageKeys, d.ShowKeys),
 		staff(post, "/keys", domain.ManageKeys, d.CreateKey, confirmed("create this API key")),
 		staff(get, "/keys/new", domain.ManageKeys, d.ShowNewKey, acts, confirmed("create an API key")),
-		staff(get, "/keys/:key", domain.ManageKeys, d.ShowKey),
-		staff(get, "/keys/:key/leaked", domain.ManageKeys, d.ShowLeakedKey, acts),
-		staff(post, "/keys/:key/change", domain.ManageKeys, d.ChangeKey, confirmed("change this API key")),
-		staff(post, "/keys/:key/rotate", domain.ManageKeys, d.RotateKey, confirmed("rotate this API key")),
-		staff(post, "/keys/:key/delete", domain.ManageKeys, d.DeleteKey, confirmed("delete this API key")),
+		staffOf(get, "/keys/:key", domain.ManageKeys, domain.ParseKeyID, d.ShowKey),
+		staffOf(get, "/keys/:key/leaked", domain.ManageKeys, domain.ParseKeyID, d.ShowLeakedKey, acts),
+		staffOf(post, "/keys/:key/change", domain.ManageKeys, domain.ParseKeyID, d.ChangeKey, confirmed("change this API key")),
+		staffOf(post, "/keys/:key/rotate", domain.ManageKeys, domain.ParseKeyID, d.RotateKey, confirmed("rotate this API key")),
+		staffOf(post, "/keys/:key/delete", domain.ManageKeys, domain.ParseKeyID, d.DeleteKey, confirmed("delete this API key")),
 		staff(get, "/requests", domain.ReadRequests, d.ShowRequests),
-		staff(get, "/requests/:request", domain.ReadRequests, d.ShowRequest),
+		staffOf(get, "/requests/:request", domain.ReadRequests, domain.ParseRequestID, d.ShowRequest),
 	}
 }
 
@@ -297,11 +300,11 @@ func (s *server) sharedRoutes() []Route {
 		staff(post, "/billing/cancel", domain.UseBilling, d.CancelSubscription, shared, confirmed("cancel the subscription")),
 		staff(post, "/billing/reactivate", domain.UseBilling, d.Reactivate, shared, confirmed("reactivate the subscription")),
 		staff(post, "/billing/card", domain.UseBilling, d.AddCard, shared, toCards, confirmed("add a card")),
-		staff(get, "/billing/invoices/:invoice", domain.UseBilling, d.ShowInvoice, shared),
+		staffOf(get, "/billing/invoices/:invoice", domain.UseBilling, domain.ParseInvoiceID, d.ShowInvoice, shared),
 		staff(get, "/billing/sessions", domain.UseBilling, d.ExportPeriod, shared, confirmed("export billed sessions"), asFile),
-		staff(get, "/billing/invoices/:invoice/sessions", domain.UseBilling, d.ExportInvoice, shared,
+		staffOf(get, "/billing/invoices/:invoice/sessions", domain.UseBilling, domain.ParseInvoiceID, d.ExportInvoice, shared,
 			confirmed("export billed sessions"), asFile),
-		staff(get, "/billing/invoices/:invoice/pdf", domain.UseBilling, d.DownloadInvoice, shared),
+		staffOf(get, "/billing/invoices/:invoice/pdf", domain.UseBilling, domain.ParseInvoiceID, d.DownloadInvoice, shared),
 		staff(get, "/team", domain.ManageAccount, d.ShowTeam, shared),
 		staff(post, "/team", domain.ManageAccount, d.Invite, shared, confirmed("send this invitation")),
 		staff(post, "/ask", domain.UseDashboard, d.AskForAccess, shared),
@@ -311,8 +314,10 @@ func (s *server) sharedRoutes() []Route {
 			confirmed("see this invitation’s link")),
 		staff(post, "/team/invitations/:invitation/revoke", domain.ManageAccount, d.RevokeInvitation, shared,
 			confirmed("withdraw this invitation")),
-		staff(post, "/team/:staff/role", domain.ManageAccount, d.ChangeRole, shared, confirmed("change this person’s role")),
-		staff(post, "/team/:staff/remove", domain.ManageAccount, d.RemoveStaff, shared, confirmed("remove this person from the team")),
+		staffOf(post, "/team/:staff/role", domain.ManageAccount, domain.ParseStaffID, d.ChangeRole, shared,
+			confirmed("change this person’s role")),
+		staffOf(post, "/team/:staff/remove", domain.ManageAccount, domain.ParseStaffID, d.RemoveStaff, shared,
+			confirmed("remove this person from the team")),
 		staff(get, "/settings", domain.ManageAccount, d.ShowSettings, shared),
 		staff(post, "/settings", domain.ManageAccount, d.ChangeSettings, shared),
 		staff(post, "/settings/logo", domain.ManageAccount, d.SetLogo, shared, takesFile),
@@ -408,6 +413,20 @@ func staff(method, path string, may domain.Capability, serve func(echo.Context, 
 		Method: method, Path: dashboard.Prefix + path, Class: Staff, May: may, Action: r.Action(),
 		staff: r, takesFile: r.Has(takesFile),
 	}
+}
+
+// staffOf is staff for what is named first in the path, by its id.
+func staffOf[ID any](method, path string, may domain.Capability, parse func(string) (ID, error),
+	serve func(echo.Context, *dashboard.Visit, ID) error, options ...dashboard.Option) Route {
+	_, name, _ := strings.Cut(path, "/:")
+	name, _, _ = strings.Cut(name, "/")
+	return staff(method, path, may, func(c echo.Context, v *dashboard.Visit) error {
+		id, err := parse(c.Param(name))
+		if err != nil {
+			return echo.ErrNotFound
+		}
+		return serve(c, v, id)
+	}, options...)
 }
 
 // key is a line of the table for API keys.

@@ -16,11 +16,7 @@ import (
 
 // ShowAnswers shows a completed session's answers, and notes in the audit log that they were
 // looked at (D127).
-func (s *Server) ShowAnswers(c echo.Context, v *Visit) error {
-	id, err := sessionInPath(c)
-	if err != nil {
-		return err
-	}
+func (s *Server) ShowAnswers(c echo.Context, v *Visit, id domain.SessionID) error {
 	data, err := s.Sessions.Data(c.Request().Context(), v.Scope, id, web.Reader(c.Request().Context(), v.Actor))
 	if err != nil {
 		return err

@@ -308,12 +308,8 @@ func (s *Server) AddCard(c echo.Context, v *Visit) error {
 	return c.Redirect(http.StatusSeeOther, page)
 }
 
-// invoiceOf is the invoice of the request.
-func (s *Server) invoiceOf(c echo.Context, v *Visit) (*domain.Invoice, error) {
-	id, err := domain.ParseInvoiceID(c.Param("invoice"))
-	if err != nil {
-		return nil, echo.ErrNotFound
-	}
+// invoiceOf is the account's invoice with that id.
+func (s *Server) invoiceOf(c echo.Context, v *Visit, id domain.InvoiceID) (*domain.Invoice, error) {
 	invoice, err := s.Billing.Invoice(c.Request().Context(), v.Scope.AccountID, id)
 	if err == nil && invoice.Seller == nil {
 		// Old invoices did not store their seller; the present one is the best guess.
@@ -323,8 +319,8 @@ func (s *Server) invoiceOf(c echo.Context, v *Visit) (*domain.Invoice, error) {
 }
 
 // ShowInvoice shows an invoice, as it stands.
-func (s *Server) ShowInvoice(c echo.Context, v *Visit) error {
-	invoice, err := s.invoiceOf(c, v)
+func (s *Server) ShowInvoice(c echo.Context, v *Visit, id domain.InvoiceID) error {
+	invoice, err := s.invoiceOf(c, v, id)
 	if err != nil {
 		return err
 	}
@@ -343,8 +339,8 @@ func (s *Server) ShowInvoice(c echo.Context, v *Visit) error {
 }
 
 // DownloadInvoice answers with an invoice as a PDF, as it stands.
-func (s *Server) DownloadInvoice(c echo.Context, v *Visit) error {
-	invoice, err := s.invoiceOf(c, v)
+func (s *Server) DownloadInvoice(c echo.Context, v *Visit, id domain.InvoiceID) error {
+	invoice, err := s.invoiceOf(c, v, id)
 	if err != nil {
 		return err
 	}
@@ -361,8 +357,8 @@ var billedColumns = []string{"session_id", "reference_id", "created_at", "plan",
 
 // ExportInvoice streams the sessions of an invoice as CSV, one a row with its
 // reference and price. The amounts add up to the invoice's total.
-func (s *Server) ExportInvoice(c echo.Context, v *Visit) error {
-	invoice, err := s.invoiceOf(c, v)
+func (s *Server) ExportInvoice(c echo.Context, v *Visit, id domain.InvoiceID) error {
+	invoice, err := s.invoiceOf(c, v, id)
 	if err != nil {
 		return err
 	}

@@ -78,11 +78,7 @@ func readDeliveryFilters(values url.Values, endpoints []domain.Endpoint, cal cal
 }
 
 // ShowDelivery shows a delivery and its attempts.
-func (s *Server) ShowDelivery(c echo.Context, v *Visit) error {
-	id, err := domain.ParseDeliveryID(c.Param("delivery"))
-	if err != nil {
-		return echo.ErrNotFound
-	}
+func (s *Server) ShowDelivery(c echo.Context, v *Visit, id domain.DeliveryID) error {
 	record, err := s.Webhooks.Delivery(c.Request().Context(), v.Scope, id)
 	if err != nil {
 		return err
@@ -105,13 +101,9 @@ func (s *Server) ShowDelivery(c echo.Context, v *Visit) error {
 }
 
 // Redeliver resends a delivery.
-func (s *Server) Redeliver(c echo.Context, v *Visit) error {
-	id, err := domain.ParseDeliveryID(c.Param("delivery"))
-	if err != nil {
-		return echo.ErrNotFound
-	}
+func (s *Server) Redeliver(c echo.Context, v *Visit, id domain.DeliveryID) error {
 	ctx, notice := c.Request().Context(), "redelivered"
-	_, err = s.Webhooks.Redeliver(ctx, v.Scope, id, v.Actor)
+	_, err := s.Webhooks.Redeliver(ctx, v.Scope, id, v.Actor)
 	if err == nil {
 		record, err := s.Webhooks.Delivery(ctx, v.Scope, id)
 		if err != nil {
@@ -125,12 +117,8 @@ func (s *Server) Redeliver(c echo.Context, v *Visit) error {
 }
 
 // CancelDelivery stops a pending delivery.
-func (s *Server) CancelDelivery(c echo.Context, v *Visit) error {
-	id, err := domain.ParseDeliveryID(c.Param("delivery"))
-	if err != nil {
-		return echo.ErrNotFound
-	}
-	_, err = s.Webhooks.CancelDelivery(c.Request().Context(), v.Scope, id, v.Actor)
+func (s *Server) CancelDelivery(c echo.Context, v *Visit, id domain.DeliveryID) error {
+	_, err := s.Webhooks.CancelDelivery(c.Request().Context(), v.Scope, id, v.Actor)
 	notice := "delivery_cancelled"
 	if errors.Is(err, &domain.Error{Code: domain.CodeInvalidRequest}) {
 		notice, err = "delivery_ended", nil

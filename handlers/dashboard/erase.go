@@ -14,11 +14,7 @@ import (
 )
 
 // ShowErase asks which of a customer's sessions to erase.
-func (s *Server) ShowErase(c echo.Context, v *Visit) error {
-	id, err := sessionInPath(c)
-	if err != nil {
-		return err
-	}
+func (s *Server) ShowErase(c echo.Context, v *Visit, id domain.SessionID) error {
 	return s.erasePage(c, v, id, []string{id.String()}, nil)
 }
 
@@ -41,11 +37,7 @@ func (s *Server) erasePage(c echo.Context, v *Visit, id domain.SessionID, chosen
 }
 
 // EraseCustomer erases the chosen sessions and shows the receipt.
-func (s *Server) EraseCustomer(c echo.Context, v *Visit) error {
-	id, err := sessionInPath(c)
-	if err != nil {
-		return err
-	}
+func (s *Server) EraseCustomer(c echo.Context, v *Visit, id domain.SessionID) error {
 	form, err := web.FormValues(c)
 	if err != nil {
 		return err
@@ -73,11 +65,7 @@ func (s *Server) EraseCustomer(c echo.Context, v *Visit) error {
 }
 
 // DownloadReceipt answers with the receipt for erased data as a text file.
-func (s *Server) DownloadReceipt(c echo.Context, v *Visit) error {
-	id, err := sessionInPath(c)
-	if err != nil {
-		return err
-	}
+func (s *Server) DownloadReceipt(c echo.Context, v *Visit, id domain.SessionID) error {
 	receipt, err := s.Sessions.Erasure(c.Request().Context(), v.Scope, id)
 	if err != nil {
 		return err

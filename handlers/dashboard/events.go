@@ -73,11 +73,7 @@ func (s *Server) ListEvents(c echo.Context, v *Visit) error {
 }
 
 // ShowEvent shows an event with its payload and deliveries.
-func (s *Server) ShowEvent(c echo.Context, v *Visit) error {
-	id, err := domain.ParseEventID(c.Param("event"))
-	if err != nil {
-		return echo.ErrNotFound
-	}
+func (s *Server) ShowEvent(c echo.Context, v *Visit, id domain.EventID) error {
 	event, deliveries, err := s.Webhooks.Event(c.Request().Context(), v.Scope, id)
 	if err != nil {
 		return err

@@ -13,23 +13,19 @@ import (
 )
 
 // ShowKey shows a key with the networks that used it, and changes it.
-func (s *Server) ShowKey(c echo.Context, v *Visit) error {
-	return s.keyPage(c, v, http.StatusOK, view.Key, nil, nil)
+func (s *Server) ShowKey(c echo.Context, v *Visit, id domain.KeyID) error {
+	return s.keyPage(c, v, id, http.StatusOK, view.Key, nil, nil)
 }
 
 // ShowLeakedKey shows what a key was used for, and ends it.
-func (s *Server) ShowLeakedKey(c echo.Context, v *Visit) error {
-	return s.keyPage(c, v, http.StatusOK, view.LeakedKey, nil, nil)
+func (s *Server) ShowLeakedKey(c echo.Context, v *Visit, id domain.KeyID) error {
+	return s.keyPage(c, v, id, http.StatusOK, view.LeakedKey, nil, nil)
 }
 
 // keyPage draws a page of a key. typed is what was entered for it, nil for nothing, and
 // errs are about that.
-func (s *Server) keyPage(c echo.Context, v *Visit, status int, draw func(view.KeyPage) templ.Component, typed *view.KeyFields,
-	errs form.Errors) error {
-	id, err := domain.ParseKeyID(c.Param("key"))
-	if err != nil {
-		return echo.ErrNotFound
-	}
+func (s *Server) keyPage(c echo.Context, v *Visit, id domain.KeyID, status int, draw func(view.KeyPage) templ.Component,
+	typed *view.KeyFields, errs form.Errors) error {
 	use, err := s.Keys.Use(c.Request().Context(), v.Scope, id)
 	if err != nil {
 		return err

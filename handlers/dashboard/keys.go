@@ -123,11 +123,7 @@ func (s *Server) showKeyOnce(c echo.Context, v *Visit, page view.KeyOncePage) er
 }
 
 // ChangeKey changes what a key is called, may do and until when and from where it works.
-func (s *Server) ChangeKey(c echo.Context, v *Visit) error {
-	id, err := domain.ParseKeyID(c.Param("key"))
-	if err != nil {
-		return echo.ErrNotFound
-	}
+func (s *Server) ChangeKey(c echo.Context, v *Visit, id domain.KeyID) error {
 	all, err := s.Keys.List(c.Request().Context(), v.Scope)
 	if err != nil {
 		return err
@@ -146,41 +142,33 @@ func (s *Server) ChangeKey(c echo.Context, v *Visit) error {
 	if errs == nil {
 		return err
 	}
-	return s.keyPage(c, v, http.StatusUnprocessableEntity, view.Key, &typed, errs)
+	return s.keyPage(c, v, id, http.StatusUnprocessableEntity, view.Key, &typed, errs)
 }
 
 // RotateKey replaces a key and shows the new one once.
-func (s *Server) RotateKey(c echo.Context, v *Visit) error {
-	id, err := domain.ParseKeyID(c.Param("key"))
-	if err != nil {
-		return echo.ErrNotFound
-	}
+func (s *Server) RotateKey(c echo.Context, v *Visit, id domain.KeyID) error {
 	overlap, err := time.ParseDuration(c.FormValue("overlap"))
 	if err != nil {
 		overlap = -1 // invalid, which the use case reports
 	}
 	rotation, err := s.Keys.Rotate(c.Request().Context(), v.Scope, v.Actor, id, overlap)
 	if err != nil {
-		return s.changedKey(c, v, err, "")
+		return s.changedKey(c, v, id, err, "")
 	}
 	return s.showKeyOnce(c, v, view.KeyOncePage{Key: rotation.Key, Text: rotation.Text, OldUntil: &rotation.OldUntil,
 		Again: rotation.Again})
 }
 
 // DeleteKey deletes a key if its name was typed.
-func (s *Server) DeleteKey(c echo.Context, v *Visit) error {
-	id, err := domain.ParseKeyID(c.Param("key"))
-	if err != nil {
-		return echo.ErrNotFound
-	}
-	err = s.Keys.Delete(c.Request().Context(), v.Scope, v.Actor, id, c.FormValue("typed_name"))
-	return s.changedKey(c, v, err, "key_deleted")
+func (s *Server) DeleteKey(c echo.Context, v *Visit, id domain.KeyID) error {
+	err := s.Keys.Delete(c.Request().Context(), v.Scope, v.Actor, id, c.FormValue("typed_name"))
+	return s.changedKey(c, v, id, err, "key_deleted")
 }
 
 // changedKey leads back to the keys with a notice, or shows the key with the errors.
-func (s *Server) changedKey(c echo.Context, v *Visit, err error, notice string) error {
+func (s *Server) changedKey(c echo.Context, v *Visit, id domain.KeyID, err error, notice string) error {
 	if errs := web.ValidationErrors(err); errs != nil {
-		return s.keyPage(c, v, http.StatusUnprocessableEntity, view.Key, nil, errs)
+		return s.keyPage(c, v, id, http.StatusUnprocessableEntity, view.Key, nil, errs)
 	}
 	return s.backTo(c, v, "keys", err, notice)
 }

@@ -16,12 +16,8 @@ import (
 const maxListedOutages = 10
 
 // ShowOutage shows an outage of an endpoint, and what became of each of its events.
-func (s *Server) ShowOutage(c echo.Context, v *Visit) error {
+func (s *Server) ShowOutage(c echo.Context, v *Visit, id domain.OutageID) error {
 	ctx := c.Request().Context()
-	id, err := domain.ParseOutageID(c.Param("outage"))
-	if err != nil {
-		return echo.ErrNotFound
-	}
 	o, e, counts, err := s.Webhooks.Outage(ctx, v.Scope, id)
 	if err != nil {
 		return err
@@ -74,12 +70,8 @@ func outageLines(o *domain.Outage, next, oldest int64, deliveries []domain.Liste
 }
 
 // SendUndelivered resends what of an outage hasn't arrived.
-func (s *Server) SendUndelivered(c echo.Context, v *Visit) error {
-	id, err := domain.ParseOutageID(c.Param("outage"))
-	if err != nil {
-		return echo.ErrNotFound
-	}
-	_, err = s.Webhooks.SendUndelivered(c.Request().Context(), v.Scope, id, v.Actor)
+func (s *Server) SendUndelivered(c echo.Context, v *Visit, id domain.OutageID) error {
+	_, err := s.Webhooks.SendUndelivered(c.Request().Context(), v.Scope, id, v.Actor)
 	return s.backTo(c, v, "webhooks/outages/"+id.String(), err, "redelivery_started")
 }
 

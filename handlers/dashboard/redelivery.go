@@ -144,12 +144,8 @@ func (s *Server) StartRedelivery(c echo.Context, v *Visit) error {
 
 // ShowRedelivery shows the progress of a redelivery and the results of its
 // deliveries.
-func (s *Server) ShowRedelivery(c echo.Context, v *Visit) error {
+func (s *Server) ShowRedelivery(c echo.Context, v *Visit, id domain.RedeliveryID) error {
 	ctx := c.Request().Context()
-	id, err := domain.ParseRedeliveryID(c.Param("redelivery"))
-	if err != nil {
-		return echo.ErrNotFound
-	}
 	r, err := s.Webhooks.Redelivery(ctx, v.Scope, id)
 	if err != nil {
 		return err
@@ -174,12 +170,8 @@ func (s *Server) ShowRedelivery(c echo.Context, v *Visit) error {
 }
 
 // StopRedelivery stops a redelivery.
-func (s *Server) StopRedelivery(c echo.Context, v *Visit) error {
-	id, err := domain.ParseRedeliveryID(c.Param("redelivery"))
-	if err != nil {
-		return echo.ErrNotFound
-	}
-	_, err = s.Webhooks.StopRedelivery(c.Request().Context(), v.Scope, id, v.Actor)
+func (s *Server) StopRedelivery(c echo.Context, v *Visit, id domain.RedeliveryID) error {
+	_, err := s.Webhooks.StopRedelivery(c.Request().Context(), v.Scope, id, v.Actor)
 	notice := "redelivery_stopped"
 	if errors.Is(err, &domain.Error{Code: domain.CodeInvalidRequest}) {
 		notice, err = "redelivery_ended", nil

@@ -72,12 +72,8 @@ func (s *Server) ShowRequests(c echo.Context, v *Visit) error {
 }
 
 // ShowRequest shows an API request.
-func (s *Server) ShowRequest(c echo.Context, v *Visit) error {
+func (s *Server) ShowRequest(c echo.Context, v *Visit, id domain.RequestID) error {
 	ctx := c.Request().Context()
-	id, err := domain.ParseRequestID(c.Param("request"))
-	if err != nil {
-		return echo.ErrNotFound
-	}
 	one, err := s.RequestLog.Get(ctx, v.Scope, id)
 	if err != nil {
 		return err

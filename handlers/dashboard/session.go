@@ -16,21 +16,8 @@ import (
 	view "candor/views/dashboard"
 )
 
-// sessionInPath is the session of the path.
-func sessionInPath(c echo.Context) (domain.SessionID, error) {
-	id, err := domain.ParseSessionID(c.Param("session"))
-	if err != nil {
-		return id, echo.ErrNotFound
-	}
-	return id, nil
-}
-
 // ShowSession shows a session.
-func (s *Server) ShowSession(c echo.Context, v *Visit) error {
-	id, err := sessionInPath(c)
-	if err != nil {
-		return err
-	}
+func (s *Server) ShowSession(c echo.Context, v *Visit, id domain.SessionID) error {
 	return s.sessionPage(c, v, id, http.StatusOK, nil)
 }
 
@@ -83,11 +70,7 @@ func (s *Server) sessionPage(c echo.Context, v *Visit, id domain.SessionID, stat
 }
 
 // RenewLink replaces a session's link, for those who may see it.
-func (s *Server) RenewLink(c echo.Context, v *Visit) error {
-	id, err := sessionInPath(c)
-	if err != nil {
-		return err
-	}
+func (s *Server) RenewLink(c echo.Context, v *Visit, id domain.SessionID) error {
 	session, err := s.Sessions.Get(c.Request().Context(), v.Scope, id)
 	if err != nil {
 		return err
@@ -101,11 +84,7 @@ func (s *Server) RenewLink(c echo.Context, v *Visit) error {
 }
 
 // EmailLink has a session's link emailed to the customer, for the first time or again.
-func (s *Server) EmailLink(c echo.Context, v *Visit) error {
-	id, err := sessionInPath(c)
-	if err != nil {
-		return err
-	}
+func (s *Server) EmailLink(c echo.Context, v *Visit, id domain.SessionID) error {
 	sends, err := strconv.Atoi(c.FormValue("sends"))
 	if err != nil {
 		sends = -1 // of no page, so nothing is sent
@@ -124,21 +103,13 @@ func (s *Server) EmailLink(c echo.Context, v *Visit) error {
 }
 
 // CancelSession has a session cancelled in a moment, until when that can be undone (D126).
-func (s *Server) CancelSession(c echo.Context, v *Visit) error {
-	id, err := sessionInPath(c)
-	if err != nil {
-		return err
-	}
-	err = s.Sessions.RequestCancel(c.Request().Context(), v.Scope, id, v.Actor)
+func (s *Server) CancelSession(c echo.Context, v *Visit, id domain.SessionID) error {
+	err := s.Sessions.RequestCancel(c.Request().Context(), v.Scope, id, v.Actor)
 	return s.changedSession(c, v, id, err, "")
 }
 
 // UndoCancel keeps a session that was to be cancelled.
-func (s *Server) UndoCancel(c echo.Context, v *Visit) error {
-	id, err := sessionInPath(c)
-	if err != nil {
-		return err
-	}
+func (s *Server) UndoCancel(c echo.Context, v *Visit, id domain.SessionID) error {
 	kept, err := s.Sessions.UndoCancel(c.Request().Context(), v.Scope, id)
 	notice := "cancel_undone"
 	if !kept {
@@ -148,11 +119,7 @@ func (s *Server) UndoCancel(c echo.Context, v *Visit) error {
 }
 
 // ExtendSession moves the date on which a session's link expires.
-func (s *Server) ExtendSession(c echo.Context, v *Visit) error {
-	id, err := sessionInPath(c)
-	if err != nil {
-		return err
-	}
+func (s *Server) ExtendSession(c echo.Context, v *Visit, id domain.SessionID) error {
 	typed, more := c.FormValue("days"), c.FormValue("more") != ""
 	if more {
 		typed = c.FormValue("more")
@@ -181,11 +148,7 @@ func (s *Server) changedSession(c echo.Context, v *Visit, id domain.SessionID, e
 }
 
 // DownloadData answers with the JSON of the API's data endpoint.
-func (s *Server) DownloadData(c echo.Context, v *Visit) error {
-	id, err := sessionInPath(c)
-	if err != nil {
-		return err
-	}
+func (s *Server) DownloadData(c echo.Context, v *Visit, id domain.SessionID) error {
 	data, err := s.Sessions.Data(c.Request().Context(), v.Scope, id, web.Reader(c.Request().Context(), v.Actor))
 	if err != nil {
 		return err
@@ -199,11 +162,7 @@ func (s *Server) DownloadData(c echo.Context, v *Visit) error {
 
 // DownloadPDF answers with the PDF, or leads back to the page while it is being
 // made.
-func (s *Server) DownloadPDF(c echo.Context, v *Visit) error {
-	id, err := sessionInPath(c)
-	if err != nil {
-		return err
-	}
+func (s *Server) DownloadPDF(c echo.Context, v *Visit, id domain.SessionID) error {
 	content, err := s.Sessions.PDF(c.Request().Context(), v.Scope, id, web.Reader(c.Request().Context(), v.Actor))
 	if errors.Is(err, &domain.Error{Code: domain.CodePDFNotReady}) {
 		s.Notices.Leave(c, "pdf_not_ready")
@@ -216,11 +175,7 @@ func (s *Server) DownloadPDF(c echo.Context, v *Visit) error {
 }
 
 // DownloadDocument answers with one of the customer's uploads.
-func (s *Server) DownloadDocument(c echo.Context, v *Visit) error {
-	id, err := sessionInPath(c)
-	if err != nil {
-		return err
-	}
+func (s *Server) DownloadDocument(c echo.Context, v *Visit, id domain.SessionID) error {
 	document, _ := domain.ParseDocumentID(c.Param("document")) // if it is malformed, the id of no document
 	content, err := s.Sessions.Document(c.Request().Context(), v.Scope, id, document, web.Reader(c.Request().Context(), v.Actor))
 	if err != nil {

@@ -84,22 +84,14 @@ func (s *Server) RevokeInvitation(c echo.Context, v *Visit) error {
 }
 
 // ChangeRole changes the role of a member.
-func (s *Server) ChangeRole(c echo.Context, v *Visit) error {
-	id, err := domain.ParseStaffID(c.Param("staff"))
-	if err != nil {
-		return echo.ErrNotFound
-	}
-	err = s.Team.ChangeRole(c.Request().Context(), v.Scope.AccountID, v.Actor, id, domain.Role(c.FormValue("role")),
+func (s *Server) ChangeRole(c echo.Context, v *Visit, id domain.StaffID) error {
+	err := s.Team.ChangeRole(c.Request().Context(), v.Scope.AccountID, v.Actor, id, domain.Role(c.FormValue("role")),
 		c.FormValue("may_download") == "yes")
 	return s.changedTeam(c, v, err, "role_changed")
 }
 
 // RemoveStaff removes a member from the team.
-func (s *Server) RemoveStaff(c echo.Context, v *Visit) error {
-	id, err := domain.ParseStaffID(c.Param("staff"))
-	if err != nil {
-		return echo.ErrNotFound
-	}
+func (s *Server) RemoveStaff(c echo.Context, v *Visit, id domain.StaffID) error {
 	return s.changedTeam(c, v, s.Team.Remove(c.Request().Context(), v.Scope.AccountID, v.Actor, id), "staff_removed")
 }
 

@@ -44,11 +44,7 @@ func (s *Server) SendTestEvent(c echo.Context, v *Visit) error {
 }
 
 // ShowTestEvent shows a test event's request and response.
-func (s *Server) ShowTestEvent(c echo.Context, v *Visit) error {
-	id, err := domain.ParseDeliveryID(c.Param("test"))
-	if err != nil {
-		return echo.ErrNotFound
-	}
+func (s *Server) ShowTestEvent(c echo.Context, v *Visit, id domain.DeliveryID) error {
 	sent, err := s.Webhooks.TestEvent(c.Request().Context(), v.Scope.AccountID, id)
 	if err != nil {
 		return err

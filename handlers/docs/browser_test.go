@@ -18,7 +18,7 @@ const fitsWindow = `document.documentElement.scrollWidth <= innerWidth`
 // searches, and follows a link into folded fields.
 func TestBrowserDocs(t *testing.T) {
 	t.Parallel()
-	_, base := listen(t)
+	_, base := harness.ListenAsItself(t)
 	tab := browsertest.New(t, browsertest.Options{})
 	look := func(name string, axe bool) {
 		var rules []string // all at first
@@ -86,7 +86,7 @@ func TestBrowserDocs(t *testing.T) {
 // TestBrowserDocsWithoutScript chooses a language by a plain click.
 func TestBrowserDocsWithoutScript(t *testing.T) {
 	t.Parallel()
-	_, base := listen(t)
+	_, base := harness.ListenAsItself(t)
 	tab := browsertest.New(t, browsertest.Options{NoScript: true})
 	tab.Open(base + "/docs/reference#createSession")
 	tab.Click(`#createSession .samples label:has([value="go"])`)

@@ -44,12 +44,6 @@ var guideNames = []string{
 	"test-mode", "simulator", "errors", "limits", "going-live", "versions",
 }
 
-// A guide is a guide with the headings in it.
-type guide struct {
-	view.Guide
-	Headings []view.Link
-}
-
 // facts are what guides say by value, by the names in their text.
 type facts map[string]string
 
@@ -98,20 +92,19 @@ func (s *Server) guides(mine *view.Mine) (templ.Component, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := view.GuidesPage{Page: view.Page{Title: "Guides", Current: view.GuidesURL, Mine: mine}}
+	p := view.GuidesPage{Page: view.Page{Title: "Guides", Current: view.GuidesURL, Mine: mine}, Guides: all}
 	for _, g := range all {
-		p.Guides = append(p.Guides, g.Guide)
 		p.Contents = append(p.Contents, view.Chapter{Title: g.Title, URL: "#" + g.ID, Links: g.Headings})
 	}
 	return view.Guides(p), nil
 }
 
-func (s *Server) allGuides(mine *view.Mine) ([]guide, error) {
+func (s *Server) allGuides(mine *view.Mine) ([]view.Guide, error) {
 	f, err := s.facts(mine)
 	if err != nil {
 		return nil, err
 	}
-	var out []guide
+	var out []view.Guide
 	for _, name := range guideNames {
 		g, err := s.guide(name, f, mine)
 		if err != nil {
@@ -122,7 +115,7 @@ func (s *Server) allGuides(mine *view.Mine) ([]guide, error) {
 	return out, nil
 }
 
-func (s *Server) guide(name string, f facts, mine *view.Mine) (g guide, err error) {
+func (s *Server) guide(name string, f facts, mine *view.Mine) (g view.Guide, err error) {
 	source, err := f.read(name)
 	if err != nil {
 		return g, err

@@ -8,12 +8,9 @@ import (
 
 func (s *Server) index(mine *view.Mine) (templ.Component, error) {
 	p := view.IndexPage{Page: view.Page{Title: "Documentation", Current: view.Root, Mine: mine}}
-	guides, err := s.allGuides(mine)
-	if err != nil {
+	var err error
+	if p.Guides, err = s.allGuides(mine); err != nil {
 		return nil, err
-	}
-	for _, g := range guides {
-		p.Guides = append(p.Guides, g.Guide)
 	}
 	if p.Groups, err = s.groups(mine); err != nil {
 		return nil, err

@@ -119,7 +119,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 func TestListen(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
-	h, base := listen(t)
+	h, base := harness.ListenAsItself(t)
 	l := newLaptop(t, h)
 	session := h.NewSession(h.TestScope(), domain.NewSession{})
 	n := 0
@@ -193,7 +193,7 @@ func TestListen(t *testing.T) {
 func TestListenExplains(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
-	h, base := listen(t)
+	h, base := harness.ListenAsItself(t)
 	l := newLaptop(t, h)
 	broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusBadGateway)
@@ -232,7 +232,7 @@ func TestListenExplains(t *testing.T) {
 // TestListenScriptIsServed as a script, once for each of its states.
 func TestListenScriptIsServed(t *testing.T) {
 	t.Parallel()
-	h, base := listen(t)
+	h, base := harness.ListenAsItself(t)
 	got := h.SignedOut().Get("/docs/listen.mjs")
 	if kind := got.Header().Get("Content-Type"); kind != "text/javascript; charset=utf-8" ||
 		!strings.Contains(got.Body.String(), `"`+base+`"`) || strings.Contains(got.Body.String(), "{base_url}") {

@@ -3,28 +3,16 @@ package docs_test
 import (
 	"html"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"regexp"
 	"strings"
 	"testing"
 
-	"candor/handlers"
 	"candor/internal/testkit/browsertest"
 	"candor/internal/testkit/harness"
 )
 
 func TestMain(m *testing.M) { os.Exit(browsertest.Main(m)) }
-
-// listen starts a server that knows the address at which it listens.
-func listen(t *testing.T) (*harness.Harness, string) {
-	t.Helper()
-	var h *harness.Harness
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.Handler.ServeHTTP(w, r) }))
-	t.Cleanup(server.Close)
-	h = harness.New(t, func(c *handlers.Config) { c.Development, c.BaseURL = true, server.URL })
-	return h, server.URL
-}
 
 // get is a page as anyone gets it.
 func get(h *harness.Harness, path string) string {

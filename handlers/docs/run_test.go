@@ -26,7 +26,7 @@ import (
 func TestToolchainSamples(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
-	h, _ := listen(t)
+	h, _ := harness.ListenAsItself(t)
 	session := h.NewSession(h.TestScope(), domain.NewSession{WebhookURL: "https://lender.example/hook"})
 	h.Open(session.ID)
 	h.Upload(session.ID, "payslip.pdf")
@@ -186,7 +186,7 @@ func shell(t *testing.T, h *harness.Harness, folder string, command []string) ([
 // of a completed session, two more to its events.
 func TestQuickStart(t *testing.T) {
 	t.Parallel()
-	h, _ := listen(t)
+	h, _ := harness.ListenAsItself(t)
 	var commands []string
 	for _, b := range blocks(part(get(h, "/docs/guides"), "quick-start")) {
 		if b.language == "sh" {
@@ -266,7 +266,7 @@ func TestVectors(t *testing.T) {
 func TestGuideSamplesRun(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
-	h, _ := listen(t)
+	h, _ := harness.ListenAsItself(t)
 	h.Mailbox() // workers, which draw the PDF
 	session := h.NewSession(h.TestScope(), domain.NewSession{})
 	h.Open(session.ID)

@@ -25,7 +25,7 @@ func (k *typist) seen(after string) browsertest.Focus {
 	return focus
 }
 
-const tab, enter, space, arrowUp, arrowDown = '\t', '\r', ' ', '\u0304', '\u0301'
+const tab, enter, space, arrowDown = '\t', '\r', ' ', '\u0301'
 
 // far is how many presses of Tab lead through any page.
 const far = 150

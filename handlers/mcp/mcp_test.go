@@ -80,7 +80,7 @@ func (a agent) object(tool string, arguments any) (out map[string]any) {
 // TestJourney makes a test session, completes it, and reads the PDF's figures.
 func TestJourney(t *testing.T) {
 	t.Parallel()
-	h, url := listen(t)
+	h, url := harness.ListenAsItself(t)
 	h.Mailbox() // workers, which draw the PDF
 	a := connect(t, url, h.Account.TestKey)
 	session := a.object("createSession", map[string]any{
@@ -119,20 +119,11 @@ func dollars(amount float64) string {
 	return whole + "." + cents
 }
 
-func listen(t *testing.T, change ...func(*handlers.Config)) (*harness.Harness, string) {
-	t.Helper()
-	var h *harness.Harness
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.Handler.ServeHTTP(w, r) }))
-	t.Cleanup(server.Close)
-	h = harness.New(t, append(change, func(c *handlers.Config) { c.Development, c.BaseURL = true, server.URL })...)
-	return h, server.URL
-}
-
 // TestToolsAreOperations compares the tools with the OpenAPI document: a test key has all,
 // a live key those that read.
 func TestToolsAreOperations(t *testing.T) {
 	t.Parallel()
-	h, url := listen(t)
+	h, url := harness.ListenAsItself(t)
 	all := map[bool][]string{}
 	document, err := handlers.Document(url)
 	h.OK(err)
@@ -168,7 +159,7 @@ func TestToolsAreOperations(t *testing.T) {
 // TestLiveKeysOnlyRead calls what writes with a live key.
 func TestLiveKeysOnlyRead(t *testing.T) {
 	t.Parallel()
-	h, url := listen(t)
+	h, url := harness.ListenAsItself(t)
 	a := connect(t, url, h.Account.LiveKey)
 	before := h.Stored()
 	for _, tool := range []string{"createSession", "cancelSession", "advanceSession"} {
@@ -184,7 +175,7 @@ func TestLiveKeysOnlyRead(t *testing.T) {
 // what the document doesn't know: the answers are the API's.
 func TestCallsAreTheAPIs(t *testing.T) {
 	t.Parallel()
-	h, url := listen(t)
+	h, url := harness.ListenAsItself(t)
 	other := h.NewAccount("other@lender.example", "professional")
 	foreign := h.NewSession(domain.Scope{AccountID: other.AccountID}, domain.NewSession{})
 	own := h.NewSession(h.TestScope(), domain.NewSession{})
@@ -313,7 +304,7 @@ func TestCallsAreCounted(t *testing.T) {
 // TestTextsAreRead reads every resource.
 func TestTextsAreRead(t *testing.T) {
 	t.Parallel()
-	h, url := listen(t)
+	h, url := harness.ListenAsItself(t)
 	a := connect(t, url, h.Account.TestKey)
 	listed, err := a.ListResources(t.Context(), nil)
 	h.OK(err)
@@ -331,7 +322,7 @@ func TestTextsAreRead(t *testing.T) {
 // TestLongAnswers asks for a file that is too long to pass on.
 func TestLongAnswers(t *testing.T) {
 	t.Parallel()
-	h, url := listen(t)
+	h, url := harness.ListenAsItself(t)
 	session := h.NewSession(h.TestScope(), domain.NewSession{})
 	h.Open(session.ID)
 	h.Complete(session.ID)
@@ -345,7 +336,7 @@ func TestLongAnswers(t *testing.T) {
 // TestGuideConnects reads the configuration in the guide, and connects by it.
 func TestGuideConnects(t *testing.T) {
 	t.Parallel()
-	h, url := listen(t)
+	h, url := harness.ListenAsItself(t)
 	a := connect(t, url, h.Account.TestKey)
 	read, err := a.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: url + "/docs/guides/agents.md"})
 	h.OK(err)

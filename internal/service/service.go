@@ -122,7 +122,7 @@ func New(c Config) Services {
 		Idempotency: s.Idempotency,
 	})
 	s.Simulator = simulator.New(simulator.Config{
-		DB: c.DB, Clock: c.Clock, Outbox: c.Outbox, Sessions: s.Sessions, Forms: s.Forms, Webhooks: s.Webhooks,
+		Clock: c.Clock, Outbox: c.Outbox, Sessions: s.Sessions, Forms: s.Forms, Webhooks: s.Webhooks,
 		Idempotency: s.Idempotency,
 	})
 	s.Home = home.New(home.Config{DB: c.DB, Clock: c.Clock, Billing: s.Billing})

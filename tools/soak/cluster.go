@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/user"
 	"path/filepath"
 	"strconv"
 	"sync"
@@ -56,20 +55,8 @@ func newCluster(dir string) (*cluster, error) {
 		return nil, err
 	}
 	c := &cluster{bin: bin}
-	if os.Getuid() == 0 {
-		owner, err := user.Lookup("postgres")
-		if err != nil {
-			return nil, err
-		}
-		uid, err := strconv.ParseUint(owner.Uid, 10, 32)
-		if err != nil {
-			return nil, err
-		}
-		gid, err := strconv.ParseUint(owner.Gid, 10, 32)
-		if err != nil {
-			return nil, err
-		}
-		c.credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+	if c.credential, err = devpg.Credential(); err != nil {
+		return nil, err
 	}
 	free, err := ports.Free(len(c.nodes))
 	if err != nil {

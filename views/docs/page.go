@@ -128,6 +128,7 @@ type ReferencePage struct {
 type Guide struct {
 	ID, Title, Intro string
 	HTML             string // made from our own Markdown
+	Headings         []Link
 }
 
 // A GuidesPage has all guides, one below the other.

@@ -75,7 +75,6 @@ func CheckEndpoint(address string) error {
 type S3 struct {
 	client *minio.Core
 	config S3Config
-	bucket string
 	spool  string // folder of the nameless files
 }
 
@@ -109,7 +108,7 @@ func NewS3(c S3Config, spool string) (*S3, error) {
 	if err != nil {
 		return nil, fmt.Errorf("S3: %w", err)
 	}
-	return &S3{client: client, config: c, bucket: c.Bucket, spool: spool}, nil
+	return &S3{client: client, config: c, spool: spool}, nil
 }
 
 // ErrRefused says that an S3 service refused to show the bucket: the name or the keys
@@ -120,12 +119,12 @@ var ErrRefused = errors.New("refused by S3")
 func (s *S3) Check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	found, err := s.client.BucketExists(ctx, s.bucket)
+	found, err := s.client.BucketExists(ctx, s.config.Bucket)
 	switch {
 	case err == nil && !found:
-		return fmt.Errorf("%w: there is no bucket %s", ErrRefused, s.bucket)
+		return fmt.Errorf("%w: there is no bucket %s", ErrRefused, s.config.Bucket)
 	case err != nil && answerOf(err).StatusCode == http.StatusForbidden:
-		return fmt.Errorf("%w: bucket %s: the access key may not list it: %w", ErrRefused, s.bucket, err)
+		return fmt.Errorf("%w: bucket %s: the access key may not list it: %w", ErrRefused, s.config.Bucket, err)
 	case err != nil:
 		return fmt.Errorf("S3: %w", err)
 	}
@@ -171,7 +170,7 @@ func (s *S3) put(ctx context.Context, id string, r io.Reader, options minio.PutO
 	options.UserMetadata = map[string]string{"x-amz-checksum-sha256": base64.StdEncoding.EncodeToString(sum)}
 	ctx, cancel := context.WithTimeout(ctx, putTimeout)
 	defer cancel()
-	_, err = s.client.PutObject(ctx, s.bucket, prefix+id, io.NewSectionReader(content, 0, size), size, "",
+	_, err = s.client.PutObject(ctx, s.config.Bucket, prefix+id, io.NewSectionReader(content, 0, size), size, "",
 		hex.EncodeToString(sum), options)
 	if err != nil {
 		return unavailable("store blob in S3", err)
@@ -186,7 +185,7 @@ func (s *S3) Open(ctx context.Context, id string) (io.ReadCloser, error) {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	stall := time.AfterFunc(askTimeout, func() { cancel(errStalled) })
-	content, _, _, err := s.client.GetObject(ctx, s.bucket, prefix+id, minio.GetObjectOptions{})
+	content, _, _, err := s.client.GetObject(ctx, s.config.Bucket, prefix+id, minio.GetObjectOptions{})
 	if err != nil {
 		if missing(err) {
 			err = ErrNotFound
@@ -257,7 +256,7 @@ func (s *S3) Delete(ctx context.Context, id string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	if err := s.client.RemoveObject(ctx, s.bucket, prefix+id, minio.RemoveObjectOptions{}); err != nil && !missing(err) {
+	if err := s.client.RemoveObject(ctx, s.config.Bucket, prefix+id, minio.RemoveObjectOptions{}); err != nil && !missing(err) {
 		return unavailable("delete blob in S3", err)
 	}
 	return nil
@@ -268,7 +267,7 @@ func (s *S3) List(ctx context.Context) iter.Seq2[Info, error] {
 	return func(yield func(Info, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		for object := range s.client.ListObjectsIter(ctx, s.bucket, minio.ListObjectsOptions{Prefix: prefix}) {
+		for object := range s.client.ListObjectsIter(ctx, s.config.Bucket, minio.ListObjectsOptions{Prefix: prefix}) {
 			if object.Err != nil {
 				yield(Info{}, unavailable("list blobs in S3", object.Err))
 				return

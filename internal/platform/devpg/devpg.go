@@ -37,9 +37,6 @@ const (
 type Options struct {
 	// BinDir holds initdb and postgres. Empty: PATH and the usual places.
 	BinDir string
-	// User is the operating system's user to run as when the caller is root,
-	// which PostgreSQL refuses. Empty: postgres, else nobody.
-	User string
 	// MaxConnections is the server's limit. Zero: 100.
 	MaxConnections int
 	// Unsafe gives up durability for speed: a crash of the machine may lose
@@ -73,7 +70,7 @@ func Start(ctx context.Context, dir string, opts Options) (*Server, error) {
 	if opts.MaxConnections <= 0 {
 		opts.MaxConnections = defaultMaxConnections
 	}
-	owner, err := findOwner(opts.User)
+	owner, err := findOwner()
 	if err != nil {
 		return nil, err
 	}

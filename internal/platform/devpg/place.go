@@ -36,14 +36,13 @@ func (o owner) credential() *syscall.Credential {
 	return &syscall.Credential{Uid: o.uid, Gid: o.gid}
 }
 
-func findOwner(name string) (owner, error) {
+// findOwner returns the user as which a server runs: the caller, or if that is root, which
+// PostgreSQL refuses, the first one of names.
+func findOwner() (owner, error) {
 	if os.Getuid() != 0 {
 		return owner{uid: uint32(os.Getuid()), gid: uint32(os.Getgid())}, nil
 	}
 	names := []string{"postgres", "nobody"}
-	if name != "" {
-		names = []string{name}
-	}
 	for _, n := range names {
 		u, err := user.Lookup(n)
 		if err != nil {
@@ -61,6 +60,12 @@ func findOwner(name string) (owner, error) {
 	}
 	return owner{}, fmt.Errorf(
 		"devpg: PostgreSQL does not run as root, and there is no other user among %v: create one, or set DATABASE_URL to a running server", names)
+}
+
+// Credential is that of PostgreSQL's user, as which root runs its programs; nil for anyone else.
+func Credential() (*syscall.Credential, error) {
+	o, err := findOwner()
+	return o.credential(), err
 }
 
 // place is where a server lives: its data, locks and log in dir, its socket

@@ -11,7 +11,6 @@ import (
 
 // A RetentionChange is what another retention would do to an account.
 type RetentionChange struct {
-	Kind     domain.RetentionKind
 	From, To int       // days after a session's end; 0: until they are erased
 	EndedBy  time.Time // what ended then or before is deleted
 	Sessions int       // of which something is deleted, in both modes; at most domain.CountMost
@@ -41,7 +40,7 @@ func (s *Service) PreviewRetention(ctx context.Context, id domain.AccountID, kin
 		return nil, err
 	}
 	from := *kind.DaysOf(account)
-	change := &RetentionChange{Kind: kind, From: from, To: days, EndedBy: s.Clock.Now().Add(-time.Duration(days) * 24 * time.Hour)}
+	change := &RetentionChange{From: from, To: days, EndedBy: s.Clock.Now().Add(-time.Duration(days) * 24 * time.Hour)}
 	if days != 0 && (from == 0 || days < from) {
 		change.Sessions, err = s.DB.CountRetained(ctx, id, kind, change.EndedBy, domain.CountMost)
 	}

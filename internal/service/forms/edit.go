@@ -113,7 +113,7 @@ func (s *Service) storeEdited(ctx context.Context, tx *db.Tx, state *State, done
 
 // completed takes a section's new answers, and reads the expenses again, which depend on others.
 func (f *State) completed(name string, answers []byte) error {
-	f.Sections[name] = SectionState{Completed: true, SavedAt: f.now, answers: answers}
+	f.Sections[name] = SectionState{Completed: true, answers: answers}
 	if err := f.Statement.Read(name, answers); err != nil {
 		return err
 	}

@@ -107,8 +107,7 @@ func (f *State) Digest() string { return f.stored.Digest() }
 type SectionState struct {
 	Completed bool
 	Draft     url.Values // typed since and not valid yet, nil for none
-	SavedAt   time.Time
-	answers   []byte // the last valid ones as stored, nil before
+	answers   []byte     // the last valid ones as stored, nil before
 }
 
 // Get returns the form of a session whose link the caller holds, or
@@ -153,7 +152,7 @@ func (s *Service) read(ctx context.Context, q vault.Store, state *State) error {
 		if section.Answers == nil && section.Draft == nil {
 			continue
 		}
-		own := SectionState{Completed: section.CompletedAt != nil, SavedAt: section.UpdatedAt, answers: section.Answers}
+		own := SectionState{Completed: section.CompletedAt != nil, answers: section.Answers}
 		if section.Draft != nil {
 			if err := json.Unmarshal(section.Draft, &own.Draft); err != nil {
 				return err

@@ -26,7 +26,6 @@ import (
 
 // Config is what the simulator needs.
 type Config struct {
-	DB          *db.DB
 	Clock       domain.Clock
 	Outbox      *outbox.Outbox
 	Sessions    *sessions.Service

@@ -16,6 +16,7 @@ import (
 	"candor/internal/domain"
 	"candor/internal/platform/keyring"
 	"candor/internal/testkit"
+	"candor/internal/testkit/hooktest"
 	"candor/internal/testkit/servicetest"
 	"candor/internal/webhook"
 	"candor/jobs"
@@ -26,7 +27,7 @@ import (
 // while its secrets change.
 type rotation struct {
 	*fixture
-	receivers []*receiver
+	receivers []*hooktest.Receiver
 	attempts  [2]*attemptCounter
 	phases    []phase
 }
@@ -58,7 +59,7 @@ func newRotation(t *testing.T) *rotation {
 	t.Helper()
 	r := &rotation{fixture: newFixture(t, func(c *servicetest.Config) { c.Clock = domain.SystemClock })}
 	for range 4 {
-		r.receivers = append(r.receivers, newReceiver(t, nil))
+		r.receivers = append(r.receivers, hooktest.NewReceiver(t, nil))
 	}
 	for i := range r.attempts {
 		r.attempts[i] = &attemptCounter{Handler: slog.DiscardHandler}
@@ -190,9 +191,9 @@ func TestSecretsRotateWithoutAWrongSignature(t *testing.T) {
 // check verifies all that arrived with all secrets.
 func (r *rotation) check(secrets []string) {
 	r.Helper()
-	var calls []call
+	var calls []hooktest.Request
 	for _, rec := range r.receivers {
-		calls = append(calls, rec.calls()...)
+		calls = append(calls, rec.Requests()...)
 	}
 	attempts := []struct {
 		ID        domain.DeliveryID `db:"delivery_id"`
@@ -208,12 +209,12 @@ func (r *rotation) check(secrets []string) {
 	}
 	seen := map[string]int{}
 	for i, by := range verify(r, calls, secrets...) {
-		at := startedAt[calls[i].header.Get("X-Webhook-Id")]
+		at := startedAt[calls[i].Header.Get("X-Webhook-Id")]
 		names, allowed := r.allowed(at)
 		if len(names) == 1 {
 			seen[names[0]]++
 		}
-		signatures := strings.Count(calls[i].header.Get("Webhook-Signature"), "v1,")
+		signatures := strings.Count(calls[i].Header.Get("Webhook-Signature"), "v1,")
 		if !r.signedAsOne(allowed, by, secrets, signatures) {
 			r.Errorf("an attempt that started at %s, in %v, has %d signatures, by %+v", at, names, signatures, by)
 		}

@@ -16,6 +16,7 @@ import (
 	"candor/internal/service/accounts"
 	"candor/internal/service/webhooks"
 	"candor/internal/testkit"
+	"candor/internal/testkit/hooktest"
 	"candor/internal/testkit/servicetest"
 	"candor/internal/webhook"
 )
@@ -49,14 +50,14 @@ func TestTestEvent(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, testEvents(t), func(c *servicetest.Config) { c.Clock = domain.SystemClock })
 	b.Webhooks.SecretsLease = 0
-	hook := newReceiver(t, func(w http.ResponseWriter, _ *http.Request) {
+	hook := hooktest.NewReceiver(t, func(_ int, w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusAccepted)
 		_, _ = w.Write([]byte("thanks" + strings.Repeat(".", 4000)))
 	})
 	fresh, err := b.Webhooks.CreateNextSecret(b.Ctx, b.Test(), nil, servicetest.Someone)
 	b.OK(err)
 	if _, err := b.Webhooks.SendTestEvent(b.Ctx, b.Account.AccountID, domain.Actor{Kind: "unheard of"}, nil, hook.URL+"/hook",
-		domain.SessionCompleted); err == nil || len(hook.calls()) != 0 {
+		domain.SessionCompleted); err == nil || len(hook.Requests()) != 0 {
 		t.Errorf("a test event is sent that the audit log doesn't tell of: %v", err)
 	}
 	sent, err := b.Webhooks.SendTestEvent(b.Ctx, b.Account.AccountID, servicetest.Someone, nil, hook.URL+"/hook",
@@ -65,19 +66,19 @@ func TestTestEvent(t *testing.T) {
 	if log := b.audited(); strings.Count(log, "webhook.test_sent by a test") != 1 {
 		t.Errorf("the audit log has %s", log)
 	}
-	calls := hook.calls()
+	calls := hook.Requests()
 	if len(calls) != 1 {
 		t.Fatalf("%d webhooks, want 1", len(calls))
 	}
 	got := calls[0]
 	for name := range sent.Result.RequestHeader {
-		if got.header.Get(name) != sent.Result.RequestHeader.Get(name) {
-			t.Errorf("%s came as %q, is shown as %q", name, got.header.Get(name), sent.Result.RequestHeader.Get(name))
+		if got.Header.Get(name) != sent.Result.RequestHeader.Get(name) {
+			t.Errorf("%s came as %q, is shown as %q", name, got.Header.Get(name), sent.Result.RequestHeader.Get(name))
 		}
 	}
-	if got.body != string(sent.Body) || got.header.Get("X-Webhook-Id") != sent.DeliveryID.String() ||
+	if got.Body != string(sent.Body) || got.Header.Get("X-Webhook-Id") != sent.DeliveryID.String() ||
 		!strings.HasPrefix(sent.DeliveryID.String(), "whd_") {
-		t.Errorf("sent %s as %s, shown %s as %s", got.body, got.header.Get("X-Webhook-Id"), sent.Body, sent.DeliveryID)
+		t.Errorf("sent %s as %s, shown %s as %s", got.Body, got.Header.Get("X-Webhook-Id"), sent.Body, sent.DeliveryID)
 	}
 	// The old and the new secret of test mode, and not that of live mode.
 	by := verify(t, calls, b.Account.TestWebhookSecret, fresh, b.Account.LiveWebhookSecret)[0]
@@ -118,7 +119,7 @@ func TestTestEventTellsWhatWentWrong(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, testEvents(t))
 	release := make(chan struct{})
-	hook := newReceiver(t, func(w http.ResponseWriter, r *http.Request) {
+	hook := hooktest.NewReceiver(t, func(_ int, w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/500":
 			http.Error(w, "no such partner", http.StatusInternalServerError)
@@ -175,26 +176,26 @@ func TestTestEventRefusesTargets(t *testing.T) {
 		domain.SessionCompleted)
 	b.Code("unknown account", err, domain.CodeNotFound)
 	// A service whose URLs pass still has its client look at the address.
-	hook := newReceiver(t, nil)
+	hook := hooktest.NewReceiver(t, nil)
 	open := newFixture(t, testEvents(t), func(c *servicetest.Config) { c.TestClient = webhook.NewClient(webhook.Policy{}) })
 	sent, err := open.Webhooks.SendTestEvent(b.Ctx, open.Account.AccountID, servicetest.Someone, nil, hook.URL,
 		domain.SessionCompleted)
-	if err != nil || sent.Result.ErrorClass != webhook.ClassRefusedTarget || len(hook.calls()) != 0 {
-		t.Errorf("a refused address: %+v, %v, %d calls", sent, err, len(hook.calls()))
+	if err != nil || sent.Result.ErrorClass != webhook.ClassRefusedTarget || len(hook.Requests()) != 0 {
+		t.Errorf("a refused address: %+v, %v, %d calls", sent, err, len(hook.Requests()))
 	}
 }
 
 func TestTestEventGoesToTheDefaultURL(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, testEvents(t))
-	test, live := newReceiver(t, nil), newReceiver(t, nil)
+	test, live := hooktest.NewReceiver(t, nil), hooktest.NewReceiver(t, nil)
 	b.OK(b.Webhooks.SetDefaultURL(b.Ctx, b.Live(), servicetest.Someone, live.URL))
 	_, err := b.Webhooks.SendTestEvent(b.Ctx, b.Account.AccountID, servicetest.Someone, nil, "", domain.SessionCompleted)
 	b.saying("no URL", err, "no default webhook URL")
 	b.OK(b.Webhooks.SetDefaultURL(b.Ctx, b.Test(), servicetest.Someone, test.URL))
 	sent, err := b.Webhooks.SendTestEvent(b.Ctx, b.Account.AccountID, servicetest.Someone, nil, "", domain.SessionCompleted)
-	if err != nil || sent.URL != test.URL || len(test.calls()) != 1 || len(live.calls()) != 0 {
-		t.Errorf("%+v, %v: %d at the test URL, %d at the live one", sent, err, len(test.calls()), len(live.calls()))
+	if err != nil || sent.URL != test.URL || len(test.Requests()) != 1 || len(live.Requests()) != 0 {
+		t.Errorf("%+v, %v: %d at the test URL, %d at the live one", sent, err, len(test.Requests()), len(live.Requests()))
 	}
 }
 
@@ -207,7 +208,7 @@ func TestTestEventIsLimited(t *testing.T) {
 		servicetest.Someone)
 	b.OK(err)
 	release := make(chan struct{})
-	hook := newReceiver(t, func(_ http.ResponseWriter, r *http.Request) {
+	hook := hooktest.NewReceiver(t, func(_ int, _ http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/hang" {
 			<-release
 		}
@@ -224,7 +225,7 @@ func TestTestEventIsLimited(t *testing.T) {
 			}
 		})
 	}
-	testkit.Await(b, "waited in vain: two under way", func() bool { return len(hook.calls()) == 2 })
+	testkit.Await(b, "waited in vain: two under way", func() bool { return len(hook.Requests()) == 2 })
 	for range 20 { // refused ones don't count
 		b.Code("a third at once", send("/"), domain.CodeRateLimitExceeded)
 	}
@@ -242,7 +243,7 @@ func TestTestEventIsLimited(t *testing.T) {
 	}
 	_, err = b.Webhooks.SendTestEvent(b.Ctx, other.AccountID, servicetest.Someone, nil, hook.URL, domain.SessionCompleted)
 	b.OK(err)
-	if n := len(hook.calls()); n != 12 {
+	if n := len(hook.Requests()); n != 12 {
 		t.Errorf("%d webhooks, want 12", n)
 	}
 }
@@ -252,7 +253,7 @@ func TestTestEventEndsWithItsCaller(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, testEvents(t))
 	ctx, cancel := context.WithCancel(b.Ctx)
-	hook := newReceiver(t, func(_ http.ResponseWriter, r *http.Request) {
+	hook := hooktest.NewReceiver(t, func(_ int, _ http.ResponseWriter, r *http.Request) {
 		cancel()
 		<-r.Context().Done()
 	})

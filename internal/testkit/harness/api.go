@@ -147,11 +147,7 @@ type FeedPage struct {
 		Sequence  int64
 		Timestamp string
 		Data      json.RawMessage
-		Delivery  *struct {
-			ID, URL, State string
-			Attempts       int
-			LastStatusCode *int `json:"last_status_code"`
-		}
+		Delivery  *struct{ ID, URL, State string }
 	}
 	HasMore        bool   `json:"has_more"`
 	NextAfter      int64  `json:"next_after"`

@@ -26,7 +26,6 @@ import (
 	"candor/internal/platform/ratelimit"
 	"candor/internal/service/accounts"
 	"candor/internal/service/forms"
-	"candor/internal/service/staff/passwords"
 	"candor/internal/statement"
 	"candor/internal/statement/statementtest"
 	"candor/internal/testkit"
@@ -40,10 +39,6 @@ import (
 
 // BaseURL is where the tested servers believe to be.
 const BaseURL = "https://candor.example"
-
-// QuickPasswords are hashed in no time: under the race detector a real hash
-// takes longer than all else that a test does.
-var QuickPasswords = passwords.Cost{Time: 1, Memory: 8}
 
 // A Harness is a whole server over a database of its own, with one account.
 type Harness struct {
@@ -76,7 +71,7 @@ func New(t testing.TB, change ...func(*handlers.Config)) *Harness {
 	h.Service = servicetest.New(servicetest.Config{
 		DB: h.DB, Outbox: outbox.New(inserter, nil), Ring: ring, Blobs: blobs, Policy: webhook.Policy{},
 		BaseURL: BaseURL, Clock: h.Clock.Now, Logger: logger, Terms: InvoiceTerms(),
-		PasswordCost: QuickPasswords,
+		PasswordCost: servicetest.QuickPasswords,
 	})
 	limit := ratelimit.Config{PerMinute: 100, Burst: 1_000_000, Keys: 1000}
 	limiter, err := ratelimit.New(limit)
@@ -305,6 +300,16 @@ func Listen(t *testing.T, change ...func(*handlers.Config)) (*Harness, string) {
 	h := New(t, append(change, func(c *handlers.Config) { c.Development = true })...)
 	server := httptest.NewServer(h.Handler)
 	t.Cleanup(server.Close)
+	return h, server.URL
+}
+
+// ListenAsItself is Listen for a server that knows the address at which it listens.
+func ListenAsItself(t *testing.T) (*Harness, string) {
+	t.Helper()
+	var h *Harness
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.Handler.ServeHTTP(w, r) }))
+	t.Cleanup(server.Close)
+	h = New(t, func(c *handlers.Config) { c.Development, c.BaseURL = true, server.URL })
 	return h, server.URL
 }
 

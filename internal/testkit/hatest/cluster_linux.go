@@ -13,7 +13,6 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
-	"os/user"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -25,6 +24,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"candor/internal/platform/devpg"
 	"candor/internal/testkit"
 	"candor/internal/testkit/dbtest"
 	"candor/internal/testkit/ports"
@@ -385,16 +385,14 @@ func (c *Cluster) giveToPostgres(path string) *syscall.Credential {
 	if os.Getuid() != 0 {
 		c.t.Skip("the drill runs PostgreSQL as its own user, so it must be run as root")
 	}
-	owner, err := user.Lookup("postgres")
+	owner, err := devpg.Credential()
+	if err == nil {
+		err = os.Chown(path, int(owner.Uid), int(owner.Gid))
+	}
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	uid, _ := strconv.Atoi(owner.Uid)
-	gid, _ := strconv.Atoi(owner.Gid)
-	if err := os.Chown(path, uid, gid); err != nil {
-		c.t.Fatal(err)
-	}
-	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+	return owner
 }
 
 // postmaster is the process id of PostgreSQL's first process, or 0.

@@ -68,9 +68,7 @@ func (p *Page) All(tag string) (out []*Page) {
 }
 
 // Has reports whether the element has the attribute.
-func (p *Page) Has(name string) bool {
-	return slices.ContainsFunc(p.root.Attr, func(a html.Attribute) bool { return a.Key == name })
-}
+func (p *Page) Has(name string) bool { return has(p.root, name) }
 
 // Attr is an attribute of a part, "" if it has none.
 func (p *Page) Attr(name string) string { return attr(p.root, name) }

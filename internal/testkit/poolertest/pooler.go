@@ -3,20 +3,18 @@ package poolertest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/url"
 	"os"
 	"os/exec"
-	"os/user"
 	"path/filepath"
-	"strconv"
 	"syscall"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 
+	"candor/internal/platform/devpg"
 	"candor/internal/testkit"
 )
 
@@ -89,20 +87,15 @@ func run(t testing.TB, dir string, cmd *exec.Cmd) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	cmd.Stdout, cmd.Stderr, cmd.Dir = file, file, "/"
-	cmd.SysProcAttr = &syscall.SysProcAttr{}
-	if os.Getuid() == 0 {
-		owner, err := user.Lookup("postgres")
-		if err != nil {
-			t.Fatal(err)
-		}
-		uid, errUID := strconv.ParseUint(owner.Uid, 10, 32)
-		gid, errGID := strconv.ParseUint(owner.Gid, 10, 32)
-		if err := errors.Join(errUID, errGID, os.Chown(dir, int(uid), int(gid))); err != nil {
-			t.Fatal(err)
-		}
-		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+	owner, err := devpg.Credential()
+	if err == nil && owner != nil {
+		err = os.Chown(dir, int(owner.Uid), int(owner.Gid))
 	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stdout, cmd.Stderr, cmd.Dir = file, file, "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: owner}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"maps"
 	"os"
 	"testing"
 
@@ -13,10 +14,7 @@ type Environment map[string]string
 // With returns a copy with more variables, in pairs of name and value; "" removes a
 // variable.
 func (e Environment) With(pairs ...string) Environment {
-	out := Environment{}
-	for k, v := range e {
-		out[k] = v
-	}
+	out := maps.Clone(e)
 	for i := 0; i < len(pairs); i += 2 {
 		out[pairs[i]] = pairs[i+1] //nolint:gosec // names and values come in pairs
 	}

@@ -46,6 +46,10 @@ type Fixture struct {
 	Account *accounts.Created
 }
 
+// QuickPasswords are hashed in no time: under the race detector a real hash
+// takes longer than all else that a test does.
+var QuickPasswords = passwords.Cost{Time: 1, Memory: 8}
+
 // NewFixture returns a Fixture; change adapts its configuration.
 func NewFixture(t testing.TB, change ...func(*Config)) *Fixture {
 	t.Helper()
@@ -61,7 +65,7 @@ func NewFixture(t testing.TB, change ...func(*Config)) *Fixture {
 		DB: database, Outbox: outbox.New(inserter, nil), Ring: ring, Blobs: f.Files, BaseURL: "https://candor.example",
 		Policy: webhook.Policy{Development: true}, Logger: logger,
 		Clock:        func() time.Time { return Start.Add(time.Duration(f.Offset.Load())) },
-		PasswordCost: passwords.Cost{Time: 1, Memory: 8}, // in no time
+		PasswordCost: QuickPasswords,
 	}
 	for _, set := range change {
 		set(&config)

@@ -15,9 +15,9 @@ import (
 // A Server is a mail server.
 type Server struct {
 	Address string // host:port
+	reply   func(command string) string
 
 	mu     sync.Mutex
-	reply  func(command string) string
 	emails []Email
 }
 
@@ -33,7 +33,9 @@ type Email struct {
 func New(t testing.TB, reply func(command string) string) *Server {
 	t.Helper()
 	s, listener := listen(t)
-	s.Answer(reply)
+	if s.reply = reply; reply == nil {
+		s.reply = func(string) string { return "" }
+	}
 	go func() {
 		for {
 			conn, err := listener.Accept()
@@ -64,16 +66,6 @@ func (s *Server) keep(email Email) {
 	s.emails = append(s.emails, email)
 }
 
-// Answer changes how the server answers.
-func (s *Server) Answer(reply func(command string) string) {
-	if reply == nil {
-		reply = func(string) string { return "" }
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.reply = reply
-}
-
 // Emails returns what the server has taken.
 func (s *Server) Emails() []Email {
 	s.mu.Lock()
@@ -85,11 +77,8 @@ func (s *Server) Emails() []Email {
 var fine = map[string]string{"EHLO": "250 here", "DATA": "354 send it", "QUIT": "221 bye", ".": "250 taken"}
 
 func (s *Server) answer(command string) string {
-	s.mu.Lock()
-	reply := s.reply
-	s.mu.Unlock()
 	verb, _, _ := strings.Cut(strings.ToUpper(command), " ")
-	return cmp.Or(reply(command), fine[verb], "250 fine")
+	return cmp.Or(s.reply(command), fine[verb], "250 fine")
 }
 
 func (s *Server) serve(conn net.Conn) {

@@ -3,56 +3,14 @@ package webhooks_test
 import (
 	"bytes"
 	"encoding/json"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"os/exec"
 	"strings"
-	"sync"
 	"testing"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"candor/internal/testkit/hooktest"
 )
-
-// receiver is a partner's server that keeps what it gets.
-type receiver struct {
-	*httptest.Server
-	mu  sync.Mutex
-	got []call
-}
-
-// call is a webhook as it arrived.
-type call struct {
-	header http.Header
-	body   string
-}
-
-// newReceiver answers with what answer writes; nil answers 200.
-func newReceiver(t testing.TB, answer http.HandlerFunc) *receiver {
-	t.Helper()
-	rec := &receiver{}
-	rec.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			t.Errorf("receiver: %v", err)
-		}
-		rec.mu.Lock()
-		rec.got = append(rec.got, call{r.Header.Clone(), string(body)})
-		rec.mu.Unlock()
-		if answer != nil {
-			answer(w, r)
-		}
-	}))
-	t.Cleanup(rec.CloseClientConnections)
-	t.Cleanup(rec.Close)
-	return rec
-}
-
-func (r *receiver) calls() []call {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return append([]call(nil), r.got...)
-}
 
 // signedBy says which of the secrets verify a webhook's signatures.
 type signedBy struct {
@@ -62,7 +20,7 @@ type signedBy struct {
 
 // verify verifies webhooks with published libraries: that of Go here, and in
 // Node.js that of npm, with X-Webhook-Signature by the contract alone.
-func verify(t testing.TB, calls []call, secrets ...string) []signedBy {
+func verify(t testing.TB, calls []hooktest.Request, secrets ...string) []signedBy {
 	t.Helper()
 	type nodeCall struct {
 		Headers map[string]string `json:"headers"`
@@ -71,8 +29,8 @@ func verify(t testing.TB, calls []call, secrets ...string) []signedBy {
 	}
 	input := make([]nodeCall, len(calls))
 	for i, c := range calls {
-		input[i] = nodeCall{map[string]string{}, c.body, secrets}
-		for name, values := range c.header {
+		input[i] = nodeCall{map[string]string{}, c.Body, secrets}
+		for name, values := range c.Header {
 			input[i].Headers[strings.ToLower(name)] = values[0]
 		}
 	}
@@ -101,11 +59,11 @@ func verify(t testing.TB, calls []call, secrets ...string) []signedBy {
 	return out
 }
 
-func verifiedInGo(t testing.TB, c call, secret string) bool {
+func verifiedInGo(t testing.TB, c hooktest.Request, secret string) bool {
 	t.Helper()
 	library, err := standardwebhooks.NewWebhook(secret)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return library.Verify([]byte(c.body), c.header) == nil
+	return library.Verify([]byte(c.Body), c.Header) == nil
 }
