@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"candor/handlers"
+	"candor/internal/billing"
 	"candor/internal/demo"
 	"candor/internal/domain"
 	"candor/internal/testkit"
@@ -32,7 +33,10 @@ func TestBrowserDemoPartner(t *testing.T) {
 	fonts, err := pdf.LoadFonts("")
 	h.OK(err)
 	signer := signtest.New(t, signtest.ECDSA(t)).Signer(t)
+	runner := billing.Runner{DB: h.DB, Provider: billing.Manual{}, Logger: h.Service.Logger,
+		Ledger: &billing.Ledger{Events: h.Service.Outbox, Terms: h.Service.Billing.Ledger.Terms}}
 	services := func(clock domain.Clock) *demo.Services {
+		h.OK(runner.Run(t.Context(), harness.StartTime)) // as a worker does that runs beside it
 		s := servicesOfDemo(h, clock)
 		s.Signer = signer
 		return s

@@ -65,6 +65,7 @@ func (h *history) poll() {
 
 // log stores the calls, and the last use of each key.
 func (h *history) log(ctx context.Context) error {
+	h.poll()
 	last := map[domain.KeyID]*domain.APIRequest{}
 	for i := range h.calls {
 		if c := &h.calls[i]; last[c.KeyID] == nil || c.At().After(last[c.KeyID].At()) {

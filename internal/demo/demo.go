@@ -10,7 +10,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"candor/db"
@@ -64,28 +63,34 @@ func Fill(ctx context.Context, at func(domain.Clock) *Services, fonts *pdf.Fonts
 	if err != nil {
 		return nil, err
 	}
-	inTest := int(float64(sessions) * testShare)
-	modes := []*history{
-		newHistory(office, fonts, pictures, false, inTest),
-		newHistory(office, fonts, pictures, true, sessions-inTest),
+	var test, live *history
+	err = office.DB.InTx(ctx, func(tx *db.Tx) error {
+		// A worker that runs beside us would close the periods of the past, as of today, but
+		// skips a subscription that is locked.
+		if _, err := tx.LockSubscription(ctx, office.account); err != nil {
+			return err
+		}
+		if err := office.furnish(ctx); err != nil {
+			return err
+		}
+		inTest := int(float64(sessions) * testShare)
+		test = newHistory(office, fonts, pictures, false, inTest)
+		live = newHistory(office, fonts, pictures, true, sessions-inTest)
+		inTime := make(chan error, 1)
+		go func() { inTime <- office.DB.InTx(ctx, func(tx *db.Tx) error { return test.play(ctx, tx) }) }()
+		return errors.Join(live.play(ctx, tx), <-inTime)
+	})
+	if err == nil {
+		err = errors.Join(test.log(ctx), live.log(ctx))
 	}
-	problems := make([]error, len(modes))
-	var playing sync.WaitGroup
-	for i, h := range modes {
-		playing.Go(func() { problems[i] = h.play(ctx) })
-	}
-	playing.Wait()
-	if err := errors.Join(problems...); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("demo: make up sessions: %w", err)
 	}
-	if err := office.finish(ctx, modes[1]); err != nil {
+	if err := office.finish(ctx, live); err != nil {
 		return nil, fmt.Errorf("demo: make up an office: %w", err)
 	}
-	p := &Partner{Account: office.account, Name: partnerName, Team: office.team, Sessions: sessions}
-	for _, h := range modes {
-		p.Events += h.events
-	}
-	return p, nil
+	return &Partner{Account: office.account, Name: partnerName, Team: office.team, Sessions: sessions,
+		Events: test.events + live.events}, nil
 }
 
 // clock is a clock that is put where the story is.

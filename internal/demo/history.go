@@ -60,9 +60,9 @@ func newHistory(o *office, fonts *pdf.Fonts, papers []paper, live bool, sessions
 	return h
 }
 
-// play makes all of it happen.
-func (h *history) play(ctx context.Context) error {
-	first, err := h.DB.DefaultEndpoint(ctx, h.scope)
+// play makes all of it happen, but for what log adds.
+func (h *history) play(ctx context.Context, tx *db.Tx) error {
+	first, err := tx.DefaultEndpoint(ctx, h.scope)
 	if err != nil {
 		return err
 	}
@@ -79,36 +79,29 @@ func (h *history) play(ctx context.Context) error {
 		h.planBills()
 	}
 	slices.SortStableFunc(h.steps, func(a, b step) int { return a.at.Compare(b.at) })
-	err = h.DB.InTx(ctx, func(tx *db.Tx) error {
-		for _, s := range h.steps {
-			if s.at.After(h.now) {
-				break
-			}
-			h.clock.at = s.at
-			if err := s.do(ctx, tx); err != nil {
-				return err
-			}
+	for _, s := range h.steps {
+		if s.at.After(h.now) {
+			break
 		}
-		for _, d := range h.drawings {
-			if err := d.keep(ctx, tx); err != nil {
-				return err
-			}
-		}
-		for i := range h.audit {
-			if err := tx.InsertAudit(ctx, &h.audit[i]); err != nil {
-				return err
-			}
-		}
-		if err := tx.InsertSequence(ctx, h.scope, int64(h.events)); err != nil {
+		h.clock.at = s.at
+		if err := s.do(ctx, tx); err != nil {
 			return err
 		}
-		return h.deliver(ctx, tx)
-	})
-	if err != nil {
+	}
+	for _, d := range h.drawings {
+		if err := d.keep(ctx, tx); err != nil {
+			return err
+		}
+	}
+	for i := range h.audit {
+		if err := tx.InsertAudit(ctx, &h.audit[i]); err != nil {
+			return err
+		}
+	}
+	if err := tx.InsertSequence(ctx, h.scope, int64(h.events)); err != nil {
 		return err
 	}
-	h.poll()
-	return h.log(ctx)
+	return h.deliver(ctx, tx)
 }
 
 // event records what happened to a session now, and has it delivered.

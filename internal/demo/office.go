@@ -52,7 +52,7 @@ var colleagues = []member{
 // ownerEmail is by whose address the partner is known.
 const ownerEmail = "olivia.hart@harbourlending.example"
 
-// open opens the account some months ago, with its team and keys.
+// open opens the account some months ago.
 func open(ctx context.Context, at func(domain.Clock) *Services, now time.Time) (*office, error) {
 	o := &office{at: at, clock: new(clock), now: now, keys: map[string]*domain.Principal{}}
 	o.Services = at(o.clock.now)
@@ -68,12 +68,17 @@ func open(ctx context.Context, at func(domain.Clock) *Services, now time.Time) (
 		return nil, err
 	}
 	o.account = created.AccountID
+	return o, nil
+}
+
+// furnish gives the account its team, settings and keys.
+func (o *office) furnish(ctx context.Context) error {
 	for _, set := range []func(context.Context) error{o.join, o.setUp, o.makeKeys} {
 		if err := set(ctx); err != nil {
-			return nil, fmt.Errorf("demo: open an account: %w", err)
+			return fmt.Errorf("demo: furnish an account: %w", err)
 		}
 	}
-	return o, nil
+	return nil
 }
 
 // past sets the clock that long back, in working hours.
