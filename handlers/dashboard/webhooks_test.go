@@ -16,7 +16,6 @@ import (
 	"candor/internal/delivery"
 	"candor/internal/domain"
 	"candor/internal/service/webhooks"
-	"candor/internal/testkit"
 	"candor/internal/testkit/harness"
 	"candor/internal/webhook"
 	"candor/views/dashboard/snippets"
@@ -82,7 +81,6 @@ func TestDeliveryPage(t *testing.T) {
 
 func TestSecretsByHand(t *testing.T) {
 	t.Parallel()
-	testkit.Slow(t)
 	h := harness.New(t)
 	owner := h.Staff(domain.RoleOwner)
 	path := "/dashboard/test/webhooks"
@@ -129,7 +127,6 @@ func keptSecret(h *harness.Harness, owner *harness.StaffBrowser) {
 
 func TestSecretsAreShownToWhoProvesToBeThere(t *testing.T) {
 	t.Parallel()
-	testkit.Slow(t)
 	h := harness.New(t)
 	owner, developer := h.Staff(domain.RoleOwner), h.Staff(domain.RoleDeveloper)
 	path := "/dashboard/test/webhooks"
