@@ -72,6 +72,10 @@ func TestDeliveryPage(t *testing.T) {
 	developer.WantPage(developer.Get("/dashboard/test/sessions/"+session.ID.String()), http.StatusOK).LeadsTo(path)
 	developer.WantRedirect(developer.Post(path+"/retry", nil), path)
 	developer.WantPage(developer.Get(path), http.StatusOK, "Sent again with the same id", "Retry now")
+	if again, err := h.Service.Webhooks.Delivery(t.Context(), h.TestScope(), d.ID); err != nil ||
+		again.NextAttemptAt.After(h.Clock.Now()) {
+		t.Errorf("it isn't due again: %+v, %v", again, err)
+	}
 	developer.WantRedirect(developer.Post(path+"/cancel", nil), path)
 	developer.WantPage(developer.Get(path), http.StatusOK, "Delivery cancelled.")
 	developer.WantRedirect(developer.Post(path+"/cancel", nil), path)
@@ -108,6 +112,9 @@ func TestSecretsByHand(t *testing.T) {
 		Lacks("Restore previous secret")
 	owner.WantPage(owner.Post(path+"/secret/restore", nil), http.StatusUnprocessableEntity,
 		"There is a next webhook secret, which restoring would replace")
+	owner.WantRedirect(owner.Post(path+"/secret/abandon", nil), settings)
+	owner.WantRedirect(owner.Post(path+"/secret/restore", nil), settings)
+	owner.WantPage(owner.Get(settings), http.StatusOK, "signed with the previous secret again")
 	keptSecret(h, owner)
 }
 
@@ -207,6 +214,8 @@ func TestDeliveryLogFilters(t *testing.T) {
 			t.Errorf("%q lists %v, want %v", query, got, want)
 		}
 	}
+	developer.WantPage(developer.Get(path+"?state=failed"), http.StatusOK).
+		LeadsTo(path + "/deliveries/" + refused.ID.String() + "?list=state%3Dfailed")
 	session := "/dashboard/test/sessions/" + timedOut.SessionID.String()
 	developer.WantPage(developer.Get(path+"?session="+timedOut.SessionID.String()), http.StatusOK, "last error: Timed out").
 		LeadsTo(session)
@@ -395,6 +404,7 @@ func TestTestEventByHand(t *testing.T) {
 	if n := calls.Load(); n != 1 {
 		t.Errorf("the receiver got %d requests, want 1", n)
 	}
+	audited(h, domain.AuditTestEvent, 1)
 	finance.WantPage(finance.Get(result), http.StatusForbidden)
 	stranger := h.StaffOf(h.NewAccount("other@lender.example", "starter").AccountID, domain.RoleOwner)
 	stranger.WantPage(stranger.Get(result), http.StatusNotFound)
