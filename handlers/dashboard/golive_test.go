@@ -103,11 +103,3 @@ func TestGoLive(t *testing.T) {
 	execSQL(h, `UPDATE subscription SET status = 'active', effective_at = NULL WHERE account_id = $1`, account)
 	want("with all")
 }
-
-// TestRefusalNamesTheOwners: who lacks a role is told whom to ask.
-func TestRefusalNamesTheOwners(t *testing.T) {
-	t.Parallel()
-	h := harness.New(t)
-	support, email := h.Staff(domain.RoleSupport), h.Staff(domain.RoleOwner).Session.Email
-	support.WantPage(support.Get("/dashboard/test/team"), http.StatusForbidden, email).Offers("Ask for settings, team and audit log")
-}

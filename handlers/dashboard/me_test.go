@@ -307,31 +307,6 @@ func TestPasskeysEndWithTheirSessions(t *testing.T) {
 	}
 }
 
-func TestCodesAreThrottled(t *testing.T) {
-	t.Parallel()
-	h := harness.New(t)
-	secret, _ := h.Owner().TwoStep()
-	h.Clock.Advance(time.Minute)
-	for range 5 {
-		half := h.HalfIn()
-		half.WantPage(half.Post("/dashboard/sign-in/code", harness.CodeForm("123456")), http.StatusUnprocessableEntity)
-	}
-	half := h.HalfIn()
-	half.WantPage(half.Post("/dashboard/sign-in/code", harness.CodeForm(h.Code(secret, 0))), http.StatusTooManyRequests,
-		"too many attempts")
-}
-
-func TestSetUpAsksForThePassword(t *testing.T) {
-	t.Parallel()
-	h := harness.New(t)
-	owner := h.Owner()
-	h.Clock.Advance(domain.StaffConfirmed)
-	for _, path := range []string{"/dashboard/test/me/two-step", "/dashboard/test/me/recovery-codes",
-		"/dashboard/test/me/two-step/on"} {
-		owner.WantPrompt(owner.Post(path, nil), "/dashboard/test/me")
-	}
-}
-
 func TestOwnSessions(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)

@@ -158,21 +158,6 @@ func TestStaffSessionsEnd(t *testing.T) {
 	})
 }
 
-func TestSignInIsThrottled(t *testing.T) {
-	t.Parallel()
-	h := harness.New(t)
-	browser := h.SignedOut()
-	for _, email := range []string{h.Account.Email, "nobody@lender.example"} {
-		for range 10 {
-			browser.WantPage(browser.Post("/dashboard/sign-in", harness.SignInForm(email, "wrong")), http.StatusUnprocessableEntity)
-		}
-		answer := browser.Post("/dashboard/sign-in", harness.SignInForm(email, h.Account.Password))
-		browser.WantPage(answer, http.StatusTooManyRequests, "too many attempts")
-	}
-	h.Clock.Advance(15 * time.Minute)
-	browser.WantRedirect(browser.Post("/dashboard/sign-in", harness.SignInForm(h.Account.Email, h.Account.Password)), "/dashboard")
-}
-
 func TestLocalPath(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]string{
