@@ -18,9 +18,7 @@ import (
 // sessionCount is how many sessions there are, of all accounts.
 func sessionCount(h *harness.Harness) int {
 	h.Helper()
-	var n int
-	h.OK(h.DB.Raw().GetContext(h.Context(), &n, `SELECT count(*) FROM session`))
-	return n
+	return harness.QueryOne[int](h, `SELECT count(*) FROM session`)
 }
 
 // replays checks that an answer is an earlier one again, byte by byte.

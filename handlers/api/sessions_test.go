@@ -120,9 +120,7 @@ func TestStates(t *testing.T) {
 			}
 		})
 	}
-	var events int
-	h.OK(h.DB.Raw().GetContext(h.Context(), &events, `SELECT count(*) FROM event WHERE type LIKE '%cancel%'`))
-	if events != 0 {
+	if events := harness.QueryOne[int](h, `SELECT count(*) FROM event WHERE type LIKE '%cancel%'`); events != 0 {
 		t.Errorf("%d events of cancellations, want none", events)
 	}
 }

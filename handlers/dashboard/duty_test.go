@@ -33,32 +33,6 @@ func owes(s *harness.StaffBrowser, duty domain.Duty) {
 	}
 }
 
-// contents are a digest of each table, but of that which notes when a browser
-// was seen.
-func contents(h *harness.Harness) map[string]string {
-	h.Helper()
-	var tables []string
-	h.OK(h.DB.Raw().SelectContext(h.Context(), &tables, `
-		SELECT table_name FROM information_schema.tables
-		WHERE table_schema = 'public' AND table_type = 'BASE TABLE' AND table_name <> 'staff_session'`))
-	out := map[string]string{}
-	for _, table := range tables {
-		out[table] = harness.QueryOne[string](h, `SELECT md5(coalesce(string_agg(t::text, E'\n' ORDER BY t::text), '')) FROM `+table+
-			` t`)
-	}
-	return out
-}
-
-// wantContents fails if a table differs from what was there before.
-func wantContents(h *harness.Harness, before map[string]string) {
-	h.Helper()
-	for table, digest := range contents(h) {
-		if before[table] != digest {
-			h.Errorf("the table %s has changed", table)
-		}
-	}
-}
-
 // TestDutiesComeFirst walks all routes of the dashboard as a user who must do
 // something first: all but those that serve for it lead to it, and do nothing.
 func TestDutiesComeFirst(t *testing.T) {
@@ -74,7 +48,7 @@ func TestDutiesComeFirst(t *testing.T) {
 			objects := harness.Objects(h, h.TestScope())
 			owner := h.Staff(domain.RoleOwner)
 			owes(owner, duty)
-			before := contents(h)
+			before := h.Stored()
 			for _, route := range harness.RoutesOf(handlers.Staff) {
 				name := route.Method + " " + strings.TrimPrefix(route.Path, "/dashboard/:mode")
 				if slices.Contains(open, name) {
@@ -92,7 +66,7 @@ func TestDutiesComeFirst(t *testing.T) {
 					}
 				}
 			}
-			wantContents(h, before)
+			h.WantStored(before)
 			owner.WantPage(owner.Get("/dashboard/live/me"), http.StatusOK, map[domain.Duty]string{
 				domain.DutyPassword: "Choose your own password", domain.DutyFactor: "Set up two-step sign-in",
 				domain.DutyByPasskey: "Sign in with your passkey",

@@ -135,8 +135,7 @@ func TestUnknownAddressesAreNotedAlike(t *testing.T) {
 		for range 12 {
 			strangerFrom(h, i).Post("/dashboard/sign-in", harness.SignInForm(email, "wrong"))
 		}
-		var n int
-		h.OK(h.DB.Raw().GetContext(h.Context(), &n, `WITH gone AS (DELETE FROM attempt_count RETURNING 1) SELECT count(*) FROM gone`))
+		n := harness.QueryOne[int](h, `WITH gone AS (DELETE FROM attempt_count RETURNING 1) SELECT count(*) FROM gone`)
 		rows = append(rows, n)
 	}
 	if rows[0] != rows[1] || rows[0] < 8 {

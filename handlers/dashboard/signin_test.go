@@ -52,9 +52,7 @@ func TestSignIn(t *testing.T) {
 	token := browser.Cookies["__Host-candor_staff"]
 	execSQL(h, `UPDATE staff_session SET address = '203.0.113.9'`)
 	browser.WantRedirect(browser.Post("/dashboard/sign-out", nil), "/dashboard/sign-in")
-	var elsewhere int
-	h.OK(h.DB.Raw().GetContext(h.Context(), &elsewhere, `SELECT count(*) FROM audit_log WHERE address = '203.0.113.9'`))
-	if elsewhere != 0 {
+	if elsewhere := harness.QueryOne[int](h, `SELECT count(*) FROM audit_log WHERE address = '203.0.113.9'`); elsewhere != 0 {
 		t.Error("signing out is noted as from where the browser signed in")
 	}
 	browser.Cookies["__Host-candor_staff"] = token

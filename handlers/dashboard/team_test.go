@@ -100,9 +100,7 @@ func TestLastOwnerStays(t *testing.T) {
 		})
 	}
 	race.Wait()
-	var left int
-	h.OK(h.DB.Raw().GetContext(t.Context(), &left, `SELECT count(*) FROM staff_user WHERE role = 'owner'`))
-	if left != 1 {
+	if left := harness.QueryOne[int](h, `SELECT count(*) FROM staff_user WHERE role = 'owner'`); left != 1 {
 		t.Errorf("%d owners are left, want 1", left)
 	}
 }
