@@ -90,7 +90,6 @@ func TestBrowserDateInWords(t *testing.T) {
 	for _, look := range harness.Looks() {
 		tab.As(look.Device, look.Dark, func() { datesInWords(t, tab, base+"/dashboard/test/audit") })
 	}
-	view(tab, "date-in-words")
 }
 
 // datesInWords types a day into the list's filter, and chooses one in the calendar.
