@@ -89,7 +89,6 @@ func TestGoLive(t *testing.T) {
 	owner.WantRedirect(owner.Post("/dashboard/live/webhooks/url", url.Values{"url": {receiver.URL}}),
 		"/dashboard/live/webhooks/settings")
 	session := h.NewSession(h.TestScope(), domain.NewSession{})
-	h.Open(session.ID)
 	h.Complete(session.ID)
 	execSQL(h, `UPDATE account SET brand_colour = 'b0241c', approved_at = created_at WHERE id = $1`, account)
 	want("with a session, a colour and approval", "Receive a test", "Choose a plan", "Create a live")

@@ -141,7 +141,6 @@ func newJourneys(t *testing.T) *journeys {
 	outage.events(4)
 	two := 2
 	w.ann = h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Ann Lee", ReferenceID: "LOAN-2026-00417"})
-	h.Open(w.ann.ID)
 	h.Complete(w.ann.ID)
 	h.StorePDF(w.ann.ID, harness.PDFOf(2000))
 	w.craig = h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Craig Wang", ExpiresInDays: &two})

@@ -129,7 +129,6 @@ func TestBrowserKeysInEveryList(t *testing.T) {
 	h.Staff(domain.RoleFinance)
 	for _, host := range []string{"one", "two"} {
 		session := h.NewSession(h.TestScope(), domain.NewSession{WebhookURL: "https://" + host + ".example/hook"})
-		h.Open(session.ID)
 		h.Complete(session.ID)
 		_, _, err := h.Service.Keys.Create(t.Context(), h.TestScope(), harness.Operator, keys.Params{Name: host})
 		h.OK(err)
