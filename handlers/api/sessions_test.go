@@ -156,11 +156,7 @@ func TestExpiryInstant(t *testing.T) {
 	expect("pending")
 	h.Clock.Set(session.ExpiresAt)
 	expect("expired")
-	tx, err := h.DB.Raw().BeginTxx(h.Context(), nil)
-	h.OK(err)
-	_, err = tx.ExecContext(h.Context(), `UPDATE session SET status = 'expired'`)
-	h.OK(err)
-	h.OK(tx.Commit())
+	execSQL(h, `UPDATE session SET status = 'expired'`)
 	expect("expired")
 }
 

@@ -137,7 +137,7 @@ func TestSameJSONIsTheSameRequest(t *testing.T) {
 		h.PostOnce("k", other).WantError(http.StatusUnprocessableEntity, "idempotency_key_reused", "")
 	}
 	// As the previous release stores a request in the place of an old one.
-	h.OK(second(h.DB.Raw().ExecContext(h.Context(), `UPDATE idempotency_key SET fingerprint = sha256('another body')`)))
+	execSQL(h, `UPDATE idempotency_key SET fingerprint = sha256('another body')`)
 	h.PostOnce("k", same).WantError(http.StatusUnprocessableEntity, "idempotency_key_reused", "")
 }
 

@@ -136,8 +136,7 @@ func changesKeys(h *harness.Harness, tab *browsertest.Tab) {
 	}
 	tab.Click("section a.button-primary") // leaves the page without its question
 	tab.WaitForText("h1", "API keys")
-	tab.Click(fmt.Sprintf("a[href$=%q]", harness.QueryOne[domain.KeyID](h,
-		`SELECT id FROM api_key WHERE account_id = $1 AND NOT livemode ORDER BY created_at LIMIT 1`, h.Account.AccountID).String()))
+	tab.Click(fmt.Sprintf("a[href$=%q]", keyOf(h)))
 	tab.WaitForText("h2", "Details")
 	tab.Type("[name=typed_name]", "loan")
 	tab.Press("\r")

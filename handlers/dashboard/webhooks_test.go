@@ -56,11 +56,7 @@ func TestDeliveryPage(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	developer, owner := h.Staff(domain.RoleDeveloper), h.Staff(domain.RoleOwner)
-	session := h.NewSession(h.TestScope(), domain.NewSession{WebhookURL: "https://lender.example/hook"})
-	h.RecordEvent(session, domain.PDFReadyPayload{SessionID: session.ID})
-	deliveries, err := h.DB.Deliveries(t.Context(), session.ID)
-	h.OK(err)
-	d := deliveries[0]
+	d := sentTo(h, "https://lender.example/hook")
 	status, class, message, response := 500, "status", "The receiver answered with 500.", `<script>alert("x")</script>`
 	h.OK(h.DB.RecordAttempts(t.Context(), []db.AttemptOutcome{{DeliveryAttempt: domain.DeliveryAttempt{
 		DeliveryID: d.ID, Number: 1, StartedAt: h.Clock.Now(), DurationMS: 12, StatusCode: &status, ErrorClass: &class, Error: &message,
@@ -68,8 +64,8 @@ func TestDeliveryPage(t *testing.T) {
 	}, Cycle: 1, State: domain.DeliveryFailed}}, nil))
 	path := "/dashboard/test/webhooks/deliveries/" + d.ID.String()
 	developer.WantPage(developer.Get(path), http.StatusOK, "500 Internal Server Error", "12 ms", "X-Webhook-Id: whd_1", "<script>",
-		"session.pdf_ready", "Send again", session.ID.String())
-	developer.WantPage(developer.Get("/dashboard/test/sessions/"+session.ID.String()), http.StatusOK).LeadsTo(path)
+		"session.pdf_ready", "Send again", d.SessionID.String())
+	developer.WantPage(developer.Get("/dashboard/test/sessions/"+d.SessionID.String()), http.StatusOK).LeadsTo(path)
 	developer.WantRedirect(developer.Post(path+"/retry", nil), path)
 	developer.WantPage(developer.Get(path), http.StatusOK, "Sent again with the same id", "Retry now")
 	if again, err := h.Service.Webhooks.Delivery(t.Context(), h.TestScope(), d.ID); err != nil ||
@@ -370,12 +366,9 @@ func TestTestEventsOfEachType(t *testing.T) {
 // for none, and class.
 func failedAt(h *harness.Harness, url string, status int, class string) domain.Delivery {
 	h.Helper()
-	session := h.NewSession(h.TestScope(), domain.NewSession{WebhookURL: url})
-	h.RecordEvent(session, domain.PDFReadyPayload{SessionID: session.ID})
-	deliveries, err := h.DB.Deliveries(h.Context(), session.ID)
-	h.OK(err)
-	h.Recorded(&deliveries[0], domain.DeliveryFailed, status, class)
-	return deliveries[0]
+	d := sentTo(h, url)
+	h.Recorded(d, domain.DeliveryFailed, status, class)
+	return *d
 }
 
 // TestTestEventByHand: the result of a test event has its own address. Loading it
