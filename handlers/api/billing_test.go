@@ -81,10 +81,8 @@ func TestSubscriptionEnd(t *testing.T) {
 	h := harness.New(t)
 	effective := harness.StartTime.Add(time.Hour)
 	for _, status := range []string{"past_due", "cancelled"} {
-		_, err := h.DB.Raw().ExecContext(h.Context(),
-			`UPDATE subscription SET status = $1::text, effective_at = CASE WHEN $1::text = 'cancelled' THEN $2::timestamptz END`,
+		execSQL(h, `UPDATE subscription SET status = $1::text, effective_at = CASE WHEN $1::text = 'cancelled' THEN $2::timestamptz END`,
 			status, effective)
-		h.OK(err)
 		if got := h.Get("/billing/subscription").WantStatus(http.StatusOK).Object()["status"]; got != status {
 			t.Errorf("status %v, want %s", got, status)
 		}

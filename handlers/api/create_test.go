@@ -310,8 +310,7 @@ func TestLiveSessionNeedsSubscription(t *testing.T) {
 		return h.Do(harness.Call{Method: http.MethodPost, Path: "/sessions", Body: harness.ValidBody, Key: key})
 	}
 	setSubscription := func(status string, effective *time.Time) {
-		_, err := h.DB.Raw().ExecContext(h.Context(), `UPDATE subscription SET status = $1, effective_at = $2`, status, effective)
-		h.OK(err)
+		execSQL(h, `UPDATE subscription SET status = $1, effective_at = $2`, status, effective)
 	}
 	create(h.Account.LiveKey).WantStatus(http.StatusCreated)
 	setSubscription("past_due", nil)

@@ -599,8 +599,7 @@ func TestSessionIsReadDuringItsErasure(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	session := delivered(h, true, "jo@customer.example")
-	_, err := h.DB.Raw().ExecContext(t.Context(), `DELETE FROM link_email WHERE session_id = $1`, session.ID)
-	h.OK(err)
+	execSQL(h, `DELETE FROM link_email WHERE session_id = $1`, session.ID)
 	if got := deliverOf(h, h.Account.LiveKey, session.ID); got != nil {
 		t.Errorf("%v, want none as after the erasure", got)
 	}
@@ -642,9 +641,8 @@ func TestLinkEmailsOfADayAreLimited(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	for key, most := range map[string]int{h.Account.LiveKey: 2000, h.Account.TestKey: 200} {
-		_, err := h.DB.Raw().ExecContext(t.Context(), `INSERT INTO link_email_count VALUES ($1, $2, '2026-11-20', $3)`,
+		execSQL(h, `INSERT INTO link_email_count VALUES ($1, $2, '2026-11-20', $3)`,
 			h.Account.AccountID, key == h.Account.LiveKey, most-3)
-		h.OK(err)
 		const body = `{"form_type": "financial_statement", "customer_email": "jo@customer.example", "deliver": {"by": "email"}}`
 		answers := make([]harness.Answer, 8)
 		var all sync.WaitGroup
@@ -732,10 +730,9 @@ func TestAdvanceToReminder(t *testing.T) {
 	}
 	second := func(state string) {
 		t.Helper()
-		_, err := h.DB.Raw().ExecContext(t.Context(), `INSERT INTO link_email AS e (session_id, kind, state, tries)
+		execSQL(h, `INSERT INTO link_email AS e (session_id, kind, state, tries)
 			SELECT session_id, 'unopened_2', $1, 1 FROM link_email WHERE kind = 'unopened_1'
 			ON CONFLICT (session_id, kind) DO UPDATE SET state = $1`, state)
-		h.OK(err)
 	}
 	h.OK(h.DB.InTx(t.Context(), func(tx *db.Tx) error { // the second is due
 		session, err := domain.ParseSessionID(id)

@@ -78,7 +78,6 @@ func TestPrefillFromNeedsDataRead(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	former := h.NewSession(h.TestScope(), domain.NewSession{CustomerEmail: "jo@customer.example"})
-	h.Open(former.ID)
 	h.Complete(former.ID)
 	maker := h.RestrictedKey(domain.Permissions{domain.SessionsWrite, domain.SessionsRead})
 	reader := h.RestrictedKey(domain.Permissions{domain.SessionsWrite, domain.DataRead})
@@ -106,7 +105,6 @@ func TestPrefillFromWaitsForAnErasure(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	former := h.NewSession(h.TestScope(), domain.NewSession{CustomerEmail: "jo@customer.example"})
-	h.Open(former.ID)
 	h.Complete(former.ID)
 	answer := make(chan harness.Answer, 1)
 	h.OK(h.DB.InTx(h.Context(), func(tx *db.Tx) error {

@@ -18,9 +18,7 @@ import (
 // sessionCount is how many sessions there are, of all accounts.
 func sessionCount(h *harness.Harness) int {
 	h.Helper()
-	var n int
-	h.OK(h.DB.Raw().GetContext(h.Context(), &n, `SELECT count(*) FROM session`))
-	return n
+	return harness.QueryOne[int](h, `SELECT count(*) FROM session`)
 }
 
 // replays checks that an answer is an earlier one again, byte by byte.
@@ -110,11 +108,9 @@ func TestIdempotentRefusals(t *testing.T) {
 
 	create := harness.Call{Method: http.MethodPost, Path: "/sessions", Body: harness.ValidBody, Key: h.Account.LiveKey,
 		Header: "Idempotency-Key: forbidden"}
-	_, err := h.DB.Raw().ExecContext(h.Context(), `UPDATE subscription SET status = 'cancelled', effective_at = started_at`)
-	h.OK(err)
+	execSQL(h, `UPDATE subscription SET status = 'cancelled', effective_at = started_at`)
 	h.Do(create).WantError(http.StatusForbidden, "forbidden", "")
-	_, err = h.DB.Raw().ExecContext(h.Context(), `UPDATE subscription SET status = 'active', effective_at = NULL`)
-	h.OK(err)
+	execSQL(h, `UPDATE subscription SET status = 'active', effective_at = NULL`)
 	h.Do(create).WantStatus(http.StatusCreated)
 
 	_, readOnly, err := h.Service.Keys.Create(h.Context(), h.TestScope(), harness.Operator,
@@ -125,12 +121,10 @@ func TestIdempotentRefusals(t *testing.T) {
 	create.Key = ""
 	h.Do(create).WantStatus(http.StatusCreated)
 
-	_, err = h.DB.Raw().ExecContext(h.Context(), `ALTER TABLE session RENAME TO away`)
-	h.OK(err)
+	execSQL(h, `ALTER TABLE session RENAME TO away`)
 	create.Header = "Idempotency-Key: failure"
 	h.Do(create).WantError(http.StatusInternalServerError, "internal_error", "")
-	_, err = h.DB.Raw().ExecContext(h.Context(), `ALTER TABLE away RENAME TO session`)
-	h.OK(err)
+	execSQL(h, `ALTER TABLE away RENAME TO session`)
 	h.Do(create).WantStatus(http.StatusCreated)
 }
 

@@ -41,9 +41,8 @@ func populate(h *harness.Harness, seed uint64, count int) []record {
 	random := rand.New(rand.NewPCG(seed, 1))
 	now := h.Clock.Now()
 	// No live session is from before its subscription.
-	_, err := h.DB.Raw().ExecContext(h.Context(), `UPDATE subscription SET started_at = started_at - interval '12 days',
+	execSQL(h, `UPDATE subscription SET started_at = started_at - interval '12 days',
 		billed_to = billed_to - interval '12 days', closes_at = closes_at - interval '12 days'`)
-	h.OK(err)
 	var out []record
 	for i := range count {
 		created := now.Add(-time.Duration(random.IntN(10*24*3600)) * time.Second)
@@ -71,9 +70,8 @@ func populate(h *harness.Harness, seed uint64, count int) []record {
 			r.completed = created.Add(time.Duration(random.IntN(3*24*3600*1000)) * time.Millisecond)
 			completed = &r.completed
 		}
-		_, err := h.DB.Raw().ExecContext(h.Context(), `UPDATE session SET status = $2, completed_at = $3 WHERE id = $1`, r.id,
+		execSQL(h, `UPDATE session SET status = $2, completed_at = $3 WHERE id = $1`, r.id,
 			r.stored, completed)
-		h.OK(err)
 		out = append(out, r)
 	}
 	h.Clock.Set(now)

@@ -120,9 +120,7 @@ func TestStates(t *testing.T) {
 			}
 		})
 	}
-	var events int
-	h.OK(h.DB.Raw().GetContext(h.Context(), &events, `SELECT count(*) FROM event WHERE type LIKE '%cancel%'`))
-	if events != 0 {
+	if events := harness.QueryOne[int](h, `SELECT count(*) FROM event WHERE type LIKE '%cancel%'`); events != 0 {
 		t.Errorf("%d events of cancellations, want none", events)
 	}
 }
@@ -158,11 +156,7 @@ func TestExpiryInstant(t *testing.T) {
 	expect("pending")
 	h.Clock.Set(session.ExpiresAt)
 	expect("expired")
-	tx, err := h.DB.Raw().BeginTxx(h.Context(), nil)
-	h.OK(err)
-	_, err = tx.ExecContext(h.Context(), `UPDATE session SET status = 'expired'`)
-	h.OK(err)
-	h.OK(tx.Commit())
+	execSQL(h, `UPDATE session SET status = 'expired'`)
 	expect("expired")
 }
 

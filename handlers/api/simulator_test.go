@@ -340,9 +340,9 @@ func TestAdvanceAtOnce(t *testing.T) {
 func TestSimulatorHasADailyLimit(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
-	h.OK(second(h.DB.Raw().ExecContext(t.Context(), `
+	execSQL(h, `
 		INSERT INTO session_count (account_id, livemode, day, shard, completed_that_day) VALUES ($1, false, $2, 99, $3)`,
-		h.Account.AccountID, harness.StartTime, simulator.CompletionsADay-1)))
+		h.Account.AccountID, harness.StartTime, simulator.CompletionsADay-1)
 	body := strings.Replace(harness.ValidBody, "{", `{"simulate": "completed", `, 1)
 	h.Post("/sessions", body).WantStatus(http.StatusCreated)
 	refused := h.Post("/sessions", body)
@@ -359,8 +359,7 @@ func TestSimulatorHasADailyLimit(t *testing.T) {
 func TestTestEvents(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
-	h.OK(second(h.DB.Raw().ExecContext(t.Context(),
-		`UPDATE webhook_setting SET default_url = 'https://lender.example/hook' WHERE NOT livemode`)))
+	execSQL(h, `UPDATE webhook_setting SET default_url = 'https://lender.example/hook' WHERE NOT livemode`)
 	for i, of := range simulator.BillingType("").Enum() {
 		got := h.Post("/test/events", map[string]string{"type": of}).WantStatus(http.StatusCreated).Object()
 		if got["event"] != of || got["livemode"] != false || got["sequence"] != float64(i+1) ||
@@ -382,9 +381,7 @@ func TestTestEvents(t *testing.T) {
 		}
 	}
 	delivery := page.Data[0].Delivery
-	_, err := h.DB.Raw().ExecContext(t.Context(),
-		`UPDATE delivery SET state = 'failed', next_attempt_at = NULL, finished_at = now(), attempts = 7, attempts_total = 7 WHERE id = (SELECT id FROM delivery ORDER BY sequence LIMIT 1)`)
-	h.OK(err)
+	execSQL(h, `UPDATE delivery SET state = 'failed', next_attempt_at = NULL, finished_at = now(), attempts = 7, attempts_total = 7 WHERE id = (SELECT id FROM delivery ORDER BY sequence LIMIT 1)`)
 	again := h.Do(harness.Call{Method: http.MethodPost, Path: "/test/deliveries/" + delivery.ID + "/attempt"}).
 		WantStatus(http.StatusOK).Object()
 	if again["id"] != delivery.ID || again["state"] != "pending" || again["attempts"] != float64(7) ||

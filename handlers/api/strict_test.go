@@ -77,8 +77,7 @@ func TestStrictNamesAreNotLogged(t *testing.T) {
 		WantStatus(http.StatusBadRequest)
 	h.Do(strict(http.MethodGet, "/sessions?zanzibar=1&zanzibar", nil)).WantStatus(http.StatusBadRequest)
 	log.Flush(t.Context())
-	var all string
-	h.OK(h.DB.Raw().GetContext(t.Context(), &all, `SELECT string_agg(r::text, chr(10)) FROM api_request r`))
+	all := harness.QueryOne[string](h, `SELECT string_agg(r::text, chr(10)) FROM api_request r`)
 	if strings.Contains(all, "zanzibar") || !strings.Contains(all, "customerName isn’t known here") {
 		t.Errorf("the log has\n%s", all)
 	}
@@ -138,7 +137,7 @@ func TestSameJSONIsTheSameRequest(t *testing.T) {
 		h.PostOnce("k", other).WantError(http.StatusUnprocessableEntity, "idempotency_key_reused", "")
 	}
 	// As the previous release stores a request in the place of an old one.
-	h.OK(second(h.DB.Raw().ExecContext(h.Context(), `UPDATE idempotency_key SET fingerprint = sha256('another body')`)))
+	execSQL(h, `UPDATE idempotency_key SET fingerprint = sha256('another body')`)
 	h.PostOnce("k", same).WantError(http.StatusUnprocessableEntity, "idempotency_key_reused", "")
 }
 

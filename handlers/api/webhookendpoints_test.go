@@ -100,9 +100,7 @@ func TestWebhookEndpoints(t *testing.T) {
 	if list := h.Get(endpointsPath).Object()["data"].([]any); len(list) != 1 {
 		t.Errorf("left are %v", list)
 	}
-	var cancelled int
-	h.OK(h.DB.Raw().GetContext(t.Context(), &cancelled, `SELECT count(*) FROM delivery WHERE state = 'cancelled'`))
-	if cancelled != 1 {
+	if cancelled := harness.QueryOne[int](h, `SELECT count(*) FROM delivery WHERE state = 'cancelled'`); cancelled != 1 {
 		t.Errorf("%d deliveries are cancelled, want the one to the deleted endpoint", cancelled)
 	}
 }

@@ -94,7 +94,6 @@ func TestAskAgainNeedsTheRole(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	former := h.NewSession(h.TestScope(), domain.NewSession{CustomerEmail: "jo@customer.example"})
-	h.Open(former.ID)
 	h.Complete(former.ID)
 	support := h.Staff(domain.RoleSupport)
 	path := "/dashboard/test/sessions/"

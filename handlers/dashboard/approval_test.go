@@ -45,8 +45,7 @@ func TestLiveModeAwaitsApproval(t *testing.T) {
 	}
 	h.Do(live).WantStatus(http.StatusCreated)
 	audited(h, domain.AuditAccountApproved, 1)
-	var emails int
-	h.OK(h.DB.Raw().GetContext(h.Context(), &emails, `SELECT count(*) FROM river_job WHERE args->>'notice' = 'live_mode'`))
+	emails := harness.QueryOne[int](h, `SELECT count(*) FROM river_job WHERE args->>'notice' = 'live_mode'`)
 	if emails != 2 { // one for each owner
 		t.Errorf("%d emails to owners, want 2", emails)
 	}

@@ -20,7 +20,7 @@ func TestAuditorsReadAndDoNotAct(t *testing.T) {
 	objects := harness.Objects(h, h.TestScope())
 	h.Complete(h.NewSession(h.TestScope(), domain.NewSession{}).ID)
 	auditor := h.Staff(domain.RoleAuditor)
-	before := contents(h)
+	before := h.Stored()
 	read, refused := 0, 0
 	for _, route := range harness.RoutesOf(handlers.Staff) {
 		path := harness.WalkPath(t, route.Path, objects)
@@ -45,7 +45,7 @@ func TestAuditorsReadAndDoNotAct(t *testing.T) {
 	if read < 20 || refused < 60 {
 		t.Errorf("%d pages read and %d requests refused: the walk misses most", read, refused)
 	}
-	after := contents(h)
+	after := h.Stored()
 	for table, digest := range before {
 		switch table {
 		case "audit_log", "attempt_count": // that it was refused, and what was exported

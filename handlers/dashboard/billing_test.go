@@ -234,14 +234,8 @@ func textOf(t *testing.T, document []byte) string {
 func TestInvoicePDFStaysAsIssued(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
-	live := domain.Scope{AccountID: h.Account.AccountID, Livemode: true}
-	h.OK(h.Service.Billing.ChangePlan(h.Context(), live.AccountID, harness.Operator, "starter"))
-	h.Clock.Advance(31 * 24 * time.Hour)
-	bill(h)
-	for range 11 {
-		h.NewSession(live, domain.NewSession{})
-	}
-	path := "/dashboard/live/billing/invoices/" + h.LastInvoice(live.AccountID).ID.String() + "/pdf"
+	extraUse(h, 11)
+	path := "/dashboard/live/billing/invoices/" + h.LastInvoice(h.Account.AccountID).ID.String() + "/pdf"
 	before := h.Staff(domain.RoleFinance).Get(path).Body.Bytes()
 	text := textOf(t, before)
 	for _, want := range []string{"Tax invoice", "Candor Pty Ltd", "ABN 51 824 753 556", "BSB 062-000, account 1234 5678",
@@ -268,12 +262,7 @@ func TestInvoicePDFStaysAsIssued(t *testing.T) {
 func TestBillingPageClaimsNoGSTWithoutABN(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
-	h.OK(h.Service.Billing.ChangePlan(h.Context(), h.Account.AccountID, harness.Operator, "starter"))
-	h.Clock.Advance(31 * 24 * time.Hour)
-	bill(h)
-	for range 11 {
-		h.NewSession(domain.Scope{AccountID: h.Account.AccountID, Livemode: true}, domain.NewSession{})
-	}
+	extraUse(h, 11)
 	terms := harness.InvoiceTerms()
 	terms.Seller.ABN = ""
 	for claims, on := range map[bool]*harness.Harness{true: h, false: restarted(h, terms)} {

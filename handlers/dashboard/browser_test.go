@@ -15,8 +15,8 @@ import (
 )
 
 // TestBrowserDashboard does what staff do: makes a key, keeps it and uses
-// it, makes a session by hand, finds it, extends and cancels it, invites a
-// colleague, sets the account's colour, and reads who did all that.
+// it, makes a session by hand, finds one and cancels it, invites a
+// colleague, sets the account's help and logo, and erases a customer's data.
 func TestBrowserDashboard(t *testing.T) {
 	t.Parallel()
 	h, base := harness.Listen(t)
@@ -45,7 +45,6 @@ func TestBrowserDashboard(t *testing.T) {
 
 	tab.Click("main .button-primary")
 	tab.WaitForText("h1", "New API key")
-	view(tab, "key-new")
 	tab.Click("form .button-primary")
 	tab.WaitForFocus("error-summary")
 	view(tab, "key-errors")
@@ -54,7 +53,6 @@ func TestBrowserDashboard(t *testing.T) {
 	tab.Click(`[id="permission-sessions:read"]`)
 	tab.Click("form .button-primary")
 	tab.WaitForText("h1", "Copy your API key")
-	view(tab, "key-once")
 	key := tab.Text("#key-text")
 	if calls(h, h.Handler, key, "192.0.2.1") != 200 {
 		t.Errorf("the key %q doesn't work", key)
@@ -86,22 +84,16 @@ func TestBrowserDashboard(t *testing.T) {
 	tab.Click("label:has(#ask-documents)")
 	view(tab, "session-again")
 	at("sessions/new")
-	view(tab, "session-new")
 	tab.Type("#customer_email", "sam@customer.example")
 	tab.Press("\r")
 	tab.WaitForText("#announcement", "Session created")
 	tab.Click(".qr-fold > summary")
 	tab.Click(".renew-fold > summary")
 	view(tab, "session-pending")
-	tab.Type("#days", "60")
-	tab.Press("\r")
-	tab.WaitForText("#announcement", "Link extended to ")
 	tab.Click(".danger-zone > summary")
 	tab.Click(".danger-zone .button-danger")
 	tab.WaitForText(".banner-warn", "cancelled in a few seconds")
 	view(tab, "session-cancelling")
-	tab.Click("form[action$='/undo'] button")
-	tab.WaitForText("#announcement", "The session isn’t cancelled")
 
 	_, err := h.Service.Team.Invite(t.Context(), h.Account.AccountID, harness.Operator,
 		team.InvitationParams{Email: "old@lender.example", Role: domain.RoleSupport})
@@ -114,20 +106,12 @@ func TestBrowserDashboard(t *testing.T) {
 	tab.Click(".row-menu > summary")
 	view(tab, "team")
 
-	at("webhooks")
-	tab.Click("tbody .row-link[href*=deliveries]")
-	tab.WaitForText("main", "Body")
-	view(tab, "delivery")
 	at("webhooks/verify?in=python")
 	tab.WaitForText("main", "hmac.compare_digest")
 	view(tab, "webhook-verify")
 	at("webhooks/settings")
 	tab.WaitForText("main", "Signing secret")
 	view(tab, "webhook-settings")
-	tab.Click("form[action$=show] button")
-	tab.WaitForText("#secret-text", h.Account.TestWebhookSecret)
-	tab.Axe() // no picture: it would have the secret
-	tab.FitsWidth()
 	failedDeliveries(h)
 	at("webhooks/redeliveries")
 	tab.Click("main form .button-primary")
@@ -145,8 +129,6 @@ func TestBrowserDashboard(t *testing.T) {
 
 	at("figures")
 	view(tab, "figures")
-	at("figures?from=soon")
-	tab.WaitForFocus("error-summary")
 	logCalls(h, done.ID)
 	at("requests")
 	tab.WaitForTrue(`[...document.querySelectorAll(".request-path")].some((path) => path.textContent.endsWith("/pdf") &&
@@ -175,9 +157,6 @@ func TestBrowserDashboard(t *testing.T) {
 	tab.Click("form .button-danger")
 	tab.WaitForText("#announcement", "This also applies to stored data")
 
-	at("sessions")
-	tab.Click("a[data-export]")
-	tab.WaitForText("#export-status", "Exported: 6 rows")
 	at("sessions/" + done.ID.String() + "/erase")
 	view(tab, "erase")
 	tab.Click("form .button-danger")
@@ -201,9 +180,6 @@ func TestBrowserDashboard(t *testing.T) {
 	tab.Click("form .button-danger")
 	tab.WaitForFocus("error-summary")
 	view(tab, "billing-cancel")
-
-	at("audit")
-	tab.WaitForText("main", "API key created")
 }
 
 // logoFile is a file with a logo in it.

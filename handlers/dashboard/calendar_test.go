@@ -82,37 +82,40 @@ func TestDatesOfFiltersAreTypedInWords(t *testing.T) {
 func TestBrowserDateInWords(t *testing.T) {
 	t.Parallel()
 	h, base := harness.Listen(t)
-	for i, options := range harness.Looks() {
-		t.Run(fmt.Sprint(i), func(t *testing.T) {
-			options.Locale = "de_DE"
-			tab := browsertest.New(t, options)
-			signInTo(h.In(t), tab, base, "/dashboard/test/audit")
-			if own := browsertest.Eval[string](tab, `new Date(2026, 8, 7).toLocaleDateString()`); own != "7.9.2026" {
-				t.Errorf("the browser writes %q, want a German date", own)
-			}
-			if options.Device == browsertest.Phone {
-				tab.Click(".filter-fold > summary")
-			}
-			tab.Type("#from", "last month")
-			tab.Press("\t")
-			tab.WaitForURL("audit?from=last+month")
-			tab.WaitForText(".chips", "From: 1 Oct 2026")
-			view(tab, "date-in-words")
-			tab.Open(base + "/dashboard/test/audit?from=2026-11-03")
-			opened := browsertest.Eval[string](tab, `((shown) => {
-				HTMLInputElement.prototype.showPicker = function () { shown = this.value; };
-				document.querySelector(".date-field [data-calendar]").click();
-				return shown;
-			})("nothing")`)
-			if opened != "2026-11-03" {
-				t.Errorf("the calendar opens at %q, want the field's day", opened)
-			}
-			browsertest.Eval[bool](tab, `((calendar) => {
-				calendar.value = "2026-10-07";
-				return calendar.dispatchEvent(new Event("change", { bubbles: true }));
-			})(document.querySelector(".date-calendar"))`)
-			tab.WaitForText(".chips", "From: 7 Oct 2026")
-			tab.WaitForTrue(`document.activeElement.id === "from"`)
-		})
+	tab := browsertest.New(t, browsertest.Options{Locale: "de_DE"})
+	signInTo(h, tab, base, "/dashboard/test/audit")
+	if own := browsertest.Eval[string](tab, `new Date(2026, 8, 7).toLocaleDateString()`); own != "7.9.2026" {
+		t.Errorf("the browser writes %q, want a German date", own)
 	}
+	for _, look := range harness.Looks() {
+		tab.As(look.Device, look.Dark, func() { datesInWords(t, tab, base+"/dashboard/test/audit") })
+	}
+}
+
+// datesInWords types a day into the list's filter, and chooses one in the calendar.
+func datesInWords(t *testing.T, tab *browsertest.Tab, list string) {
+	t.Helper()
+	tab.Open(list)
+	if tab.IsPhone() {
+		tab.Click(".filter-fold > summary")
+	}
+	tab.Type("#from", "last month")
+	tab.Press("\t")
+	tab.WaitForURL("audit?from=last+month")
+	tab.WaitForText(".chips", "From: 1 Oct 2026")
+	tab.Open(list + "?from=2026-11-03")
+	opened := browsertest.Eval[string](tab, `((shown) => {
+		HTMLInputElement.prototype.showPicker = function () { shown = this.value; };
+		document.querySelector(".date-field [data-calendar]").click();
+		return shown;
+	})("nothing")`)
+	if opened != "2026-11-03" {
+		t.Errorf("the calendar opens at %q, want the field's day", opened)
+	}
+	browsertest.Eval[bool](tab, `((calendar) => {
+		calendar.value = "2026-10-07";
+		return calendar.dispatchEvent(new Event("change", { bubbles: true }));
+	})(document.querySelector(".date-calendar"))`)
+	tab.WaitForText(".chips", "From: 7 Oct 2026")
+	tab.WaitForTrue(`document.activeElement.id === "from"`)
 }

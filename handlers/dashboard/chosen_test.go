@@ -31,7 +31,6 @@ func TestChosenSessions(t *testing.T) {
 	}
 	count := func(what string) int { return harness.QueryOne[int](h, "SELECT count(*) FROM session WHERE "+what) }
 	first, completed := ids(3), h.NewSession(h.TestScope(), domain.NewSession{})
-	h.Open(completed.ID)
 	h.Complete(completed.ID)
 	list := "/dashboard/test/sessions?status=pending"
 	support.WantPage(support.Get("/dashboard/test/sessions"), http.StatusOK, "Cancel the chosen sessions",
@@ -212,7 +211,6 @@ func TestChosenSessionsAreExported(t *testing.T) {
 	h := harness.New(t)
 	owner := h.Owner()
 	one, other := h.NewSession(h.TestScope(), domain.NewSession{}), h.NewSession(h.TestScope(), domain.NewSession{})
-	h.Open(one.ID)
 	h.Complete(one.ID)
 	answer := owner.Post("/dashboard/test/sessions/chosen", url.Values{"do": {"export"}, "session": {one.ID.String()},
 		"back": {"/dashboard/test/sessions"}})

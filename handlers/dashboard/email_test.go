@@ -43,9 +43,7 @@ func wantNoTrace(h *harness.Harness, secrets ...string) {
 
 func audited(h *harness.Harness, action domain.AuditAction, want int) {
 	h.Helper()
-	var n int
-	h.OK(h.DB.Raw().GetContext(h.Context(), &n, `SELECT count(*) FROM audit_log WHERE action = $1`, action))
-	if n != want {
+	if n := harness.QueryOne[int](h, `SELECT count(*) FROM audit_log WHERE action = $1`, action); n != want {
 		h.Errorf("%d lines %s in the audit log, want %d", n, action, want)
 	}
 }
@@ -174,8 +172,7 @@ func TestRequestsAreSealed(t *testing.T) {
 	h := harness.New(t)
 	h.SignedOut().Post("/dashboard/sign-up", url.Values{"company": {"Sealed Lender"}, "name": {"Jo Sealed"},
 		"email": {"jo@sealed.example"}, "new_password": {harness.GoodPassword}})
-	var row string
-	h.OK(h.DB.Raw().GetContext(h.Context(), &row, `SELECT concat(r::text, encode(sealed, 'escape')) FROM staff_request r`))
+	row := harness.QueryOne[string](h, `SELECT concat(r::text, encode(sealed, 'escape')) FROM staff_request r`)
 	for _, secret := range []string{"sealed.example", "Sealed", "argon2", "three small"} {
 		if strings.Contains(row, secret) {
 			t.Errorf("a request is stored with %q in clear", secret)
@@ -195,9 +192,7 @@ func TestSignUp(t *testing.T) {
 		"new_password": {harness.GoodPassword}}
 	browser.WantRedirect(browser.Post("/dashboard/sign-up", form), "/dashboard/letter-sent")
 	link := m.Link(m.Email("jo@new.example", "Confirm your email address"))
-	var accounts int
-	h.OK(h.DB.Raw().GetContext(h.Context(), &accounts, `SELECT count(*) FROM account`))
-	if accounts != 1 {
+	if accounts := harness.QueryOne[int](h, `SELECT count(*) FROM account`); accounts != 1 {
 		t.Fatal("there is an account before its address is proven")
 	}
 	openEmail(browser, link, "/dashboard/verify")
@@ -228,15 +223,11 @@ func TestSignUp(t *testing.T) {
 		t.Errorf("the email repeats what a stranger typed: %s", known.Text)
 	}
 	m.Idle()
-	var left int
-	h.OK(h.DB.Raw().GetContext(h.Context(), &left, `SELECT count(*) FROM staff_request`))
-	if left != 0 {
+	if left := harness.QueryOne[int](h, `SELECT count(*) FROM staff_request`); left != 0 {
 		t.Errorf("%d requests are left", left)
 	}
 	audited(h, domain.AuditAccountOpened, 1)
-	var waiting int
-	h.OK(h.DB.Raw().GetContext(h.Context(), &waiting, `SELECT count(*) FROM account WHERE approved_at IS NULL`))
-	if waiting != 1 {
+	if waiting := harness.QueryOne[int](h, `SELECT count(*) FROM account WHERE approved_at IS NULL`); waiting != 1 {
 		t.Errorf("%d accounts await approval, want the one that signed up", waiting)
 	}
 	wantNoTrace(h, harness.TokenOf(link), harness.GoodPassword)

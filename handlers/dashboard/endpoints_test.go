@@ -8,7 +8,6 @@ import (
 
 	"candor/internal/delivery"
 	"candor/internal/domain"
-	"candor/internal/testkit"
 	"candor/internal/testkit/harness"
 )
 
@@ -17,7 +16,6 @@ var endpointInPath = regexp.MustCompile(`whe_[0-9a-z]{26}`)
 // An owner adds an endpoint, sees its secret once, filters, pauses, rotates and deletes it.
 func TestEndpointPages(t *testing.T) {
 	t.Parallel()
-	testkit.Slow(t)
 	h := harness.New(t)
 	owner := h.Owner()
 	path := "/dashboard/test/webhooks/endpoints"

@@ -27,8 +27,7 @@ func traces(h *harness.Harness, texts ...string) (out []string) {
 	h.OK(h.DB.Raw().SelectContext(h.Context(), &tables,
 		`SELECT quote_ident(table_name) FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'`))
 	for _, table := range tables {
-		var all string
-		h.OK(h.DB.Raw().GetContext(h.Context(), &all, `SELECT coalesce(string_agg(t::text, ' '), '') FROM `+table+` t`))
+		all := harness.QueryOne[string](h, `SELECT coalesce(string_agg(t::text, ' '), '') FROM `+table+` t`)
 		for _, text := range texts {
 			if strings.Contains(all, text) || strings.Contains(all, hex.EncodeToString([]byte(text))) {
 				out = append(out, table+": "+text)

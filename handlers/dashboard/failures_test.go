@@ -11,7 +11,6 @@ import (
 
 	"candor/handlers"
 	"candor/internal/domain"
-	"candor/internal/platform/ratelimit"
 	"candor/internal/testkit"
 	"candor/internal/testkit/harness"
 )
@@ -135,8 +134,7 @@ func TestUnknownAddressesAreNotedAlike(t *testing.T) {
 		for range 12 {
 			strangerFrom(h, i).Post("/dashboard/sign-in", harness.SignInForm(email, "wrong"))
 		}
-		var n int
-		h.OK(h.DB.Raw().GetContext(h.Context(), &n, `WITH gone AS (DELETE FROM attempt_count RETURNING 1) SELECT count(*) FROM gone`))
+		n := harness.QueryOne[int](h, `WITH gone AS (DELETE FROM attempt_count RETURNING 1) SELECT count(*) FROM gone`)
 		rows = append(rows, n)
 	}
 	if rows[0] != rows[1] || rows[0] < 8 {
@@ -211,13 +209,7 @@ func TestForbiddenIsTold(t *testing.T) {
 // and no row.
 func TestShedAndLimitedAreCounted(t *testing.T) {
 	t.Parallel()
-	h := harness.New(t, func(c *handlers.Config) {
-		limiter, err := ratelimit.New(ratelimit.Config{PerMinute: 1, Burst: 1, Keys: 10})
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.SignedOutLimiter, c.RefusalDelay = limiter, time.Millisecond
-	})
+	h := harness.New(t, func(c *handlers.Config) { c.SignedOutLimiter, c.RefusalDelay = harness.Burst(t, 1), time.Millisecond })
 	counts := observed(h)
 	browser := h.SignedOut()
 	browser.Post("/dashboard/sign-in", harness.SignInForm(h.Account.Email, "wrong"))

@@ -89,7 +89,6 @@ func TestGoLive(t *testing.T) {
 	owner.WantRedirect(owner.Post("/dashboard/live/webhooks/url", url.Values{"url": {receiver.URL}}),
 		"/dashboard/live/webhooks/settings")
 	session := h.NewSession(h.TestScope(), domain.NewSession{})
-	h.Open(session.ID)
 	h.Complete(session.ID)
 	execSQL(h, `UPDATE account SET brand_colour = 'b0241c', approved_at = created_at WHERE id = $1`, account)
 	want("with a session, a colour and approval", "Receive a test", "Choose a plan", "Create a live")
@@ -102,12 +101,4 @@ func TestGoLive(t *testing.T) {
 	want("without a plan", "Choose a plan")
 	execSQL(h, `UPDATE subscription SET status = 'active', effective_at = NULL WHERE account_id = $1`, account)
 	want("with all")
-}
-
-// TestRefusalNamesTheOwners: who lacks a role is told whom to ask.
-func TestRefusalNamesTheOwners(t *testing.T) {
-	t.Parallel()
-	h := harness.New(t)
-	support, email := h.Staff(domain.RoleSupport), h.Staff(domain.RoleOwner).Session.Email
-	support.WantPage(support.Get("/dashboard/test/team"), http.StatusForbidden, email).Offers("Ask for settings, team and audit log")
 }

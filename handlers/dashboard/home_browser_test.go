@@ -30,7 +30,6 @@ func TestBrowserHome(t *testing.T) {
 	execSQL(h, `UPDATE webhook_endpoint SET failing_since = $1, last_failure_at = $1, consecutive_failures = 12 WHERE id = $2`,
 		h.Clock.Now().Add(-50*time.Hour), failed.EndpointID)
 	done := h.NewSession(h.TestScope(), domain.NewSession{})
-	h.Open(done.ID)
 	h.Complete(done.ID)
 	tab := browsertest.New(t, browsertest.Options{Device: browsertest.Desktop})
 	signInTo(h, tab, base, "/dashboard/test")

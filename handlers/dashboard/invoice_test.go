@@ -158,7 +158,7 @@ func TestBrowserFinance(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
 	h, base := harness.Listen(t)
-	extraUse(h, 36)
+	extraUse(h, 12)
 	h.Clock.Advance(31 * 24 * time.Hour)
 	bill(h)
 	for range 14 {

@@ -17,7 +17,9 @@ import (
 	"candor/internal/statement"
 	"candor/internal/testkit"
 	"candor/internal/testkit/harness"
+	"candor/internal/testkit/hooktest"
 	"candor/internal/testkit/page"
+	"candor/internal/webhook"
 )
 
 // A journey is what a person of a lender comes for, from Home to where it is done. Most is
@@ -139,7 +141,6 @@ func newJourneys(t *testing.T) *journeys {
 	outage.events(4)
 	two := 2
 	w.ann = h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Ann Lee", ReferenceID: "LOAN-2026-00417"})
-	h.Open(w.ann.ID)
 	h.Complete(w.ann.ID)
 	h.StorePDF(w.ann.ID, harness.PDFOf(2000))
 	w.craig = h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Craig Wang", ExpiresInDays: &two})
@@ -325,5 +326,46 @@ func TestJourneys(t *testing.T) {
 	world.OK(err)
 	if !strings.Contains(string(doc), table.String()) {
 		t.Errorf("doc/benchmarks.md has another table than\n%s", &table)
+	}
+}
+
+// TestFromSignUpToAWebhook: twelve clicks at most lead from sign-up to a webhook whose
+// signature the developer's server has verified.
+func TestFromSignUpToAWebhook(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t, withTestEvents(t))
+	hook, m := hooktest.NewReceiver(t, nil), h.Mailbox()
+	w := &walker{StaffBrowser: h.SignedOut()}
+	w.arrive("/dashboard/sign-in", w.Get("/dashboard/sign-in"))
+	w.follow("Create an account")
+	for name, typed := range map[string]string{"company": "Harbour Lending", "name": "Sam Taylor", "email": "sam@harbour.example",
+		"new_password": harness.GoodPassword} {
+		w.fill(name, typed)
+	}
+	w.press("Create account")
+	link := m.Link(m.Email("sam@harbour.example", "Confirm your email address"))
+	w.clicks++
+	w.arrive(link, w.Get(link))
+	w.fill("password", harness.GoodPassword)
+	w.press("Create account")
+	w.follow("Open the quickstart")
+	w.press("Create test key")
+	_, key, _ := strings.Cut(w.page.Shows("This key is shown only now.").Copies("Copy"), "CANDOR_API_KEY=")
+	h.Do(harness.Call{Method: http.MethodPost, Path: "/sessions", Key: strings.TrimSpace(key), Body: harness.ValidBody}).
+		WantStatus(http.StatusCreated)
+	w.follow("add its URL")
+	w.fill("url", hook.URL)
+	w.press("Save URL")
+	w.press("Show secret")
+	secret := w.page.Copies("Copy secret")
+	w.follow("Webhook settings")
+	w.press("Send test event")
+	w.page.Shows("200 OK")
+	got := hook.Requests()[0]
+	if want := webhook.Signature(secret, []byte(got.Body)); !strings.Contains(got.Header.Get("X-Webhook-Signature"), want) {
+		t.Errorf("the signature %q is not of the secret, which makes %q", got.Header.Get("X-Webhook-Signature"), want)
+	}
+	if w.clicks > 12 {
+		t.Errorf("%d clicks", w.clicks)
 	}
 }

@@ -169,15 +169,6 @@ func TestKeyIsChanged(t *testing.T) {
 	}
 }
 
-func TestKeysAskForThePassword(t *testing.T) {
-	t.Parallel()
-	h := harness.New(t)
-	developer := h.Staff(domain.RoleDeveloper)
-	h.Clock.Advance(domain.StaffConfirmed)
-	developer.WantRedirect(developer.Get("/dashboard/test/keys/new"), "/dashboard/confirm?then=%2Fdashboard%2Ftest%2Fkeys%2Fnew")
-	developer.WantPrompt(developer.Post("/dashboard/test/keys", url.Values{"name": {"x"}}), "/dashboard/test/keys")
-}
-
 // A new key that was missed is rotated again; the replacement keeps the original
 // expiry date.
 func TestKeyIsRotatedAgain(t *testing.T) {

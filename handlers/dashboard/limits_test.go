@@ -176,10 +176,8 @@ func TestAccountsWaitInLinesOfTheirOwn(t *testing.T) {
 		h.WaitForLocks(places)
 		other.WantPage(other.Get("/dashboard/test/sessions"), http.StatusOK)
 		jo.WantPage(jo.Get("/dashboard/test/sessions"), http.StatusOK)
-		var waiting int
-		h.OK(h.DB.Raw().GetContext(h.Context(), &waiting,
-			`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`))
-		if waiting != places {
+		if waiting := harness.QueryOne[int](h,
+			`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`); waiting != places {
 			t.Errorf("%d calls are under way, want %d", waiting, places)
 		}
 		return context.Canceled

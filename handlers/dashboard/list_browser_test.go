@@ -94,6 +94,7 @@ func TestBrowserLists(t *testing.T) {
 	tab.Key('j')
 	tab.Key('x')
 	tab.WaitForText("[data-chosen]", "1 chosen")
+	exports(t, tab, 3)
 	view(tab, "list-chosen")
 	tab.Select("#chosen-days", "30")
 	tab.Click(".chosen [value=extend]")
@@ -107,6 +108,18 @@ func TestBrowserLists(t *testing.T) {
 	view(tab, "list-views")
 }
 
+// exports exports the list of so many rows, which says how far it is.
+func exports(t *testing.T, tab *browsertest.Tab, rows int) {
+	t.Helper()
+	browsertest.Eval[bool](tab, `window.said = [], new MutationObserver(() => said.push(document.getElementById("export-status").textContent))
+		.observe(document.getElementById("export-status"), {childList: true, characterData: true, subtree: true}), true`)
+	tab.Click("a[data-export]")
+	tab.WaitForText("#export-status", fmt.Sprintf("Exported: %d rows", rows))
+	if said := browsertest.Eval[[]string](tab, "said"); len(said) < 2 || said[0] != fmt.Sprintf("Exporting: 0 of %d rows", rows) {
+		t.Errorf("on its way the export said %q", said)
+	}
+}
+
 // TestBrowserKeysInEveryList: j and k lead along the rows of each list, Enter opens one that
 // leads somewhere, and x chooses where rows can be chosen.
 func TestBrowserKeysInEveryList(t *testing.T) {
@@ -116,7 +129,6 @@ func TestBrowserKeysInEveryList(t *testing.T) {
 	h.Staff(domain.RoleFinance)
 	for _, host := range []string{"one", "two"} {
 		session := h.NewSession(h.TestScope(), domain.NewSession{WebhookURL: "https://" + host + ".example/hook"})
-		h.Open(session.ID)
 		h.Complete(session.ID)
 		_, _, err := h.Service.Keys.Create(t.Context(), h.TestScope(), harness.Operator, keys.Params{Name: host})
 		h.OK(err)

@@ -163,8 +163,7 @@ func TestLiveStreams(t *testing.T) {
 	streams["owner"].hears("session", "delivery", "event")
 	// Not sooner: what changes within the pause is told together, and this is of no session.
 	h.OK(h.DB.InsertAPIRequests(t.Context(), []domain.APIRequest{{ID: domain.NewRequestID(h.Clock.Now()),
-		AccountID: h.Account.AccountID, Status: http.StatusOK, KeyID: harness.QueryOne[domain.KeyID](h,
-			`SELECT id FROM api_key WHERE account_id = $1 LIMIT 1`, h.Account.AccountID)}}))
+		AccountID: h.Account.AccountID, Status: http.StatusOK, KeyID: keyOf(h)}}))
 	streams["owner"].hears("request")
 	streams["support"].hears("session")
 	streams["its session"].hears("session", "delivery")
@@ -276,8 +275,7 @@ func TestListsFollowFromTheirNewestRow(t *testing.T) {
 		t.Fatalf("%s has no list that follows", path)
 		return ""
 	}
-	key := harness.QueryOne[domain.KeyID](h, `SELECT id FROM api_key WHERE account_id = $1 AND NOT livemode LIMIT 1`,
-		h.Account.AccountID)
+	key := keyOf(h)
 	add := func() {
 		h.Clock.Advance(time.Second)
 		s := h.NewSession(h.TestScope(), domain.NewSession{WebhookURL: "https://lender.example/hook"})

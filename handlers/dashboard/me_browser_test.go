@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"candor/internal/domain"
 	"candor/internal/testkit/browsertest"
@@ -34,20 +33,13 @@ func view(tab *browsertest.Tab, name string) {
 }
 
 // TestBrowserAccount does as a person does: sets two-step sign-in up, keeps
-// the recovery codes, signs out and in again.
+// the recovery codes, signs out and in again, up to the code.
 func TestBrowserAccount(t *testing.T) {
 	t.Parallel()
 	h, base := harness.Listen(t)
+	h.Owner() // another browser
 	tab := browsertest.New(t, browsertest.Options{})
-	signIn := func() {
-		tab.Open(base + "/dashboard/sign-in?then=%2Fdashboard%2Ftest%2Fme")
-		tab.Type("#email", h.Account.Email)
-		tab.Type("#password", h.Account.Password)
-		tab.Click("main .button-primary")
-	}
-	signIn()
-	tab.WaitForText("h1", "My account")
-	view(tab, "me")
+	signInTo(h, tab, base, "/dashboard/test/me")
 	tab.Click("#password-panel .button")
 	tab.WaitForFocus("error-summary")
 	view(tab, "me-errors")
@@ -55,31 +47,23 @@ func TestBrowserAccount(t *testing.T) {
 	tab.WaitForText("h1", "Set up two-step sign-in")
 	view(tab, "two-step")
 	secret := strings.ReplaceAll(tab.Text("#totp-secret"), " ", "")
-	tab.Type("#code", "12")
-	tab.Press("\r")
-	tab.WaitForFocus("error-summary")
 	tab.Type("#code", h.Code(secret, 0))
 	tab.Press("\r")
 	tab.WaitForText("h1", "Your recovery codes")
 	view(tab, "recovery-codes")
-	recovery := strings.Fields(tab.Text("#recovery-codes"))
-	if len(recovery) != 10 {
-		t.Fatalf("recovery codes %q, want 10 on lines of their own", recovery)
+	if recovery := strings.Fields(tab.Text("#recovery-codes")); len(recovery) != 10 {
+		t.Errorf("recovery codes %q, want 10 on lines of their own", recovery)
 	}
 	tab.Click("main a.button-primary")
 	tab.WaitForText("#two-step", "10 of 10")
 	view(tab, "me-two-step")
-	tab.Open(base + "/dashboard/test/me")
 	browsertest.Eval[bool](tab, `document.querySelector("form[action='/dashboard/sign-out']").requestSubmit(), true`)
 	tab.WaitForURL("/dashboard/sign-in")
-	h.Clock.Advance(time.Minute)
-	signIn()
+	tab.Type("#email", h.Account.Email)
+	tab.Type("#password", h.Account.Password)
+	tab.Click("main .button-primary")
 	tab.WaitForText("h1", "Type your code")
 	view(tab, "code")
-	tab.Type("#code", recovery[2])
-	tab.Press("\r")
-	tab.WaitForText("h1", "My account")
-	tab.WaitForText("#two-step", "9 of 10")
 }
 
 // TestBrowserSignInPages looks at the pages for those who aren't signed in, and
@@ -92,7 +76,6 @@ func TestBrowserSignInPages(t *testing.T) {
 	options := browsertest.Options{AllowStatus: []int{http.StatusNotFound, http.StatusUnauthorized}}
 	tab := browsertest.New(t, options)
 	tab.Open(base + "/dashboard/sign-in")
-	view(tab, "sign-in")
 	tab.Click(`a[href="/dashboard/sign-up"]`)
 	tab.WaitForText("h1", "Create an account")
 	view(tab, "sign-up")

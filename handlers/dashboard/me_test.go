@@ -165,8 +165,7 @@ func TestRecoveryCodes(t *testing.T) {
 	m.Email(h.Account.Email, "A recovery code was used")
 	audited(h, domain.AuditRecoveryCodeUsed, 2)
 	audited(h, domain.AuditRecoveryCodesMade, 1)
-	var stored string
-	h.OK(h.DB.Raw().GetContext(h.Context(), &stored, `SELECT string_agg(encode(hash, 'escape'), ' ') FROM staff_recovery_code`))
+	stored := harness.QueryOne[string](h, `SELECT string_agg(encode(hash, 'escape'), ' ') FROM staff_recovery_code`)
 	if strings.Contains(stored, strings.ReplaceAll(renewed[2], "-", "")) {
 		t.Error("recovery codes are stored in clear")
 	}
@@ -215,9 +214,7 @@ func TestTurnTwoStepOff(t *testing.T) {
 	owner.WantRedirect(owner.Post(path, off(h.Account.Password, recovery[4])), "/dashboard/test/me")
 	owner.WantPage(owner.Get("/dashboard/test/me"), http.StatusOK, "Two-step sign-in is off")
 	h.Owner() // by the password alone
-	var left int
-	h.OK(h.DB.Raw().GetContext(h.Context(), &left, `SELECT count(*) FROM staff_recovery_code`))
-	if left != 0 {
+	if left := harness.QueryOne[int](h, `SELECT count(*) FROM staff_recovery_code`); left != 0 {
 		t.Errorf("%d recovery codes are left", left)
 	}
 	audited(h, domain.AuditTwoStepOff, 1)
@@ -240,8 +237,7 @@ func madeByPasskey(s *harness.StaffBrowser, id domain.PasskeyID) {
 func TestTurnTwoStepOffByPasskey(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
-	var hash string
-	h.OK(h.DB.Raw().GetContext(t.Context(), &hash, `SELECT password_hash FROM staff_user WHERE email = $1`, h.Account.Email))
+	hash := harness.QueryOne[string](h, `SELECT password_hash FROM staff_user WHERE email = $1`, h.Account.Email)
 	off := url.Values{"off_password": {h.Account.Password}}
 	const path = "/dashboard/test/me/two-step/off"
 	for late, status := range map[bool]int{false: http.StatusSeeOther, true: http.StatusUnprocessableEntity} {
@@ -304,31 +300,6 @@ func TestPasskeysEndWithTheirSessions(t *testing.T) {
 		if !strings.Contains(email.Text, want) || !strings.Contains(email.HTML, want) {
 			t.Errorf("the email lacks %q:\n%s", want, email.Text)
 		}
-	}
-}
-
-func TestCodesAreThrottled(t *testing.T) {
-	t.Parallel()
-	h := harness.New(t)
-	secret, _ := h.Owner().TwoStep()
-	h.Clock.Advance(time.Minute)
-	for range 5 {
-		half := h.HalfIn()
-		half.WantPage(half.Post("/dashboard/sign-in/code", harness.CodeForm("123456")), http.StatusUnprocessableEntity)
-	}
-	half := h.HalfIn()
-	half.WantPage(half.Post("/dashboard/sign-in/code", harness.CodeForm(h.Code(secret, 0))), http.StatusTooManyRequests,
-		"too many attempts")
-}
-
-func TestSetUpAsksForThePassword(t *testing.T) {
-	t.Parallel()
-	h := harness.New(t)
-	owner := h.Owner()
-	h.Clock.Advance(domain.StaffConfirmed)
-	for _, path := range []string{"/dashboard/test/me/two-step", "/dashboard/test/me/recovery-codes",
-		"/dashboard/test/me/two-step/on"} {
-		owner.WantPrompt(owner.Post(path, nil), "/dashboard/test/me")
 	}
 }
 

@@ -140,8 +140,7 @@ func TestOutage(t *testing.T) {
 	w := newOutageWalk(t, harness.New(t, withTestEvents(t)))
 	developer := w.Staff(domain.RoleDeveloper)
 	w.events(2)
-	var first int64
-	w.OK(w.DB.Raw().GetContext(t.Context(), &first, `SELECT max(sequence) + 1 FROM event`))
+	first := harness.QueryOne[int64](w.Harness, `SELECT max(sequence) + 1 FROM event`)
 	w.Clock.Advance(time.Minute)
 	w.down.Store(503)
 	w.events(20)
@@ -219,8 +218,7 @@ func TestOutageOfRemovedEvents(t *testing.T) {
 		}
 		return out
 	}
-	var first int64
-	w.OK(w.DB.Raw().GetContext(t.Context(), &first, `SELECT first_sequence FROM outage`))
+	first := harness.QueryOne[int64](w.Harness, `SELECT first_sequence FROM outage`)
 	rows := states()
 	if len(rows) != 5 || rows[3] != fmt.Sprint(first+1, " Not for this endpoint") {
 		t.Errorf("the page has %q", rows)

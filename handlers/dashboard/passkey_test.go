@@ -75,12 +75,8 @@ func TestBrowserPasskeys(t *testing.T) {
 		browsertest.Eval[bool](tab, `document.querySelector("form[action='/dashboard/sign-out']").requestSubmit(), true`)
 		tab.WaitForURL("/dashboard/sign-in")
 	}
-	tab.Open(base + "/dashboard/sign-in?then=%2Fdashboard%2Flive%2Fme")
+	signInTo(h, tab, base, "/dashboard/live/me")
 	tab.Passkeys()
-	tab.Type("#email", h.Account.Email)
-	tab.Type("#password", h.Account.Password)
-	tab.Click(".fields .button-primary")
-	tab.WaitForText("h1", "My account")
 	h.Clock.Advance(domain.StaffConfirmed - time.Minute)
 	tab.Click("#passkeys .button")
 	tab.WaitForText("h1", "Add a passkey")

@@ -146,12 +146,7 @@ func TestNewSessionForTheSameCustomer(t *testing.T) {
 	support.WantPage(support.Get(path), http.StatusOK, "Expired", "New session for this customer")
 	form := support.WantPage(support.Get("/dashboard/test/sessions/new?like="+before.ID.String()), http.StatusOK,
 		"Answers are not copied.", "webhook URL and metadata")
-	var values url.Values
-	for _, f := range form.Forms() {
-		if f.Action == "/dashboard/test/sessions" && f.Method == "POST" {
-			values = f.Values()
-		}
-	}
+	values := newSessionForm(form)
 	if values.Get("language") != "vi" { // which the customer chose on the form
 		t.Errorf("the language is %q", values.Get("language"))
 	}

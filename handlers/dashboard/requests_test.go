@@ -132,8 +132,7 @@ func TestRequestsAreLogged(t *testing.T) {
 			t.Errorf("logged for %v: %q, want %q", scope, got, want)
 		}
 	}
-	var all string
-	h.OK(h.DB.Raw().GetContext(t.Context(), &all, `SELECT string_agg(r::text, chr(10)) FROM api_request r`))
+	all := harness.QueryOne[string](h, `SELECT string_agg(r::text, chr(10)) FROM api_request r`)
 	if strings.Contains(strings.ToLower(all), word) || strings.Count(all, "\n") != len(want)+1 {
 		t.Errorf("the log has what a caller sent, or too many lines:\n%s", all)
 	}
@@ -209,8 +208,7 @@ func TestRefusedRequestsSayWhy(t *testing.T) {
 		t.Errorf("the response doesn't have the character: %s", odd.Body)
 	}
 	log.Flush(t.Context())
-	var all string
-	h.OK(h.DB.Raw().GetContext(t.Context(), &all, `SELECT string_agg(r::text, chr(10)) FROM api_request r`))
+	all := harness.QueryOne[string](h, `SELECT string_agg(r::text, chr(10)) FROM api_request r`)
 	if at := strings.Index(strings.ToLower(all), typed); at >= 0 || !strings.Contains(all, "prefill.… is not a member") ||
 		strings.Contains(all, "🦊") || !strings.Contains(all, "a character we can’t print. Use English letters") ||
 		!strings.Contains(all, "data.… is not one of") ||

@@ -135,10 +135,8 @@ func TestRetentionOfWhatWasNotSubmitted(t *testing.T) {
 			}
 		}
 	}
-	var left int
-	h.OK(h.DB.Raw().GetContext(h.Context(), &left,
-		`SELECT (SELECT count(*) FROM section) + (SELECT count(*) FROM document) + (SELECT count(*) FROM session_key)`))
-	if left != 0 {
+	if left := harness.QueryOne[int](h,
+		`SELECT (SELECT count(*) FROM section) + (SELECT count(*) FROM document) + (SELECT count(*) FROM session_key)`); left != 0 {
 		t.Errorf("%d rows of what was entered are left", left)
 	}
 	if got := h.Get("/sessions/" + expired.ID.String()).WantStatus(http.StatusOK).Object(); got["status"] != "expired" ||

@@ -205,7 +205,7 @@ func TestDownloadsAreForThoseWhoMayAndAreNoted(t *testing.T) {
 		support.WantPage(support.Get(p), http.StatusForbidden)
 	}
 	support.WantPage(support.Get(path), http.StatusOK, "1 document uploaded").Hides("payslip.pdf")
-	developer.WantPage(developer.Get(path), http.StatusOK, "payslip.pdf").Hides("1 document uploaded").LeadsTo(paths[2])
+	developer.WantPage(developer.Get(path), http.StatusOK, "payslip.pdf").Hides("1 document uploaded").LeadsTo(paths...)
 	execSQL(h, `UPDATE staff_user SET may_download = true WHERE id = $1`, support.Session.ID)
 	for _, browser := range []*harness.StaffBrowser{developer, support} {
 		for _, p := range paths {
@@ -214,11 +214,22 @@ func TestDownloadsAreForThoseWhoMayAndAreNoted(t *testing.T) {
 				t.Fatalf("%s: %d, %s", p, answer.Code, answer.Header().Get("Content-Disposition"))
 			}
 		}
+		for _, p := range paths[:2] {
+			if name := browser.Get(p).Header().Get("Content-Disposition"); !strings.Contains(name, session.ID.String()) {
+				t.Errorf("%s: the file is called %s", p, name)
+			}
+		}
 	}
-	var data struct{ Status string }
+	if pdf := support.Get(paths[1]).Body.String(); pdf != "%PDF-1.7 test" {
+		t.Errorf("the PDF is %q", pdf)
+	}
+	var data struct {
+		Status string
+		Data   map[string]any
+	}
 	h.OK(json.Unmarshal(support.Get(paths[0]).Body.Bytes(), &data))
-	if data.Status != "completed" {
-		t.Errorf("data says status %q", data.Status)
+	if data.Status != "completed" || data.Data["personal_details"] == nil {
+		t.Errorf("data says %+v", data)
 	}
 	page := support.Get(path)
 	support.WantPage(page, http.StatusOK, "Data read", "PDF downloaded", "Document downloaded", developer.Session.Email,

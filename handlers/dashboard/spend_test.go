@@ -42,9 +42,7 @@ func createLive(h *harness.Harness, key string) (status int, code string) {
 func TestSpendCapIsExact(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
-	h.OK(h.Service.Billing.ChangePlan(h.Context(), h.Account.AccountID, harness.Operator, "starter"))
-	h.Clock.Advance(31 * 24 * time.Hour)
-	bill(h)
+	extraUse(h, 0)
 	finance, owner := h.Staff(domain.RoleFinance), h.Owner()
 	for _, as := range []string{"", "$45.50", "45.50"} { // the first and the last change nothing
 		finance.WantRedirect(finance.Post(billingSpend, spendForm(as)), billingPage)

@@ -16,7 +16,6 @@ import (
 	"candor/internal/delivery"
 	"candor/internal/domain"
 	"candor/internal/service/webhooks"
-	"candor/internal/testkit"
 	"candor/internal/testkit/harness"
 	"candor/internal/webhook"
 	"candor/views/dashboard/snippets"
@@ -57,11 +56,7 @@ func TestDeliveryPage(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
 	developer, owner := h.Staff(domain.RoleDeveloper), h.Staff(domain.RoleOwner)
-	session := h.NewSession(h.TestScope(), domain.NewSession{WebhookURL: "https://lender.example/hook"})
-	h.RecordEvent(session, domain.PDFReadyPayload{SessionID: session.ID})
-	deliveries, err := h.DB.Deliveries(t.Context(), session.ID)
-	h.OK(err)
-	d := deliveries[0]
+	d := sentTo(h, "https://lender.example/hook")
 	status, class, message, response := 500, "status", "The receiver answered with 500.", `<script>alert("x")</script>`
 	h.OK(h.DB.RecordAttempts(t.Context(), []db.AttemptOutcome{{DeliveryAttempt: domain.DeliveryAttempt{
 		DeliveryID: d.ID, Number: 1, StartedAt: h.Clock.Now(), DurationMS: 12, StatusCode: &status, ErrorClass: &class, Error: &message,
@@ -69,10 +64,14 @@ func TestDeliveryPage(t *testing.T) {
 	}, Cycle: 1, State: domain.DeliveryFailed}}, nil))
 	path := "/dashboard/test/webhooks/deliveries/" + d.ID.String()
 	developer.WantPage(developer.Get(path), http.StatusOK, "500 Internal Server Error", "12 ms", "X-Webhook-Id: whd_1", "<script>",
-		"session.pdf_ready", "Send again", session.ID.String())
-	developer.WantPage(developer.Get("/dashboard/test/sessions/"+session.ID.String()), http.StatusOK).LeadsTo(path)
+		"session.pdf_ready", "Send again", d.SessionID.String())
+	developer.WantPage(developer.Get("/dashboard/test/sessions/"+d.SessionID.String()), http.StatusOK).LeadsTo(path)
 	developer.WantRedirect(developer.Post(path+"/retry", nil), path)
 	developer.WantPage(developer.Get(path), http.StatusOK, "Sent again with the same id", "Retry now")
+	if again, err := h.Service.Webhooks.Delivery(t.Context(), h.TestScope(), d.ID); err != nil ||
+		again.NextAttemptAt.After(h.Clock.Now()) {
+		t.Errorf("it isn't due again: %+v, %v", again, err)
+	}
 	developer.WantRedirect(developer.Post(path+"/cancel", nil), path)
 	developer.WantPage(developer.Get(path), http.StatusOK, "Delivery cancelled.")
 	developer.WantRedirect(developer.Post(path+"/cancel", nil), path)
@@ -82,7 +81,6 @@ func TestDeliveryPage(t *testing.T) {
 
 func TestSecretsByHand(t *testing.T) {
 	t.Parallel()
-	testkit.Slow(t)
 	h := harness.New(t)
 	owner := h.Staff(domain.RoleOwner)
 	path := "/dashboard/test/webhooks"
@@ -110,6 +108,9 @@ func TestSecretsByHand(t *testing.T) {
 		Lacks("Restore previous secret")
 	owner.WantPage(owner.Post(path+"/secret/restore", nil), http.StatusUnprocessableEntity,
 		"There is a next webhook secret, which restoring would replace")
+	owner.WantRedirect(owner.Post(path+"/secret/abandon", nil), settings)
+	owner.WantRedirect(owner.Post(path+"/secret/restore", nil), settings)
+	owner.WantPage(owner.Get(settings), http.StatusOK, "signed with the previous secret again")
 	keptSecret(h, owner)
 }
 
@@ -129,7 +130,6 @@ func keptSecret(h *harness.Harness, owner *harness.StaffBrowser) {
 
 func TestSecretsAreShownToWhoProvesToBeThere(t *testing.T) {
 	t.Parallel()
-	testkit.Slow(t)
 	h := harness.New(t)
 	owner, developer := h.Staff(domain.RoleOwner), h.Staff(domain.RoleDeveloper)
 	path := "/dashboard/test/webhooks"
@@ -210,6 +210,8 @@ func TestDeliveryLogFilters(t *testing.T) {
 			t.Errorf("%q lists %v, want %v", query, got, want)
 		}
 	}
+	developer.WantPage(developer.Get(path+"?state=failed"), http.StatusOK).
+		LeadsTo(path + "/deliveries/" + refused.ID.String() + "?list=state%3Dfailed")
 	session := "/dashboard/test/sessions/" + timedOut.SessionID.String()
 	developer.WantPage(developer.Get(path+"?session="+timedOut.SessionID.String()), http.StatusOK, "last error: Timed out").
 		LeadsTo(session)
@@ -364,12 +366,9 @@ func TestTestEventsOfEachType(t *testing.T) {
 // for none, and class.
 func failedAt(h *harness.Harness, url string, status int, class string) domain.Delivery {
 	h.Helper()
-	session := h.NewSession(h.TestScope(), domain.NewSession{WebhookURL: url})
-	h.RecordEvent(session, domain.PDFReadyPayload{SessionID: session.ID})
-	deliveries, err := h.DB.Deliveries(h.Context(), session.ID)
-	h.OK(err)
-	h.Recorded(&deliveries[0], domain.DeliveryFailed, status, class)
-	return deliveries[0]
+	d := sentTo(h, url)
+	h.Recorded(d, domain.DeliveryFailed, status, class)
+	return *d
 }
 
 // TestTestEventByHand: the result of a test event has its own address. Loading it
@@ -398,6 +397,7 @@ func TestTestEventByHand(t *testing.T) {
 	if n := calls.Load(); n != 1 {
 		t.Errorf("the receiver got %d requests, want 1", n)
 	}
+	audited(h, domain.AuditTestEvent, 1)
 	finance.WantPage(finance.Get(result), http.StatusForbidden)
 	stranger := h.StaffOf(h.NewAccount("other@lender.example", "starter").AccountID, domain.RoleOwner)
 	stranger.WantPage(stranger.Get(result), http.StatusNotFound)

@@ -73,6 +73,7 @@ func New(t testing.TB, change ...func(*handlers.Config)) *Harness {
 		BaseURL: BaseURL, Clock: h.Clock.Now, Logger: logger, Terms: InvoiceTerms(),
 		PasswordCost: servicetest.QuickPasswords,
 	})
+	h.Service.Webhooks.SecretsLease = 0 // no worker signs with what it read before a test changed it
 	limit := ratelimit.Config{PerMinute: 100, Burst: 1_000_000, Keys: 1000}
 	limiter, err := ratelimit.New(limit)
 	h.OK(err)
