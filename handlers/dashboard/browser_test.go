@@ -84,6 +84,7 @@ func TestBrowserDashboard(t *testing.T) {
 	tab.Click("label:has(#ask-documents)")
 	view(tab, "session-again")
 	at("sessions/new")
+	view(tab, "session-new")
 	tab.Type("#customer_email", "sam@customer.example")
 	tab.Press("\r")
 	tab.WaitForText("#announcement", "Session created")

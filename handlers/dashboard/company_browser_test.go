@@ -110,6 +110,7 @@ func TestBrowserCompany(t *testing.T) {
 	tab.Type("#password", harness.GoodPassword)
 	tab.Click("button")
 	tab.WaitForText("h1", "Home")
+	view(tab, "company-in")
 
 	h.Clock.Advance(domain.StaffConfirmed) // the provider's clock stays behind, within what is allowed
 	tab.Open(base + "/dashboard/test/keys/new")

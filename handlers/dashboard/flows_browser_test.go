@@ -287,6 +287,7 @@ func TestBrowserProblems(t *testing.T) {
 	see("/dashboard/nothing/here", "404-door", "There is nothing here")
 	see("/dev/mail", "dev-mail", "Choose a new password")
 	signInTo(h, tab, base, "/dashboard/test")
+	see("/dashboard/test/sessions/sess_01m7yv7wbwf4bvt47z0y7qs8pk", "404", "There is nothing here")
 	see("/dashboard/live/sessions/"+h.NewSession(h.TestScope(), domain.NewSession{}).ID.String(), "404-other-mode",
 		"Sessions in test mode")
 	execSQL(h, `ALTER TABLE webhook_endpoint RENAME TO elsewhere`)

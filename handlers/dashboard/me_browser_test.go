@@ -76,6 +76,7 @@ func TestBrowserSignInPages(t *testing.T) {
 	options := browsertest.Options{AllowStatus: []int{http.StatusNotFound, http.StatusUnauthorized}}
 	tab := browsertest.New(t, options)
 	tab.Open(base + "/dashboard/sign-in")
+	view(tab, "sign-in")
 	tab.Click(`a[href="/dashboard/sign-up"]`)
 	tab.WaitForText("h1", "Create an account")
 	view(tab, "sign-up")
