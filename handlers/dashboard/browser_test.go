@@ -101,6 +101,7 @@ func TestBrowserDashboard(t *testing.T) {
 	h.OK(err)
 	h.Staff(domain.RoleSupport)
 	at("team")
+	tab.Select("#role", "support")
 	tab.Type("#email", "new@lender.example")
 	tab.Press("\r")
 	tab.WaitForText("#announcement", "Invitation sent")

@@ -285,6 +285,7 @@ func officeJourneys() []journey {
 		{"Invite a colleague", 3, func(w *walker) {
 			w.follow("Team")
 			w.fill("email", "new@lender.example")
+			w.fill("role", "support")
 			w.press("Send invitation")
 			w.page.Shows("new@lender.example")
 		}},
