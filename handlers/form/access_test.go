@@ -85,7 +85,7 @@ func TestWrongLinksAnswerAlike(t *testing.T) {
 		}
 	}
 	shown := page.Read(t, first)
-	shown.Shows("We can’t find this page", "Open it again from the original message")
+	shown.Shows("We can’t find this page", "Open it again from the latest message")
 	shown.Hides("Lender")
 }
 

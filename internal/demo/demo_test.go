@@ -188,6 +188,10 @@ var oddities = map[statement.DoubtCode]func(s *statement.Statement){
 	"mortgage_without_property": func(s *statement.Statement) {
 		s.Assets.RealProperty, s.Liabilities.Mortgages = nil, []*statement.Mortgage{{Lender: "ANZ", Balance: 1}}
 	},
+	"debt_listed_twice": func(s *statement.Statement) {
+		study := &statement.OtherLiability{Description: "HECS", Balance: 1_234_56}
+		s.Liabilities.Other = []*statement.OtherLiability{study, study}
+	},
 	"debt_without_repayment": func(s *statement.Statement) {
 		s.Liabilities.PersonalLoans = []*statement.PersonalLoan{{Lender: "Wisr", Balance: 1}}
 	},

@@ -177,10 +177,32 @@ var doubts = []struct {
 		return out
 	}},
 	{"mortgage_without_property", func(s *Statement, _ time.Time) (out []Doubt) {
+		properties := s.Assets.RealProperty
 		for i, m := range s.Liabilities.Mortgages {
-			out = append(out, when(m.Balance > 0 && len(s.Assets.RealProperty) == 0, Doubt{
-				Path: item("liabilities."+mortgageList, i, "balance"), Text: "You have a mortgage of {amount} ({lender}) and no property.",
-				Args: []string{m.Balance.String(), m.Lender},
+			path := item("liabilities."+mortgageList, i, "balance")
+			// One property can be called by several names, so they are counted as well.
+			gone := m.Property != "" && len(s.Liabilities.Mortgages) > len(properties) &&
+				!slices.ContainsFunc(properties, func(p *Property) bool {
+					return sameName(p.Address, m.Property) || sameName(p.Description, m.Property)
+				})
+			out = append(out, when(m.Balance > 0 && len(properties) == 0, Doubt{
+				Path: path, Text: "You have a mortgage of {amount} ({lender}) and no property.", Args: []string{m.Balance.String(), m.Lender},
+			})...)
+			out = append(out, when(m.Balance > 0 && len(properties) > 0 && gone, Doubt{
+				Path: path, Text: "You have a mortgage on {property}, which isn’t in your assets.", Args: []string{m.Property},
+			})...)
+		}
+		return out
+	}},
+	{"debt_listed_twice", func(s *Statement, _ time.Time) (out []Doubt) {
+		all := s.Liabilities.debts() // two devices can each have added one
+		for i, d := range all {
+			part := strings.HasPrefix(d.path, "liabilities."+mortgageList) // mortgages are split
+			again := !part && slices.ContainsFunc(all[:i], func(other debt) bool {
+				return other.balance == d.balance && words(other.name) == words(d.name)
+			})
+			out = append(out, when(d.balance > 0 && again, Doubt{
+				Path: d.path, Text: "You have listed {amount} ({debt}) twice.", Args: []string{d.balance.String(), d.name},
 			})...)
 		}
 		return out

@@ -319,6 +319,24 @@ func TestOddAmounts(t *testing.T) {
 		"a mortgage of a property that was removed": {func(s *s) { s.Assets.RealProperty = nil },
 			[]string{"mortgage_without_property liabilities.mortgages.0.balance " +
 				"You have a mortgage of $300,000.00 (ANZ) and no property."}},
+		"a mortgage of one of two properties that was removed": {func(s *s) {
+			s.Liabilities.Mortgages = append(s.Liabilities.Mortgages, &statement.Mortgage{Lender: "NAB", Property: "5 Hill Rd",
+				Balance: 200_000_00, MonthlyRepayment: 100})
+			s.Expenses.Housing.MortgageRent += 100
+		}, []string{"mortgage_without_property liabilities.mortgages.1.balance " +
+			"You have a mortgage on 5 Hill Rd, which isn’t in your assets."}},
+		"two mortgages on one home": {func(s *s) {
+			s.Liabilities.Mortgages = append(s.Liabilities.Mortgages, &statement.Mortgage{Lender: "NAB", Property: "12 Smith Street",
+				Balance: 200_000_00, MonthlyRepayment: 100})
+			s.Assets.RealProperty[0].Address = "12 Smith Street"
+			s.Liabilities.Mortgages[0].Property = "12 smith street"
+			s.Assets.RealProperty[0].MortgageOwing += 200_000_00
+			s.Expenses.Housing.MortgageRent += 100
+		}, nil},
+		"a debt that two devices added": {func(s *s) {
+			s.Liabilities.Other = []*statement.OtherLiability{{Description: "HECS", Balance: 19_000_00},
+				{Description: "Tax", Balance: 19_000_00}, {Description: "hecs", Lender: "ATO", Balance: 19_000_00}}
+		}, []string{"debt_listed_twice liabilities.other_liabilities.2.monthly_repayment You have listed $19,000.00 (hecs) twice."}},
 		"a sole owner of most of a home": {func(s *s) {
 			s.Assets.RealProperty[0].OwnershipPercentage, s.Assets.RealProperty[0].MortgageOwing = 99, 0
 		}, []string{"sole_owner_share assets.real_property.0.ownership_percentage " +

@@ -176,7 +176,8 @@ func (c *CreditCard) fields(hint string) []form.Field {
 	return []form.Field{
 		form.Text(&c.Issuer, "issuer", "Card issuer").Asks("Enter the card issuer").Suggests(lenderList).Names(),
 		amountOf(&c.Limit, "limit", "Credit limit").Hints(hint),
-		amountOf(&c.Balance, "balance", "Balance owing").Hints(hint),
+		amountOf(&c.Balance, "balance", "Balance owing").Hints(hint).
+			RefusesNegative("{label} must be $0 or more. If the card is in credit, enter 0"),
 	}
 }
 

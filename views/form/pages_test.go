@@ -139,7 +139,10 @@ func odd(t *testing.T) *statement.Statement {
 	s.Personal.Address.State, s.Personal.Phone = "WA", "+64 4 472 3000"
 	s.Assets.RealProperty[0].CurrentValue, s.Assets.RealProperty[0].Ownership = 50_000_000, "sole"
 	s.Liabilities.PersonalLoans = []*statement.PersonalLoan{{Lender: "Wisr", Balance: 500_000, MonthlyRepayment: 20_000},
-		{Lender: "Zip", Balance: 90_000}}
+		{Lender: "Zip", Balance: 90_000}, {Lender: "Zip", Balance: 90_000}}
+	for range s.Assets.RealProperty {
+		s.Liabilities.Mortgages = append(s.Liabilities.Mortgages, &statement.Mortgage{Lender: "NAB", Property: "5 Hill Rd", Balance: 1})
+	}
 	s.Liabilities.Other = []*statement.OtherLiability{{Description: "Finance for the boat", Balance: 700_000,
 		MonthlyRepayment: 30_000}}
 	s.Assets.Vehicles = append(s.Assets.Vehicles, &statement.Vehicle{Description: "Tinny", AmountOwing: 2})

@@ -34,10 +34,13 @@ func Full() *statement.Statement {
 // amounts, no list items, no documents.
 func Sparse() *statement.Statement {
 	s := new(statement.Statement)
-	personal := Values(statement.PersonalDetailsSection)
-	personal.Del("occupation")
-	personal.Del("employer")
-	decode(s.Section(statement.PersonalDetailsSection, Now()), personal)
+	section, personal := s.Section(statement.PersonalDetailsSection, Now()), Values(statement.PersonalDetailsSection)
+	section.Walk(func(path string, f form.Field) {
+		if f.Optional {
+			personal.Del(path)
+		}
+	})
+	decode(section, personal)
 	decode(s.Section(statement.DeclarationSection, Now()), Values(statement.DeclarationSection))
 	s.Declaration.SignedAt = Now()
 	return s
