@@ -224,7 +224,8 @@ func (c *conditions) has(text sqlText, word string) sqlText {
 	if len([]rune(word)) < 3 {
 		pattern = "% "
 	}
-	pattern += strings.NewReplacer("\\", "\\\\", "%", "\\%", "_", "\\_").Replace(word) + "%"
+	// An apostrophe is straight on a keyboard and curly on a phone.
+	pattern += strings.NewReplacer("\\", "\\\\", "%", "\\%", "_", "\\_", "'", "_", "’", "_").Replace(word) + "%"
 	return text + " LIKE lower(" + c.arg(pattern) + ")"
 }
 

@@ -478,6 +478,7 @@ func TestSignedOutFormsSaySo(t *testing.T) {
 		"/dashboard/sign-in?then=%2Fdashboard%2Ftest%2Fteam")
 	s.WantPage(s.Get("/dashboard/sign-in?then=%2Fdashboard%2Ftest%2Fteam"), http.StatusOK,
 		"You were signed out, so nothing was saved")
+	s.WantRedirect(s.Post("/dashboard/test/sessions", nil), "/dashboard/sign-in?then=%2Fdashboard%2Ftest") // not to live mode
 }
 
 // startsDownload finds the element that has a browser load the address at once.

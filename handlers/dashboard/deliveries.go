@@ -69,12 +69,7 @@ func deliveryState(f *domain.DeliveryFilter, text string) bool {
 // ones.
 func readDeliveryFilters(values url.Values, endpoints []domain.Endpoint, cal calendar) (webhooks.DeliveryFilter, view.Filters,
 	form.Errors) {
-	f, shown, errs := readFilters(values, deliveryControls(endpoints, cal))
-	if f.Since != nil && f.Until != nil && !f.Since.Before(*f.Until) {
-		f.Since, f.Until = nil, nil
-		errs = append(errs, form.Error{Field: "to", Message: "Until must not be before from"})
-	}
-	return f, shown, errs
+	return readFilters(values, deliveryControls(endpoints, cal))
 }
 
 // ShowDelivery shows a delivery and its attempts.

@@ -44,7 +44,7 @@ func TestEmailLinkByHand(t *testing.T) {
 	const invited = "Lender & Sons asks for your financial statement"
 	first := m.Email(session.CustomerEmail, invited)
 	m.Idle()
-	support.WantPage(support.Get(path), http.StatusOK, "Emails to the customer", "Sent", "Link emailed").Offers("Send again")
+	support.WantPage(support.Get(path), http.StatusOK, "Emails to the customer", "Sent", "Link to be emailed").Offers("Send again")
 
 	customer := h.CustomerAt(session, h.Link(session.ID))
 	customer.Send(httptest.NewRequestWithContext(t.Context(), http.MethodGet, customer.Path("")+"?lang=vi", nil))
@@ -54,7 +54,7 @@ func TestEmailLinkByHand(t *testing.T) {
 	if again.ID == first.ID || again.Subject == invited || !strings.Contains(again.HTML, `lang="vi"`) {
 		t.Errorf("sent again: %q in %.200s; the same Message-ID: %v", again.Subject, again.HTML, again.ID == first.ID)
 	}
-	owner.WantPage(owner.Get(path), http.StatusOK, "sent a second time").Offers("Send again")
+	owner.WantPage(owner.Get(path), http.StatusOK, "for the second time").Offers("Send again")
 	audited(h, domain.AuditLinkEmailed, 2)
 	stranger := h.StaffOf(h.NewAccount("other@lender.example", "starter").AccountID, domain.RoleOwner)
 	stranger.WantPage(stranger.Post(path+"/email", url.Values{"sends": {"2"}}), http.StatusNotFound)

@@ -46,6 +46,12 @@ func TestFiltersThatCanNotBeFollowed(t *testing.T) {
 		owner.WantPage(owner.Get("/dashboard/test/sessions?before="+theirs["session"]), http.StatusNotFound)
 		owner.WantPage(owner.Get("/dashboard/test/webhooks?session="+theirs["session"]), http.StatusOK, "No deliveries")
 	}
+	for _, list := range []string{"sessions", "audit", "webhooks", "figures"} {
+		page := owner.WantPage(owner.Get("/dashboard/test/"+list+"?from=2026-11-18&to=2026-11-17"), http.StatusOK)
+		if got := page.Errors()["to"]; got != "Enter a last day that isn’t before the first one" {
+			t.Errorf("%s until a day before the first: %q", list, got)
+		}
+	}
 	for place, values := range wrong {
 		_, field, _ := strings.Cut(place, "?")
 		for _, value := range values {

@@ -169,7 +169,7 @@ func triesWebhooks(h *harness.Harness, tab *browsertest.Tab, base, receiver stri
 	tab.Click("tbody .row-link[href*=deliveries]")
 	tab.WaitForText("h1", "session.pdf_ready")
 	tab.Click("form[action*=retry] button")
-	tab.WaitForText("#announcement", "Sent again with the same id")
+	tab.WaitForText("#announcement", "Being sent again with the same id")
 	view(tab, "delivery-again")
 }
 

@@ -64,7 +64,7 @@ var NoticeTexts = map[string]string{ //nolint:gosec // it takes texts about pass
 	"secret_restored":     "Webhooks are signed with the previous secret again.",
 	"secret_abandoned":    "New secret deleted.",
 	"secret_moved_on":     "Nothing changed. Someone else has just changed the secrets. This page shows the current ones.",
-	"redelivered":         "Sent again with the same id.",
+	"redelivered":         "Being sent again with the same id. What comes of it is below.",
 	"redelivered_paused":  "It waits: its endpoint is paused. Once that is resumed it is sent again, with the same id.",
 	"redelivery_started":  "Retry started, oldest first.",
 	"redelivery_stopped":  "Retry stopped. Deliveries that were not sent stay failed.",
@@ -86,7 +86,7 @@ var NoticeTexts = map[string]string{ //nolint:gosec // it takes texts about pass
 	"invited":             "Invitation sent.",
 	"invitation_revoked":  "Invitation withdrawn. Its link has stopped working.",
 	"role_changed":        "Role changed. API keys that the new role couldn’t make still work: API keys lists them.",
-	"staff_removed":       "Removed from the team and signed out everywhere. API keys that this person made still work: API keys lists them.",
+	"staff_removed":       "Removed from the team and signed out everywhere. API keys that this person made go on working, if there are any: API keys says who made each.",
 }
 
 // NoticesUndone are the codes of the notices that say that nothing was done.

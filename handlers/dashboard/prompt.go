@@ -147,6 +147,7 @@ func (s *Server) confirmPage(c echo.Context, p *prompt, status int, errs []ui.Er
 		Confirmed: p.session.BySSO() && p.session.Confirmed(s.Clock.Now()),
 	}
 	if p.route != nil {
+		page.Livemode, page.Shared = p.at.Param("mode") == "live", p.route.Has(Shared)
 		page.Action = p.route.Action()
 		if page.Action != "" && !p.route.Has(Shared) {
 			page.Action += " in " + p.at.Param("mode") + " mode"

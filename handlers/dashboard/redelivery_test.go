@@ -181,7 +181,7 @@ func TestSentAgainToAPausedEndpoint(t *testing.T) {
 	delivery := "/dashboard/test/webhooks/deliveries/" + deliveries[0].ID.String()
 	developer.WantRedirect(developer.Post(delivery+"/retry", nil), delivery)
 	developer.WantPage(developer.Get(delivery), http.StatusOK, "It waits: its endpoint is paused.", "which is paused, is resumed").
-		Hides("Sent again with the same id")
+		Hides("Being sent again with the same id")
 }
 
 func TestRedeliveryOfWhatIsNotUnderstood(t *testing.T) {

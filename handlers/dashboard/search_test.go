@@ -213,7 +213,9 @@ func TestSearchForgivesMistakes(t *testing.T) {
 	h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Craig Wang", CustomerEmail: "cw@customer.example",
 		ReferenceID: "LOAN-4711"})
 	h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Margarete Nguyễn", CustomerEmail: "mn@customer.example"})
+	h.NewSession(h.TestScope(), domain.NewSession{CustomerName: "Kate O'Brien", CustomerEmail: "kb@customer.example"})
 	for text, finds := range map[string]string{
+		"O’Brien": "Kate", "o'brien": "Kate",
 		"Craig Wnag": "Craig Wang", "Wnag": "Craig Wang", "Crag": "Craig Wang", "Craaig Wong": "Craig Wang", "Carig 4711": "Craig Wang",
 		"margaret": "Margarete", "Margaretha": "", "Nguyen": "Margarete", "Nguyễm": "Margarete", "Craig 4712": "",
 		"Cra g": "", "wg": "",

@@ -89,7 +89,7 @@ func TestSessionByHand(t *testing.T) {
 	answer = support.Post(path+"/extend", url.Values{"days": {"1"}})
 	support.WantPage(answer, http.StatusUnprocessableEntity, "already expires later")
 	answer = support.Post(path+"/extend", url.Values{"days": {"ten"}})
-	support.WantPage(answer, http.StatusUnprocessableEntity, "from 1 to 90").WantField("days", "ten")
+	support.WantPage(answer, http.StatusUnprocessableEntity, "from 3 to 90").WantField("days", "ten")
 	support.WantRedirect(support.Post(path+"/extend", url.Values{"days": {"10"}}), path)
 	session, err := h.Service.Sessions.Get(t.Context(), h.TestScope(), id)
 	h.OK(err)

@@ -111,7 +111,7 @@ func TestSigningInEndsTheFormerSession(t *testing.T) {
 	h.OK(err)
 	openEmail(browser, m.Link(m.Email("new@lender.example", "Join Lender & Sons on Candor")), "/dashboard/invitation")
 	browser.WantRedirect(browser.Post("/dashboard/invitation", url.Values{"name": {"New"}, "new_password": {harness.GoodPassword}}),
-		"/dashboard/test")
+		"/dashboard") // where the team works
 	ended(former)
 	for _, other := range []*harness.StaffBrowser{browser, elsewhere, colleague} {
 		other.WantPage(other.Get("/dashboard/test"), http.StatusOK)

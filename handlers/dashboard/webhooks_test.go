@@ -48,7 +48,7 @@ func TestWebhooksPage(t *testing.T) {
 	developer.WantPage(developer.Get(path+"?before=6"), http.StatusOK, "session.pdf_ready 5 ", "session.pdf_ready 1 ").
 		Offers("Newest")
 	developer.WantPage(developer.Get(path+"?state=failed"), http.StatusOK, "No deliveries")
-	developer.WantPage(developer.Get(path+"?from=2026-11-21&to=2026-11-20"), http.StatusOK, "Until must not be before from")
+	developer.WantPage(developer.Get(path+"?from=2026-11-21&to=2026-11-20"), http.StatusOK, "Enter a last day that isn’t before the first one")
 	developer.WantPage(developer.Get(path+"?from=x"), http.StatusOK, "Enter a date such as")
 }
 
@@ -67,7 +67,7 @@ func TestDeliveryPage(t *testing.T) {
 		"session.pdf_ready", "Send again", d.SessionID.String())
 	developer.WantPage(developer.Get("/dashboard/test/sessions/"+d.SessionID.String()), http.StatusOK).LeadsTo(path)
 	developer.WantRedirect(developer.Post(path+"/retry", nil), path)
-	developer.WantPage(developer.Get(path), http.StatusOK, "Sent again with the same id", "Retry now")
+	developer.WantPage(developer.Get(path), http.StatusOK, "Being sent again with the same id", "Retry now")
 	if again, err := h.Service.Webhooks.Delivery(t.Context(), h.TestScope(), d.ID); err != nil ||
 		again.NextAttemptAt.After(h.Clock.Now()) {
 		t.Errorf("it isn't due again: %+v, %v", again, err)

@@ -269,7 +269,7 @@ var AuditTable = []AuditActionInfo{
 	{AuditSessionCancelled, "Session cancelled"},
 	{AuditSessionExtended, "Link extended"},
 	{AuditLinkRenewed, "Link renewed"},
-	{AuditLinkEmailed, "Link emailed"},
+	{AuditLinkEmailed, "Link to be emailed"},
 	{AuditSessionsExported, "Sessions exported"},
 	{AuditDataRead, "Data read"},
 	{AuditPDFRead, "PDF downloaded"},

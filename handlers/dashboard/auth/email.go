@@ -69,12 +69,12 @@ func (s *Server) emailSent(c echo.Context) error {
 	return c.Redirect(http.StatusSeeOther, view.Root+"/letter-sent")
 }
 
-// enter leads to the dashboard after an email's link has signed the user in.
-func (s *Server) enter(c echo.Context, path, token string) error {
+// enter leads to next, of the dashboard, after an email's link has signed the user in.
+func (s *Server) enter(c echo.Context, path, token, next string) error {
 	if err := s.GiveCookie(c, token); err != nil {
 		return err
 	}
 	c.SetCookie(s.emailCookie(path, "", -1))
 	s.Notices.Leave(c, "welcome")
-	return c.Redirect(http.StatusSeeOther, view.URL(false, ""))
+	return c.Redirect(http.StatusSeeOther, next)
 }

@@ -35,5 +35,5 @@ func (s *Server) AcceptInvitation(c echo.Context) error {
 	if err != nil {
 		return s.linkGone(c, err)
 	}
-	return s.enter(c, invitationPath, token)
+	return s.enter(c, invitationPath, token, view.Root) // where the team works
 }

@@ -56,5 +56,5 @@ func (s *Server) Verify(c echo.Context) error {
 	if err != nil {
 		return s.linkGone(c, err)
 	}
-	return s.enter(c, verifyPath, token)
+	return s.enter(c, verifyPath, token, view.URL(false, ""))
 }

@@ -142,6 +142,9 @@ func (s *Server) SendTo(c echo.Context, page string) error {
 	if c.Request().Method == http.MethodPost {
 		values, _ := web.FormValues(c) // what can't be read came from no page
 		then = LocalPath(values.Get("from"))
+		if mode := c.Param("mode"); then == view.Root && mode != "" {
+			then += "/" + mode // a form of test mode isn't tried again in live mode
+		}
 		s.Notices.Leave(c, "signed_out_first")
 	}
 	return LeadTo(c, view.Root+page+"?then="+url.QueryEscape(then))
