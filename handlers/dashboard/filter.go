@@ -51,7 +51,8 @@ func readFilters[F any](values url.Values, controls []control[F]) (f F, shown vi
 		shown = append(shown, c.Control)
 	}
 	const day = len(time.DateOnly)
-	if from, to := shown.Value("from"), shown.Value("to"); len(errs) == 0 && len(from) >= day && len(to) >= day && from[:day] > to[:day] {
+	from, to := shown.Value("from"), shown.Value("to")
+	if len(errs) == 0 && len(from) >= day && len(to) >= day && from[:day] > to[:day] {
 		errs = append(errs, form.Error{Field: "to", Message: "Enter a last day that isn’t before the first one"})
 	}
 	return f, shown, errs

@@ -48,7 +48,6 @@ func TestWebhooksPage(t *testing.T) {
 	developer.WantPage(developer.Get(path+"?before=6"), http.StatusOK, "session.pdf_ready 5 ", "session.pdf_ready 1 ").
 		Offers("Newest")
 	developer.WantPage(developer.Get(path+"?state=failed"), http.StatusOK, "No deliveries")
-	developer.WantPage(developer.Get(path+"?from=2026-11-21&to=2026-11-20"), http.StatusOK, "Enter a last day that isn’t before the first one")
 	developer.WantPage(developer.Get(path+"?from=x"), http.StatusOK, "Enter a date such as")
 }
 

@@ -320,7 +320,7 @@ var vietnamese = map[string]string{ //nolint:gosec // it takes words about passp
 	"{property} has more than one owner. Your share is 100%.":                           "{property} có nhiều hơn một chủ sở hữu. Tỷ lệ sở hữu của quý vị là 100%.",
 	"You are the sole owner of {property}. Your share is {share}.":                      "Quý vị là chủ sở hữu duy nhất của {property}. Tỷ lệ sở hữu của quý vị là {share}.",
 	"You have a mortgage on {property}, which isn’t in your assets.":                    "Quý vị có khoản vay thế chấp cho {property}, nhưng bất động sản này không có trong phần tài sản.",
-	"You have listed {amount} ({debt}) twice.": "Quý vị đã liệt kê {amount} ({debt}) hai lần.",
+	"You have listed {amount} ({debt}) twice.":                                          "Quý vị đã liệt kê {amount} ({debt}) hai lần.",
 	"You have a mortgage of {amount} ({lender}) and no property.":                       "Quý vị có khoản vay thế chấp {amount} ({lender}) và không có bất động sản.",
 	"You are {age} years old.":                                                          "Quý vị {age} tuổi.",
 	"You can upload 20 files. Remove one before you add another":                        "Quý vị có thể tải lên 20 tệp. Hãy xóa bớt một tệp trước khi thêm tệp khác",

@@ -320,7 +320,7 @@ var simplifiedChinese = map[string]string{ //nolint:gosec // it takes words abou
 	"{property} has more than one owner. Your share is 100%.":                           "{property} 有不止一位业主。您的份额是 100%。",
 	"You are the sole owner of {property}. Your share is {share}.":                      "{property} 由您单独所有。您所占的份额为 {share}。",
 	"You have a mortgage on {property}, which isn’t in your assets.":                    "您有 {property} 的房贷，但您的资产中没有这处房产。",
-	"You have listed {amount} ({debt}) twice.": "您列出了两次 {amount}（{debt}）。",
+	"You have listed {amount} ({debt}) twice.":                                          "您列出了两次 {amount}（{debt}）。",
 	"You have a mortgage of {amount} ({lender}) and no property.":                       "您有一笔 {amount} 的房贷（{lender}），但没有房产。",
 	"You are {age} years old.":                                                          "您 {age} 岁。",
 	"You can upload 20 files. Remove one before you add another":                        "最多可上传 20 个文件。请先移除一个再添加",
