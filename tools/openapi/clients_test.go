@@ -6,6 +6,7 @@ package openapi
 import (
 	"bufio"
 	"context"
+	"crypto/rand"
 	"io"
 	"net"
 	"net/http"
@@ -32,7 +33,6 @@ func TestToolchainClients(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
 	env := process.WebEnvironment(t)
-	account := process.CreateAccount(t, env)
 	web, worker := process.Serve(t, env, "web"), process.Serve(t, env, "worker")
 	description := save(t, web.URL+"/v1/openapi.json", "$0")
 	published := save(t, web.URL+"/v1/openapi.json", "https://candor.example") // linters refuse http
@@ -40,6 +40,8 @@ func TestToolchainClients(t *testing.T) {
 	proxied := proxy(t, description, web.URL+"/v1")
 	partner := func(t *testing.T, words ...string) {
 		t.Helper()
+		// Each has its own account: it looks for its session at the head of the list.
+		account := process.CreateAccount(t, env, "--email", strings.ToLower(rand.Text())+"@acme.example")
 		converse(t, web, exec.CommandContext(t.Context(), words[0], append(words[1:], proxied, account.TestKey)...))
 	}
 	partnerInGo := func(t *testing.T, folder string) {
