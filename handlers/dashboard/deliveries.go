@@ -3,7 +3,6 @@ package dashboard
 import (
 	"errors"
 	"net/http"
-	"net/url"
 	"slices"
 	"time"
 
@@ -63,13 +62,6 @@ func deliveryState(f *domain.DeliveryFilter, text string) bool {
 		return slices.Contains(domain.DeliveryStates, f.State)
 	}
 	return true
-}
-
-// readDeliveryFilters reads the filters of the delivery log, and reports invalid
-// ones.
-func readDeliveryFilters(values url.Values, endpoints []domain.Endpoint, cal calendar) (webhooks.DeliveryFilter, view.Filters,
-	form.Errors) {
-	return readFilters(values, deliveryControls(endpoints, cal))
 }
 
 // ShowDelivery shows a delivery and its attempts.

@@ -62,8 +62,6 @@ func (s *Server) readFigures(values url.Values, v *Visit, members []string) (fig
 	}
 	switch days := int(f.last.Sub(f.first)/(24*time.Hour)) + 1; {
 	case len(errs) > 0 && (days < 1 || days > home.RangeMost): // of an end that wasn't typed
-	case days < 1:
-		errs = append(errs, form.Error{Field: "to", Message: "Enter a last day that isn’t before the first one"})
 	case days > home.RangeMost:
 		errs = append(errs, form.Error{Field: "from",
 			Message: "Choose at most " + strconv.Itoa(home.RangeMost) + " days under “Created from” and “Created until”"})

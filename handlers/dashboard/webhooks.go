@@ -28,7 +28,7 @@ func (s *Server) ShowWebhooks(c echo.Context, v *Visit) error {
 	if err != nil {
 		return err
 	}
-	filter, shown, errs := readDeliveryFilters(c.QueryParams(), endpoints, s.calendar(v))
+	filter, shown, errs := readFilters(c.QueryParams(), deliveryControls(endpoints, s.calendar(v)))
 	page := view.WebhooksPage{Page: s.page(v, "Webhooks"), Filters: shown}
 	page.Of = shown.Title()
 	before, _ := strconv.ParseInt(c.QueryParam("before"), 10, 64) // 0, the newest, for anything else

@@ -133,6 +133,11 @@ func (s *Session) DurationMinutes() int {
 	return int((s.CompletedAt.Sub(*s.AccessedAt) + 30*time.Second) / time.Minute)
 }
 
+// LeastExtension is the fewest days after from with which the link ends later than it does.
+func (s *Session) LeastExtension(from time.Time) int {
+	return max(1, int(s.ExpiresAt.Sub(from)/(24*time.Hour))+1)
+}
+
 // Reference is the partner's reference, else one made of the id.
 func (s *Session) Reference() string {
 	if s.ReferenceID != nil {

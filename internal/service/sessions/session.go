@@ -325,9 +325,8 @@ func (s *Service) extend(ctx context.Context, session *domain.Session, from time
 	case session.Conflict(now) != nil:
 		return nil, session.Conflict(now)
 	case days < 1 || days > domain.MaxExpiresInDays || to.After(now.Add(domain.MaxExpiresInDays*day)):
-		least := max(1, int(session.ExpiresAt.Sub(from)/day)+1)
-		return nil, domain.Breaks(domain.CodeValidation, "days",
-			form.Rule{Code: form.RuleRange, Min: least, Max: domain.MaxExpiresInDays})
+		return nil, domain.Breaks(domain.CodeValidation, "days", form.Rule{Code: form.RuleRange,
+			Min: min(session.LeastExtension(from), domain.MaxExpiresInDays), Max: domain.MaxExpiresInDays})
 	case !to.After(session.ExpiresAt):
 		return nil, domain.Breaks(domain.CodeValidation, "days", form.Rule{Code: "longer_link"})
 	}
