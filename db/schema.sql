@@ -291,9 +291,13 @@ BEGIN
     RETURN NULL;
 END $$;
 
+CREATE FUNCTION public.without_marks(t text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE WHEN (octet_length(t) = length(t)) THEN t ELSE NORMALIZE(translate(NORMALIZE(replace(replace(replace(replace(replace(replace(t, 'ß'::text, 'ss'::text), 'ẞ'::text, 'ss'::text), 'æ'::text, 'ae'::text), 'Æ'::text, 'ae'::text), 'œ'::text, 'oe'::text), 'Œ'::text, 'oe'::text), NFD), ('đĐøØłŁı'::text || '̧̨̛̣̦̀́̂̃̄̆̇̈̉̊̋̌'::text), 'dDoOlLi'::text), NFC) END;
+
 CREATE FUNCTION public.session_search_text(name text, email text, reference text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN lower((((((' '::text || COALESCE(name, ''::text)) || ' '::text) || email) || ' '::text) || COALESCE(reference, ''::text)));
+    RETURN lower((((((' '::text || COALESCE(public.without_marks(name), ''::text)) || ' '::text) || public.without_marks(email)) || ' '::text) || COALESCE(public.without_marks(reference), ''::text)));
 
 CREATE FUNCTION public.setting_follows_endpoint() RETURNS trigger
     LANGUAGE plpgsql

@@ -133,7 +133,7 @@ func TestMisspeltWords(t *testing.T) {
 	word := func() string {
 		letters := make([]rune, 3+random.IntN(4))
 		for i := range letters {
-			letters[i] = []rune("abcñ")[random.IntN(4)]
+			letters[i] = []rune("abcþ")[random.IntN(4)]
 		}
 		return string(letters)
 	}
@@ -149,6 +149,40 @@ func TestMisspeltWords(t *testing.T) {
 			got := slices.ContainsFunc(found.Sessions, func(y domain.Session) bool { return y.ID == x.ID })
 			if want := hasNearWords(x, typed); got != want {
 				t.Errorf("%q finds %q: %t, want %t", typed, name, got, want)
+			}
+		}
+	}
+}
+
+// TestSearchWithoutMarks finds names by the letters of any keyboard (D131).
+func TestSearchWithoutMarks(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	names := []string{"Zoë Nguyễn", "Zoe\u0308 Nguyê\u0303n", "ĐẶNG Thị Mỹ", "Jørgen Łukaszewski-Strauß", "Zoe Nguyen",
+		"Ælfræd 김민준", "Στέλιος Άγγελος"}
+	for _, name := range names {
+		s.session(s.scope, start, func(x *domain.Session) { x.CustomerName = &name })
+	}
+	for typed, want := range map[string][]string{
+		"nguyen": {names[0], names[1], names[4]}, "NGUYỄN zoë": {names[0], names[1], names[4]},
+		"dang my": {names[2]}, "đặng": {names[2]}, "d": {names[2]}, "Đ": {names[2]},
+		"jorgen strauss": {names[3]}, "JØRGEN łukaszewski": {names[3]}, "aelfraed": {names[5]},
+		"김민": {names[5]}, "김미": nil, "Στελιος": {names[6]}, "Άγγ": {names[6]},
+	} {
+		for _, misspelt := range []bool{false, true} {
+			if misspelt && len([]rune(typed)) < 4 {
+				continue
+			}
+			found, err := s.SearchSessions(s.ctx, s.scope, domain.SessionFilter{Search: typed, Misspelt: misspelt}, nil, 10, listNow)
+			s.ok(err)
+			var got []string
+			for i := range found.Sessions {
+				got = append(got, *found.Sessions[i].CustomerName)
+			}
+			slices.Sort(got)
+			slices.Sort(want)
+			if !slices.Equal(got, want) {
+				t.Errorf("%q, misspelt %t: finds %q, want %q", typed, misspelt, got, want)
 			}
 		}
 	}

@@ -11,7 +11,8 @@ import (
 	"candor/internal/domain"
 )
 
-// A search in five lines. Each word is looked for in any place of name, address and reference.
+// A search in five lines. Each word is looked for in any place of name, address and reference,
+// without the marks of letters (D131).
 // First the newest of the list are looked at, searchLook for each row wanted: there a word that
 // half a percent of the sessions have fills the page, and the index would return all of them.
 // If it isn't filled, the index of three-letter parts names all others, newest first. Counted
@@ -181,7 +182,7 @@ const indexPart = 7
 func (c *conditions) searched(text sqlText, f domain.SessionFilter) (out []sqlText) {
 	for _, word := range searchWords(f.Search) {
 		if pattern := misspelt(word); f.Misspelt && pattern != "" {
-			out = append(out, text+" ~ "+c.arg(pattern))
+			out = append(out, text+" ~ without_marks("+c.arg(pattern)+")")
 		} else {
 			out = append(out, c.has(text, word))
 		}
@@ -226,7 +227,7 @@ func (c *conditions) has(text sqlText, word string) sqlText {
 	}
 	// An apostrophe is straight on a keyboard and curly on a phone.
 	pattern += strings.NewReplacer("\\", "\\\\", "%", "\\%", "_", "\\_", "'", "_", "’", "_").Replace(word) + "%"
-	return text + " LIKE lower(" + c.arg(pattern) + ")"
+	return text + " LIKE lower(without_marks(" + c.arg(pattern) + "))"
 }
 
 // misspelt is the pattern of the words that are at most one mistake away from this one: two
