@@ -247,7 +247,7 @@ func TestBrowserOwnerByKeyboard(t *testing.T) {
 	offered := fmt.Sprintf("document.querySelector(%q).checkVisibility() === ", row+" [name=may_download]")
 	tab.WaitForTrue(offered + "false")
 	tab.Press("S") // as lists are chosen from by keys
-	tab.WaitForTrue(fmt.Sprintf("document.querySelector(%q).value === %q", row+" select", domain.RoleSupport))
+	tab.WaitForValue(row+" select", string(domain.RoleSupport))
 	tab.WaitForTrue(offered + "true")
 	reach(t, tab, row+" form[action$=role] button")
 	tab.Press("\r")

@@ -86,14 +86,14 @@ func TestBrowserColour(t *testing.T) {
 		tab.WaitForTrue(`document.querySelector("iframe").contentDocument.querySelector("link[href='/brand/` + colour + `.css']") !== null`)
 	}
 	tab.Type("#brand_colour", "#7FD4FF")
-	tab.WaitForTrue(`document.querySelector(".colour-picker").value === "#7fd4ff"`)
+	tab.WaitForValue(".colour-picker", "#7fd4ff")
 	tab.Press("\t")
 	drawn("7fd4ff")
 	browsertest.Eval[bool](tab, `((picker) => {
 		picker.value = "#b0241c";
 		return ["input", "change"].every((name) => picker.dispatchEvent(new Event(name, { bubbles: true })));
 	})(document.querySelector(".colour-picker"))`)
-	tab.WaitForTrue(`document.getElementById("brand_colour").value === "#b0241c"`)
+	tab.WaitForValue("#brand_colour", "#b0241c")
 	drawn("b0241c")
 	tab.Click("[action$=brand] .button-primary")
 	tab.WaitForText("#announcement", "Settings saved")

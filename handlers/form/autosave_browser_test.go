@@ -186,7 +186,7 @@ func TestBrowserItemsOfTwoDevices(t *testing.T) {
 		t.Errorf("the second device shows the vehicle %q", got)
 	}
 	one.Type(input("vehicles.0.value"), "100")
-	one.WaitForTrue(`document.getElementById("bank_accounts.0.institution").value === "Red Bank"`)
+	one.WaitForValue(input("bank_accounts.0.institution"), "Red Bank")
 	two.Click(`button[value="add:vehicles"]`)
 	two.WaitForFocus("vehicles.1.description")
 	one.Type(input("vehicles.0.description"), "Blue ute")

@@ -272,13 +272,13 @@ func TestBrowserLater(t *testing.T) {
 			tab.Click(input("living.groceries.later"))
 			see("2-ticked")
 			if !options.NoScript {
-				tab.WaitForTrue(`document.getElementById("living.groceries").value === ""`)
+				tab.WaitForValue(input("living.groceries"), "")
 			}
 			// If 900 was saved before the tick, its conversion stands there until the next save.
 			tab.WaitForTrue(fmt.Sprintf("%s === %v", top, before))
 			if !options.NoScript {
 				tab.Click(input("living.groceries.later"))
-				tab.WaitForTrue(`document.getElementById("living.groceries").value === "900"`)
+				tab.WaitForValue(input("living.groceries"), "900")
 				tab.Click(input("living.groceries.later"))
 			} else {
 				tab.Type(input("living.groceries"), "")

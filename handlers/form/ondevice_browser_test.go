@@ -158,7 +158,7 @@ func TestBrowserFieldsThatWereLeftAreKept(t *testing.T) {
 		c.line.state.Store(whole)
 		tab.Open(c.base + c.Path("personal_details"))
 		for _, id := range fields {
-			tab.WaitForTrue(fmt.Sprintf("document.getElementById(%q).value === %q", id, typed))
+			tab.WaitForValue(input(id), typed)
 		}
 	}
 }
@@ -171,16 +171,17 @@ func TestBrowserLastKeyIsKept(t *testing.T) {
 	tab := c.device(t, "personal_details")
 	c.line.state.Store(cut)
 	for _, typed := range []string{"Midwife", "Veterinarian in the country"} {
+		// a store that isn't open yet, or a write that waits for the disk, holds up the next
+		testkit.Await(t, "the device to keep nothing", func() bool { return keptOnDevice(tab) == 0 })
 		c.line.state.Store(cut)
 		browsertest.Eval[bool](tab, `((f) => (f.focus(), f.select(), true))(document.getElementById("occupation"))`)
 		tab.Press(typed)
 		tab = tab.Kill()
 		c.line.state.Store(whole)
 		tab.Open(c.base + c.Path("personal_details"))
-		tab.WaitForTrue(fmt.Sprintf("document.getElementById('occupation').value === %q", typed))
-		// a write that waits for the disk holds up the next
-		testkit.Await(t, "the device to keep nothing", func() bool { return keptOnDevice(tab) == 0 })
+		tab.WaitForValue(input("occupation"), typed)
 	}
+	testkit.Await(t, "the device to keep nothing", func() bool { return keptOnDevice(tab) == 0 })
 	c.line.state.Store(cut)
 	tab.Click(input("date_of_birth.day"))
 	tab.Press("2703")

@@ -134,6 +134,14 @@ func (tab *Tab) WaitForFocus(id string) {
 	}
 }
 
+// WaitForValue waits until a field holds the value.
+func (tab *Tab) WaitForValue(selector, value string) {
+	tab.t.Helper()
+	if got, ok := tab.poll(fmt.Sprintf("document.querySelector(%q).value", selector), is(value)); !ok {
+		tab.t.Fatalf("browsertest: %s never had the value %q; it has %q", selector, value, got)
+	}
+}
+
 // WaitForTrue waits until the JavaScript expression is true.
 func (tab *Tab) WaitForTrue(expression string) {
 	tab.t.Helper()
