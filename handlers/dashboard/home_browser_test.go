@@ -47,6 +47,8 @@ func TestBrowserHome(t *testing.T) {
 	tab.Press(kb.ArrowLeft)
 	tab.WaitForText(".chart-value", "Thu 19 Nov: ")
 	tab.Press(kb.Home)
+	h.Complete(h.NewSession(h.TestScope(), domain.NewSession{}).ID)
+	tab.WaitFor(`.chart-day[aria-label^="Fri 20 Nov: 2 completed"]`)
 	tab.WaitForText(".chart-value", "Thu 22 Oct: ")
 	tab.Press(kb.Enter)
 	tab.WaitForText(".chips", "completed on 22 Oct 2026")

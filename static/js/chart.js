@@ -7,6 +7,8 @@ function show(event) {
 }
 document.addEventListener("pointerover", show);
 document.addEventListener("focusin", show);
+// A part that follows a change comes with the last day's value.
+document.addEventListener("htmx:after:swap", () => show({ target: document.querySelector(".chart-day:focus, .chart-day:hover") ?? document }));
 
 function open(event) {
   if (event.pointerType === "touch") return;
