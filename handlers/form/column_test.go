@@ -66,7 +66,8 @@ func lists(t *testing.T, p *page.Page, title, total string, labels []string, tex
 		}
 	}
 	var sum form.Cents
-	for _, group := range sectionOf(t, p, title).Shows(texts...).All("div") {
+	section := sectionOf(t, p, title).Shows(texts...)
+	for _, group := range section.All("div") {
 		if group.Attr("class") != "summary-group" {
 			continue
 		}
@@ -89,9 +90,9 @@ func lists(t *testing.T, p *page.Page, title, total string, labels []string, tex
 		}
 		sum += list
 	}
-	for i, dt := range p.All("dt") {
-		if said := p.All("dd")[i]; named(dt)(total) && amount(said) != sum {
-			t.Errorf("%s: the column adds up to %s, the page says %s", title, sum, said.Text())
+	for where, in := range map[string]*page.Page{"section": section, "page": p} {
+		if said := in.Fact(total); said != sum.String() {
+			t.Errorf("%s: the column adds up to %s, the %s says %s", title, sum, where, said)
 		}
 	}
 }

@@ -81,6 +81,17 @@ func (l *Liabilities) Repayments() Cents {
 		sumOf(l.Other, func(o *OtherLiability) Cents { return o.MonthlyRepayment })
 }
 
+// WithoutRepayment is what is owed on debts for which no repayment is given: none is asked of cards.
+func (l *Liabilities) WithoutRepayment() Cents {
+	sum := l.cardBalance()
+	for _, d := range l.debts() {
+		if d.repayment == 0 {
+			sum += d.balance
+		}
+	}
+	return sum
+}
+
 // SuggestLiabilities returns the liabilities that follow from the assets: a mortgage for
 // each mortgaged property, at the customer's share, and a personal loan for each vehicle
 // that isn't paid off. The section starts with them, so that customers type nothing twice (D20).

@@ -64,3 +64,16 @@ func TestRepaymentsLeft(t *testing.T) {
 		}
 	}
 }
+
+func TestWithoutRepayment(t *testing.T) {
+	t.Parallel()
+	l := statement.Liabilities{
+		Mortgages:     []*statement.Mortgage{{Balance: 100}, {Balance: 20, MonthlyRepayment: 1}},
+		PersonalLoans: []*statement.PersonalLoan{{Balance: 3_000}, {Balance: 400, MonthlyRepayment: 1}},
+		CreditCards:   []*statement.CreditCard{{Balance: 50_000}},
+		Other:         []*statement.OtherLiability{{Balance: 6_000_000}, {Balance: 7, MonthlyRepayment: 1}},
+	}
+	if got, want := l.WithoutRepayment(), statement.Cents(6_053_100); got != want {
+		t.Errorf("no repayment is given for %d, want %d", got, want)
+	}
+}

@@ -18,8 +18,7 @@ func TestT(t *testing.T) {
 		{domain.English, "Continue with {section}", "Continue with Income", []string{"Income"}},
 		{domain.SimplifiedChinese, "It was signed and sent to {partner} on {date}.", "该财务状况表已于{partner}签名并发送给{date}。",
 			[]string{"{date}", "{partner}"}},
-		{domain.SimplifiedChinese, "Left each month before tax", "每月税前结余", nil}, // one word for it, as in the PDF
-		{domain.SimplifiedChinese, "Left each month before tax (surplus)", "每月税前结余 (surplus)", nil},
+		{domain.SimplifiedChinese, "Left each month before tax", "每月税前结余", nil},      // one word for it, as in the PDF
 		{domain.SimplifiedChinese, "Business income", "自雇利润 (business income)", nil}, // the profit, not the turnover
 		{domain.Vietnamese, "Not yet translated {this}", "Not yet translated me", []string{"me"}},
 		{domain.Vietnamese, "Continue", "Tiếp tục", nil},

@@ -24,7 +24,7 @@ func (d *document) firstPage(in Statement) {
 	)
 	d.y += 14
 	d.summary(d.figures(in.Answers))
-	if text := d.repaymentsNote(in.Answers); text != "" {
+	for _, text := range d.repaymentsNotes(in.Answers) {
 		d.y += 4
 		d.paragraph(text, smallSize+0.5, muted)
 	}
@@ -163,27 +163,31 @@ func (d *document) figures(s *statement.Statement) []figure {
 		amount("Net worth", sum.NetWorth),
 		amount("Monthly income before tax", sum.TotalMonthlyIncome),
 		amount("Monthly expenses", sum.TotalMonthlyExpenses),
-		amount("Left each month before tax (surplus)", sum.MonthlySurplus),
+		amount("Left each month before tax", sum.MonthlySurplus),
 		amount("Monthly repayments without cards", sum.TotalMonthlyRepayments),
-		amount("Repayments not in expenses", left),
-		amount("Left after all repayments, before tax", sum.MonthlySurplus-left),
+		amount("Of these, not in expenses", left),
+		amount("Left after these repayments, before tax", sum.MonthlySurplus-left),
 	}
 }
 
-// repaymentsNote says whether the expenses contain the repayments, so that none
-// is counted twice or not at all (D55).
-func (d *document) repaymentsNote(s *statement.Statement) string {
+// repaymentsNotes say whether the expenses contain the repayments, so that none is counted
+// twice or not at all (D55), and of which debts none is known, so that nobody thinks that all are.
+func (d *document) repaymentsNotes(s *statement.Statement) (notes []string) {
 	all, left := s.Summary().TotalMonthlyRepayments, s.RepaymentsLeft()
 	switch {
 	case all == 0:
-		return ""
 	case left == 0:
-		return d.say("Monthly expenses contain all repayments: “Left each month before tax” is after them.")
+		notes = append(notes, d.say("Monthly expenses contain these repayments: “Left each month before tax” is after them."))
 	case left == all:
-		return d.say("Monthly expenses contain no repayments: they are taken off in the last figure.")
+		notes = append(notes, d.say("Monthly expenses contain none of these repayments: they are taken off in the last figure."))
+	default:
+		notes = append(notes, d.say("Monthly expenses contain {amount} of these repayments: the other {rest} is taken off in the last figure.",
+			(all-left).String(), left.String()))
 	}
-	return d.say("Monthly expenses contain {amount} of the repayments: the other {rest} is taken off in the last figure.",
-		(all - left).String(), left.String())
+	if unpaid := s.Liabilities.WithoutRepayment(); unpaid > 0 {
+		notes = append(notes, d.say("For {amount} of the debts no repayment is given (none is asked of cards); expenses can contain one.", unpaid.String()))
+	}
+	return notes
 }
 
 // loansToValue is the loan to value of each property.

@@ -64,9 +64,10 @@ func TestRenderFirstPage(t *testing.T) {
 		"Credit cards: 15.6% used overall", "American Express $12,000.00 $1,843.55 15.4%", "Afterpay $1,500.00 $265.00 17.7%",
 		// Mortgages 1,930 + 2,745 against 2,610; the car's finance as in
 		// Expenses; the loan 412 against 300.
-		"Monthly income before tax", "Left each month before tax (surplus)", "Left after all repayments, before tax",
+		"Monthly income before tax", "Left each month before tax", "Left after these repayments, before tax",
 		"$5,476.00 $2,177.00 $2,094.26",
-		"Monthly expenses contain $3,299.00 of the repayments: the other $2,177.00 is taken off in the last figure.",
+		"Monthly expenses contain $3,299.00 of these repayments: the other $2,177.00 is taken off in the last figure.",
+		"For $2,108.55 of the debts no repayment is given (none is asked of cards); expenses can contain one.",
 	} {
 		if !strings.Contains(page, squash(s)) {
 			t.Errorf("the first page lacks %q", s)
@@ -79,8 +80,8 @@ func TestRenderFirstPage(t *testing.T) {
 		rent, loan statement.Cents
 		want       string
 	}{
-		{dollars(4_675), dollars(412), "Monthly expenses contain all repayments: “Left each month before tax” is after them."},
-		{0, 0, "Monthly expenses contain $389.00 of the repayments: the other $5,087.00 is taken off in the last figure."},
+		{dollars(4_675), dollars(412), "Monthly expenses contain these repayments: “Left each month before tax” is after them."},
+		{0, 0, "Monthly expenses contain $389.00 of these repayments: the other $5,087.00 is taken off in the last figure."},
 	} {
 		answers := *in.Answers
 		answers.Expenses.Housing.MortgageRent, answers.Expenses.Commitments.DebtRepayments = tt.rent, tt.loan
