@@ -5,6 +5,7 @@ import (
 	"image/color"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"candor/internal/statement"
 	"candor/internal/statement/statementtest"
 	"candor/internal/testkit/harness"
+	"candor/internal/testkit/page"
 )
 
 // TestWhatASessionMisses: the page says on top which section is next and what the form
@@ -128,7 +130,14 @@ func TestUndoCancel(t *testing.T) {
 		}))
 	}
 	support.WantRedirect(support.Post(path+"/cancel", nil), path)
-	support.WantPage(support.Get(path), http.StatusOK, "cancelled in a few seconds").Offers("Undo").Lacks("Cancel session")
+	due := h.Clock.Now().Add(10 * time.Second).In(domain.LoadTimeZone("Australia/Sydney"))
+	cancelling := support.WantPage(support.Get(path), http.StatusOK, "You can undo that",
+		"cancelled soon after "+due.Format("3:04:05 pm")).Offers("Undo").Lacks("Cancel session")
+	if !slices.ContainsFunc(cancelling.All("h2"), func(h *page.Page) bool {
+		return h.Has("autofocus") && strings.HasPrefix(h.Text(), "This session is cancelled")
+	}) {
+		t.Error("the focus isn't at the way back")
+	}
 	h.Clock.Advance(9 * time.Second)
 	carryOut()
 	support.WantRedirect(support.Post(path+"/undo", nil), path)
@@ -256,6 +265,9 @@ func TestChangedAnswersAreNamed(t *testing.T) {
 		values := statementtest.Values(statement.IncomeSection)
 		values.Set("employment_income.gross_salary", "1234")
 		customer.Post(statement.IncomeSection, values)
+		debts := statementtest.Values(statement.LiabilitiesSection)
+		debts.Set("credit_cards.0.issuer", "Zip")
+		customer.Post(statement.LiabilitiesSection, debts)
 		if signed {
 			h.OK(h.Service.Forms.Submit(t.Context(), &domain.Session{ID: former.ID},
 				forms.Signature{Declaration: statementtest.Full().Declaration}))
@@ -264,6 +276,10 @@ func TestChangedAnswersAreNamed(t *testing.T) {
 		}
 		session := h.NewSession(h.TestScope(), domain.NewSession{PrefillFrom: former.ID.String()})
 		h.Complete(session.ID)
-		owner.WantPage(owner.Get("/dashboard/test/sessions/"+session.ID.String()+"/answers"), http.StatusOK, want)
+		page := owner.WantPage(owner.Get("/dashboard/test/sessions/"+session.ID.String()+"/answers"), http.StatusOK, want)
+		if signed {
+			page.Shows("American Express: added, Credit limit $10,000.00, Balance owing $1,942.17 " +
+				"Zip: removed, was Credit limit $10,000.00, Balance owing $1,942.17")
+		}
 	}
 }

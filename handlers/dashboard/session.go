@@ -105,7 +105,7 @@ func (s *Server) EmailLink(c echo.Context, v *Visit, id domain.SessionID) error 
 // CancelSession has a session cancelled in a moment, until when that can be undone (D126).
 func (s *Server) CancelSession(c echo.Context, v *Visit, id domain.SessionID) error {
 	err := s.Sessions.RequestCancel(c.Request().Context(), v.Scope, id, v.Actor)
-	return s.changedSession(c, v, id, err, "")
+	return s.changedSession(c, v, id, err, "cancelling")
 }
 
 // UndoCancel keeps a session that was to be cancelled.

@@ -87,6 +87,18 @@ func (w *walker) submit(button, focus, title, status string) {
 	}
 }
 
+// remove takes an item of the assets away. Without script the page asks by a fold, not a dialog.
+func (w *walker) remove(item, focus, status string) {
+	w.Helper()
+	button := fmt.Sprintf(`button.with-script[value="remove:%s"]`, item)
+	if w.noScript {
+		fold := fmt.Sprintf(`details:has([value="remove:%s"])`, item)
+		w.tab.Click(fold + " > summary")
+		button = fold + " > button"
+	}
+	w.submit(button, focus, "Assets", status)
+}
+
 // follow clicks a link and checks the page that it opens.
 func (w *walker) follow(link, title string) {
 	w.Helper()
@@ -141,13 +153,13 @@ func (w *walker) walkSections() {
 	}
 	w.submit(mainButton, "h1", "Assets", saved)
 
-	add, remove := `button[value="add:vehicles"]`, `button[value="remove:vehicles.%d"]`
+	add := `button[value="add:vehicles"]`
 	w.tick("vehicles")
 	w.tab.Type(input("vehicles.0.description"), "Ute")
 	w.submit(add, "vehicles.1.description", "Assets", "Vehicle 2 added")
 	w.tab.Type(input("vehicles.1.description"), "Boat")
 	w.tab.Type(input("vehicles.1.value"), "900")
-	w.submit(fmt.Sprintf(remove, 0), "item-vehicles-1", "Assets", "Vehicle 1 removed")
+	w.remove("vehicles.0", "item-vehicles-1", "Vehicle 1 removed")
 	if !w.noScript {
 		if got := w.tab.WaitForDialog(); got != "Remove Ute?" {
 			w.Errorf("asked %q, want it to name the vehicle", got)
@@ -159,13 +171,13 @@ func (w *walker) walkSections() {
 	w.submit(mainButton, "h1", "Liabilities", saved)
 	w.submit(`.back-link`, "h1", "Your statement", "")
 	w.follow(`a[href$="/assets"]`, "Assets")
-	w.submit(fmt.Sprintf(remove, 0), "vehicles", "Assets", "Vehicle 1 removed")
+	w.remove("vehicles.0", "vehicles", "Vehicle 1 removed")
 	w.tick("real_property")
 	w.tab.Type(input("real_property.0.current_value"), "lots")
 	w.submit(mainButton, "error-summary", "Error: Assets", "")
 	w.submit(saveButton, "h1", "Your statement", saved)
 	w.follow(`a[href$="/assets"]`, "Assets")
-	w.submit(`button[value="remove:real_property.0"]`, "real_property", "Assets", "Property 1 removed")
+	w.remove("real_property.0", "real_property", "Property 1 removed")
 	for _, next := range []string{"Liabilities", "Expenses", "Documents"} {
 		w.tick("has-none")
 		w.submit(mainButton, "h1", next, saved)
