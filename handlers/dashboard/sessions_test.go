@@ -248,9 +248,9 @@ func TestSessionSaysWhoSignedThePDF(t *testing.T) {
 	path := func(id domain.SessionID) string { return "/dashboard/test/sessions/" + id.String() }
 	unsigned := h.NewSession(h.TestScope(), domain.NewSession{}).ID
 	h.Complete(unsigned)
-	owner.WantPage(owner.Get(path(unsigned)), http.StatusOK).Hides("Signature of the PDF")
+	owner.WantPage(owner.Get(path(unsigned)), http.StatusOK).Hides("Certificate of the PDF")
 	h.StorePDF(unsigned, []byte("%PDF-1.7"))
-	owner.WantPage(owner.Get(path(unsigned)), http.StatusOK, "Signature of the PDF Not signed")
+	owner.WantPage(owner.Get(path(unsigned)), http.StatusOK, "Certificate of the PDF None")
 
 	signed := h.NewSession(h.TestScope(), domain.NewSession{CustomerEmail: "jo@customer.example"}).ID
 	h.Complete(signed)
@@ -259,7 +259,7 @@ func TestSessionSaysWhoSignedThePDF(t *testing.T) {
 			Signer: harness.Hostile, SignerIssuer: "Authority & Sons"}, h.Clock.Now())
 		return err
 	}))
-	page := owner.WantPage(owner.Get(path(signed)), http.StatusOK, "Signature of the PDF "+harness.Hostile+
+	page := owner.WantPage(owner.Get(path(signed)), http.StatusOK, "Certificate of the PDF "+harness.Hostile+
 		" certificate issued by Authority & Sons")
 	if strings.Contains(page.Source, "<script>alert") {
 		t.Error("a certificate's name is on the page as it is")

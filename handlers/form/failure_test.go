@@ -126,8 +126,16 @@ func TestDatesAreSplit(t *testing.T) {
 	c := harness.New(t).NewCustomer()
 	c.WantRedirect(c.Post("personal_details", url.Values{"action": {"save"}, "date_of_birth.day": {"27/03/1985"}}))
 	stored(c, "personal_details", "date_of_birth.day", "27", "date_of_birth.month", "3", "date_of_birth.year", "1985")
-	c.WantPage(c.Post("personal_details", url.Values{"date_of_birth.day": {"27 March 85"}}), http.StatusUnprocessableEntity).
-		Shows("Date of birth must have a year of four digits. Did you mean 1985?")
+	for _, tt := range []struct{ day, year, message, leadsTo string }{
+		{"27 March 85", "", "Date of birth must have a year of four digits. Did you mean 1985?", "#date_of_birth.year"},
+		{"27", "1985", "Date of birth must include a month", "#date_of_birth.month"},
+	} {
+		p := c.WantPage(c.Post("personal_details", url.Values{"date_of_birth.day": {tt.day}, "date_of_birth.year": {tt.year}}),
+			http.StatusUnprocessableEntity)
+		if got := p.Link(tt.message); got != tt.leadsTo {
+			t.Errorf("%q leads to %s", tt.message, got)
+		}
+	}
 }
 
 func TestBrowserDatesAreSplit(t *testing.T) {

@@ -93,6 +93,9 @@ var ordinal = regexp.MustCompile(`^([0-9]{1,2})(?:st|nd|rd|th)$`)
 
 const notADate = "must be a real date, like 27 3 1985"
 
+// badYear begins the messages about a year.
+const badYear = "must have a year of four digits"
+
 // lacksPart begins the message about a date that misses a part.
 const lacksPart = "must include "
 
@@ -119,15 +122,18 @@ func (v *date) parse() (t time.Time, message string) {
 		if century+year > v.latest.Year() {
 			century -= 100
 		}
+		if !isReal(century+year, month, day) {
+			return t, notADate
+		}
 		v.meant = strconv.Itoa(century + year)
-		return t, "must have a year of four digits. Did you mean " + valuePlace + "?"
+		return t, badYear + ". Did you mean " + valuePlace + "?"
 	}
 	if year < 0 || len(typedYear) != 4 {
-		return t, "must have a year of four digits, like 1985"
+		return t, badYear + ", like 1985"
 	}
 	d := time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
 	switch {
-	case d.Day() != day || d.Month() != month:
+	case !isReal(year, month, day):
 		return t, notADate
 	case d.After(v.latest):
 		return t, "must be in the past"
@@ -135,6 +141,24 @@ func (v *date) parse() (t time.Time, message string) {
 		return t, "must be in " + strconv.Itoa(v.earliest.Year()) + " or later"
 	}
 	return d, ""
+}
+
+func isReal(year int, month time.Month, day int) bool {
+	d := time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
+	return d.Day() == day && d.Month() == month
+}
+
+// errorPart is the box that the message is about: the first that is empty, else the year if that
+// isn't one, else the first.
+func (v *date) errorPart() string {
+	boxes := []string{".day", ".month", ".year"}
+	if i := slices.Index([]string{v.day, v.month, v.year}, ""); i > 0 {
+		return boxes[i]
+	}
+	if strings.HasPrefix(v.message, badYear) {
+		return boxes[2]
+	}
+	return boxes[0]
 }
 
 // parseMonth accepts 1–12, an English month's name or at least its first three letters,

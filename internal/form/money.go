@@ -361,14 +361,14 @@ func (f Field) WrongPart() string {
 	return "." + amountPart(v.wrong)
 }
 
-// ErrorPart is which of the field's Parts an error about it leads to: a date's first box, the
+// ErrorPart is which of the field's Parts an error about it leads to: the box of a date, the
 // one of several amounts that is wrong or the period that it lacks.
 func (f Field) ErrorPart() string {
-	switch {
-	case f.LacksPeriod():
+	if v, ok := f.Value.(*date); ok {
+		return v.errorPart()
+	}
+	if f.LacksPeriod() {
 		return f.WrongPart() + ".period"
-	case f.Kind == KindDate:
-		return f.Parts()[0]
 	}
 	return f.WrongPart()
 }

@@ -41,7 +41,7 @@ func (r Rule) String() string {
 	case RuleMaxLength:
 		return fmt.Sprintf("must be %d characters or fewer", r.Max)
 	case RuleNoLink:
-		return "must not contain a web address: put a space after a full stop"
+		return "must not contain a web address: leave it out, or put a space after a full stop"
 	case RuleEmail:
 		return "must be an email address such as name@example.com"
 	case RuleRange:

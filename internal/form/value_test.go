@@ -108,6 +108,7 @@ func TestPastDate(t *testing.T) {
 		{"x", "1", "1985", "", notReal},
 		{"1", "1", "next", "", notReal}, {"1\x002", "1", "1985", "", notReal}, {"99999999999999999999", "1", "1985", "", notReal},
 		{"1", "1", "85", "", year + "1985?"}, {"1", "1", "26", "", year + "2026?"}, {"1", "1", "27", "", year + "1927?"},
+		{"31", "feb", "88", "", notReal},
 		{"1", "1", "0٣", "", notReal},
 		{"1", "1", "198", "", "Born must have a year of four digits, like 1985"}, {"1", "1", "19855", "",
 			"Born must have a year of four digits, like 1985"}, {"1", "1", "-198", "", "Born must have a year of four digits, like 1985"},
