@@ -234,6 +234,31 @@ func TestFormerOffersGoOn(t *testing.T) {
 	}
 }
 
+// TestFormerRepaymentGoesWithItsDebt: the expenses of last time follow the debts of today (D55).
+func TestFormerRepaymentGoesWithItsDebt(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	former := h.NewCustomer()
+	former.AnswerAll()
+	former.WantRedirect(former.Sign())
+	c := again(h, former.ID, "")
+	repayments := func(want string) {
+		t.Helper()
+		if got := load(c, "expenses").values.Get("commitments.debt_repayments"); got != want {
+			t.Errorf("the repayments are %s, want %s", got, want)
+		}
+	}
+	repayments("684.90")
+	debts := load(c, "liabilities")
+	debts.press("remove:personal_loans.0", http.StatusOK)
+	repayments("684.90") // until the debts are said, and the cars that they can be for
+	debts.values.Set("action", "continue")
+	c.WantRedirect(c.Post("liabilities", debts.values))
+	repayments("684.90")
+	oneTap(c, "assets")
+	repayments("395")
+}
+
 // TestFormerHouseholdChanged asks for a look at a couple's whole amounts if the customer
 // lives alone now, and the other way round (D78).
 func TestFormerHouseholdChanged(t *testing.T) {

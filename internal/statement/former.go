@@ -80,6 +80,12 @@ func (s *Statement) FormerSections() map[string]*form.Section {
 	return out
 }
 
+// FormerRepayments are the expenses that the form offered in the former session (D55).
+func (s *Statement) FormerRepayments() Expenses {
+	former, _ := s.former()
+	return former.SuggestExpenses()
+}
+
 // former has the former session's last valid answers of all sections, which depend on each
 // other, and says of which there are any.
 func (s *Statement) former() (former *Statement, has map[string]bool) {

@@ -15,6 +15,20 @@ func (f *State) beginning(e statement.Expenses) url.Values {
 	return offered.Section(statement.ExpensesSection, f.now).Inputs()
 }
 
+// follow replaces the inputs that still have what Expenses were offered with by what the repayments
+// come to now, and reports whether there are any.
+func (f *State) follow(values url.Values, offered statement.Expenses) (changed bool) {
+	before, after := f.beginning(offered), f.beginning(f.Statement.SuggestExpenses())
+	for _, field := range statement.RepaymentFields {
+		was, period := before.Get(field), field+".period"
+		if was != "" && values.Get(field) == was && values.Get(period) == before.Get(period) && after.Get(field) != was {
+			values.Set(field, after.Get(field))
+			changed = true
+		}
+	}
+	return changed
+}
+
 // followRepayments stores what the repayments come to now where Expenses still have what
 // they were offered with before: the form filled that in, and it was not changed (D55).
 func (s *Service) followRepayments(ctx context.Context, tx *db.Tx, state *State, offered statement.Expenses,
@@ -24,16 +38,8 @@ func (s *Service) followRepayments(ctx context.Context, tx *db.Tx, state *State,
 	if !begun || offered == state.Statement.SuggestExpenses() {
 		return nil
 	}
-	before, after := state.beginning(offered), state.beginning(state.Statement.SuggestExpenses())
-	values, changed := state.Section(name).Inputs(), false
-	for _, field := range statement.RepaymentFields {
-		was, period := before.Get(field), field+".period"
-		if was != "" && values.Get(field) == was && values.Get(period) == before.Get(period) && after.Get(field) != was {
-			values.Set(field, after.Get(field))
-			changed = true
-		}
-	}
-	if !changed {
+	values := state.Section(name).Inputs()
+	if !state.follow(values, offered) {
 		return nil
 	}
 	section, whole := state.Empty(name), state.Empty(name)
