@@ -42,15 +42,6 @@ func (s *store) abandonNext() error {
 	return s.InTx(s.ctx, func(tx *db.Tx) error { return tx.AbandonNextSecret(s.ctx, s.scope, nil) })
 }
 
-// setting is what the previous release reads in webhook_setting: the URL and the secrets.
-func (s *store) setting(scope domain.Scope) (out string) {
-	s.Helper()
-	s.ok(s.Raw().GetContext(s.ctx, &out, `
-		SELECT concat_ws(' ', default_url, encode(secret, 'escape'), encode(next_secret, 'escape'), encode(previous_secret, 'escape'))
-		FROM webhook_setting WHERE account_id = $1 AND livemode = $2`, scope.AccountID, scope.Livemode))
-	return out
-}
-
 func TestDefaultEndpoint(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
@@ -64,48 +55,13 @@ func TestDefaultEndpoint(t *testing.T) {
 			[]byte("live"), start))
 	})
 	s.ok(s.setURL(live, url))
-	for scope, want := range map[domain.Scope]string{s.scope: "test", live: url + " live"} {
-		if got := s.setting(scope); got != want {
-			t.Errorf("the previous release reads %q, want %q", got, want)
-		}
+	if got, err := s.DefaultEndpoint(s.ctx, live); err != nil || *got.URL != url || got.Origin != domain.Origin(url) {
+		t.Errorf("after setting: %v, %v", got, err)
 	}
 	s.ok(s.setURL(live, ""))
-	if got, err := s.DefaultEndpoint(s.ctx, live); err != nil || got.URL != nil || s.setting(live) != "live" {
+	if got, err := s.DefaultEndpoint(s.ctx, live); err != nil || got.URL != nil {
 		t.Errorf("after unsetting: %v, %v", got, err)
 	}
-}
-
-// While the previous release runs, both read what either writes.
-func TestDefaultEndpointOfThePreviousRelease(t *testing.T) {
-	t.Parallel()
-	s := newStore(t)
-	write := func(query string) {
-		s.Helper()
-		s.ok(second(s.Raw().ExecContext(s.ctx, query, s.scope.AccountID, s.scope.Livemode)))
-	}
-	write(`INSERT INTO webhook_setting (account_id, livemode, secret) VALUES ($1, $2, 'a')`)
-	first, err := s.DefaultEndpoint(s.ctx, s.scope)
-	s.ok(err)
-	write(`UPDATE webhook_setting SET default_url = 'https://LENDER.example:443/hook?a=b' WHERE account_id = $1 AND livemode = $2`)
-	write(`UPDATE webhook_setting SET next_secret = 'b', next_secret_at = now() WHERE account_id = $1 AND livemode = $2`)
-	s.secrets("a b ")
-	s.ok(s.switchSecret(start.Add(time.Hour)))
-	if got, want := s.setting(s.scope), "https://LENDER.example:443/hook?a=b b a"; got != want {
-		t.Errorf("the previous release reads %q, want %q", got, want)
-	}
-	e, err := s.DefaultEndpoint(s.ctx, s.scope)
-	s.ok(err)
-	if e.ID != first.ID || e.Origin != "https://lender.example" || e.Origin != domain.Origin(*e.URL) {
-		t.Errorf("the endpoint is %+v, was %+v", e, first)
-	}
-	// It makes a row for URLs of sessions at the same origin.
-	s.tx(func(tx *db.Tx) error {
-		id, err := tx.EndpointFor(s.ctx, s.scope, e.Origin, start)
-		if id == e.ID {
-			t.Error("URLs of sessions share the default endpoint")
-		}
-		return err
-	})
 }
 
 // secrets reads the scope's secrets as "current next previous".
@@ -169,7 +125,7 @@ func TestSecretsChangeOnce(t *testing.T) {
 		"abandon": func() error { return s.abandonNext() },
 	} {
 		_, err := s.Raw().ExecContext(s.ctx,
-			`UPDATE webhook_setting SET next_secret = NULL, next_secret_at = NULL, previous_secret = NULL, previous_secret_until = NULL`)
+			`UPDATE webhook_endpoint SET next_secret = NULL, next_secret_at = NULL, previous_secret = NULL, previous_secret_until = NULL`)
 		s.ok(err)
 		if name == "switch" || name == "abandon" {
 			s.ok(s.setNext("n", start))

@@ -259,7 +259,7 @@ func TestPreviousSecretIsErased(t *testing.T) {
 		})
 	}
 	retained(1)
-	if h.Count("SELECT count(*) FROM webhook_setting WHERE previous_secret IS NOT NULL") != 1 {
+	if h.Count("SELECT count(*) FROM webhook_endpoint WHERE previous_secret IS NOT NULL") != 1 {
 		t.Error("a previous secret was erased before its time")
 	}
 	ahead.Store(int64(25 * time.Hour))
@@ -267,7 +267,7 @@ func TestPreviousSecretIsErased(t *testing.T) {
 		"INSERT INTO river_job (kind, queue, args, max_attempts) VALUES ('retention', 'upkeep', '{}', 1)")
 	h.OK(err)
 	retained(2)
-	if h.Count("SELECT count(*) FROM webhook_setting WHERE previous_secret IS NULL AND previous_secret_until IS NULL") != 1 {
+	if h.Count("SELECT count(*) FROM webhook_endpoint WHERE num_nonnulls(previous_secret, previous_secret_until) > 0") != 0 {
 		t.Error("a previous secret outlived its day")
 	}
 	if got, err := delivery.SigningSecrets(h.Ctx, h.DB, h.Ring, h.Scope, nil); err != nil || len(got) != 1 || got[0] != fresh {

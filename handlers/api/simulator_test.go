@@ -359,7 +359,7 @@ func TestSimulatorHasADailyLimit(t *testing.T) {
 func TestTestEvents(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
-	execSQL(h, `UPDATE webhook_setting SET default_url = 'https://lender.example/hook' WHERE NOT livemode`)
+	execSQL(h, `UPDATE webhook_endpoint SET url = 'https://lender.example/hook', origin = 'https://lender.example#' || id WHERE is_default AND NOT livemode`)
 	for i, of := range simulator.BillingType("").Enum() {
 		got := h.Post("/test/events", map[string]string{"type": of}).WantStatus(http.StatusCreated).Object()
 		if got["event"] != of || got["livemode"] != false || got["sequence"] != float64(i+1) ||

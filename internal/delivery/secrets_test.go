@@ -65,13 +65,13 @@ func TestNothingIsSentWithoutSecrets(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	hook := hooktest.NewReceiver(t, nil)
-	_, err := h.DB.Raw().ExecContext(h.Ctx, "UPDATE webhook_setting SET secret = '\\x00'")
+	_, err := h.DB.Raw().ExecContext(h.Ctx, "UPDATE webhook_endpoint SET secret = '\\x00' WHERE is_default")
 	h.OK(err)
 	complaint := &complaint{Handler: slog.DiscardHandler, about: "claim deliveries"}
 	h.start(func(c *delivery.Config) { c.PollEvery, c.Logger = 100*time.Millisecond, slog.New(complaint) })
 	h.Emit(h.Session(hook.URL, hooktest.Now()), 1)
 	h.Eventually("a complaint in the log", complaint.logged.Load)
-	_, err = h.DB.Raw().ExecContext(h.Ctx, "UPDATE webhook_setting SET secret = $1", h.Ring.Seal(h.Scope.SecretOwner(),
+	_, err = h.DB.Raw().ExecContext(h.Ctx, "UPDATE webhook_endpoint SET secret = $1 WHERE is_default", h.Ring.Seal(h.Scope.SecretOwner(),
 		[]byte(hooktest.Secret)))
 	h.OK(err)
 	got := h.Received(hook, 1)

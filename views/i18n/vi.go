@@ -489,7 +489,7 @@ var vietnamese = map[string]string{ //nolint:gosec // it takes words about passp
 	"Customer’s full name":                           "Họ tên đầy đủ của khách hàng",
 	"Customer’s time":                                "Giờ của khách hàng",
 	"File name":                                      "Tên tệp",
-	"Left after these repayments, before tax":        "Còn lại sau các khoản trả nợ này, trước thuế",
+	"Left after these, before tax":                   "Còn lại sau các khoản trả nợ này, trước thuế",
 	"Loan to value":                                  "Tỷ lệ nợ trên giá trị (loan to value)",
 	"Loan to value: {percentage} overall":            "Tỷ lệ nợ trên giá trị, tính chung: {percentage}",
 	"Monthly expenses contain these repayments: “Left each month before tax” is after them.":                   "Chi tiêu hàng tháng đã gồm các khoản trả nợ này: “Còn lại mỗi tháng trước thuế” là sau khi trả các khoản đó.",

@@ -489,7 +489,7 @@ var simplifiedChinese = map[string]string{ //nolint:gosec // it takes words abou
 	"Customer’s full name":                           "客户全名",
 	"Customer’s time":                                "客户当地时间",
 	"File name":                                      "文件名",
-	"Left after these repayments, before tax":        "扣除这些还款后的税前结余",
+	"Left after these, before tax":                   "扣除这些还款后的税前结余",
 	"Loan to value":                                  "贷款与房产价值之比 (loan to value)",
 	"Loan to value: {percentage} overall":            "贷款与房产价值之比：总体 {percentage}",
 	"Monthly expenses contain these repayments: “Left each month before tax” is after them.":                   "每月支出已包含这些还款：“每月税前结余”已扣除还款。",

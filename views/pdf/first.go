@@ -166,7 +166,7 @@ func (d *document) figures(s *statement.Statement) []figure {
 		amount("Left each month before tax", sum.MonthlySurplus),
 		amount("Monthly repayments without cards", sum.TotalMonthlyRepayments),
 		amount("Of these, not in expenses", left),
-		amount("Left after these repayments, before tax", sum.MonthlySurplus-left),
+		amount("Left after these, before tax", sum.MonthlySurplus-left),
 	}
 }
 

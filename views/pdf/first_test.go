@@ -64,7 +64,7 @@ func TestRenderFirstPage(t *testing.T) {
 		"Credit cards: 15.6% used overall", "American Express $12,000.00 $1,843.55 15.4%", "Afterpay $1,500.00 $265.00 17.7%",
 		// Mortgages 1,930 + 2,745 against 2,610; the car's finance as in
 		// Expenses; the loan 412 against 300.
-		"Monthly income before tax", "Left each month before tax", "Left after these repayments, before tax",
+		"Monthly income before tax", "Left each month before tax", "Left after these, before tax",
 		"$5,476.00 $2,177.00 $2,094.26",
 		"Monthly expenses contain $3,299.00 of these repayments: the other $2,177.00 is taken off in the last figure.",
 		"For $2,108.55 of the debts no repayment is given (none is asked of cards); expenses can contain one.",

@@ -32,7 +32,7 @@ func TestAccountCreateAndList(t *testing.T) {
 		t.Errorf("the first password need not be changed: %v", err)
 	}
 	var urls []string
-	if err := dbtest.Open(t, env["DATABASE_URL"]).Raw().Select(&urls, `SELECT default_url FROM webhook_setting`); err != nil {
+	if err := dbtest.Open(t, env["DATABASE_URL"]).Raw().Select(&urls, `SELECT url FROM webhook_endpoint`); err != nil {
 		t.Fatal(err)
 	}
 	if len(urls) != 2 || urls[0] != hook || urls[1] != hook {
@@ -55,7 +55,7 @@ func TestAccountCreateIsAllOrNothing(t *testing.T) {
 	env := process.NewEnvironment(t)
 	raw := dbtest.Open(t, env["DATABASE_URL"]).Raw()
 	if _, err := raw.ExecContext(t.Context(),
-		`ALTER TABLE webhook_setting ADD CONSTRAINT none CHECK (default_url IS NULL OR NOT livemode)`); err != nil {
+		`ALTER TABLE webhook_endpoint ADD CONSTRAINT none CHECK (url IS NULL OR NOT livemode)`); err != nil {
 		t.Fatal(err)
 	}
 	args := []string{"account", "create", "--name", "Acme Loans", "--email", "staff@acme.example", "--plan", "starter",

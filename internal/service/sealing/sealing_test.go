@@ -196,7 +196,7 @@ func TestResealLosesNoChange(t *testing.T) {
 	if err != nil || len(values) != 2 {
 		t.Fatalf("%d values, %v; want those of both modes", len(values), err)
 	}
-	_, err = b.DB.Raw().ExecContext(b.Ctx, `UPDATE webhook_setting SET secret = 'changed' WHERE NOT livemode`)
+	_, err = b.DB.Raw().ExecContext(b.Ctx, `UPDATE webhook_endpoint SET secret = 'changed' WHERE is_default AND NOT livemode`)
 	b.OK(err)
 	replaced := 0
 	for _, v := range values {
@@ -207,7 +207,7 @@ func TestResealLosesNoChange(t *testing.T) {
 		}
 	}
 	var secret string
-	b.OK(b.DB.Raw().GetContext(b.Ctx, &secret, `SELECT secret FROM webhook_setting WHERE NOT livemode`))
+	b.OK(b.DB.Raw().GetContext(b.Ctx, &secret, `SELECT secret FROM webhook_endpoint WHERE is_default AND NOT livemode`))
 	if replaced != 1 || secret != "changed" {
 		t.Errorf("replaced %d values, the changed one is %q; want 1 and its change", replaced, secret)
 	}
