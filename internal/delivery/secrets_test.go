@@ -71,8 +71,8 @@ func TestNothingIsSentWithoutSecrets(t *testing.T) {
 	h.start(func(c *delivery.Config) { c.PollEvery, c.Logger = 100*time.Millisecond, slog.New(complaint) })
 	h.Emit(h.Session(hook.URL, hooktest.Now()), 1)
 	h.Eventually("a complaint in the log", complaint.logged.Load)
-	_, err = h.DB.Raw().ExecContext(h.Ctx, "UPDATE webhook_endpoint SET secret = $1 WHERE is_default", h.Ring.Seal(h.Scope.SecretOwner(),
-		[]byte(hooktest.Secret)))
+	_, err = h.DB.Raw().ExecContext(h.Ctx, "UPDATE webhook_endpoint SET secret = $1 WHERE is_default",
+		h.Ring.Seal(h.Scope.SecretOwner(), []byte(hooktest.Secret)))
 	h.OK(err)
 	got := h.Received(hook, 1)
 	if got[0].Header.Get("X-Webhook-Signature") != webhook.Signature(hooktest.Secret, []byte(got[0].Body)) ||
