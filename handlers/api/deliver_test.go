@@ -753,7 +753,10 @@ func TestAdvanceToReminder(t *testing.T) {
 	remind(begun)
 	remind(begun)
 	remind("Your link from Lender & Sons ends on 22 November 2026")
-	advance(id, "reminder").WantError(http.StatusUnprocessableEntity, "validation_error", "to")
+	over := advance(id, "reminder").WantError(http.StatusUnprocessableEntity, "validation_error", "to")
+	if !strings.Contains(over.Body.String(), "until the last one") {
+		t.Errorf("after the last one: %s", over.Body)
+	}
 	if got := deliverOf(h, "", id); got["reminders_sent"] != 5.0 {
 		t.Errorf("%v", got)
 	}

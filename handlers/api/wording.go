@@ -39,7 +39,7 @@ var Words = form.Words{Rules: map[form.RuleCode]string{
 	"one_of":        "{subject} must be {value}.",
 	"test_mode":     "{subject} is for test keys only: leave it out, or use a test key.",
 	"beyond_goal":   "{subject} is a section after {value}: leave it out, or set to to a later goal.",
-	"no_reminder":   "{subject} can’t be reminder: no reminder follows for this session. It needs deliver with remind, its first email sent, and time left.",
+	"no_reminder":   "{subject} can’t be reminder: no reminder follows for this session. If deliver has remind, they follow its first email, until the last one 2 days before the link’s end.",
 	"reminder_sent": "{subject} can’t be reminder yet: the reminder before is being sent. Ask again in a few seconds.",
 	"billing_event": "{subject} must be one of {value}. Events of a session come from POST /v1/test/sessions/{id}/advance.",
 
