@@ -443,7 +443,7 @@ func commonHeaders() map[string]openapi.Header {
 			Description: "Names this state of the answer. Send it as If-None-Match to be told 304 while it is the same.", Required: true,
 			Schema: &form.Schema{Type: "string"}},
 		headerIgnored: {
-			Description: "The fields or query parameters that the request has and the address doesn’t know, at most 10, each with the known name that is nearest to it: `customerName;nearest=customer_name, colour`. A structured field (RFC 9651).", Schema: &form.Schema{Type: "string"}},
+			Description: "The fields or query parameters that the request has and the address doesn’t know, at most 10, each with the known name that is nearest to it: `customerName;nearest=customer_name, colour`. A structured field (RFC 9651): a name that is no token is a display string, `%\"gr%c3%b6%c3%9fe\"` for größe.", Schema: &form.Schema{Type: "string"}},
 		headerReplayed: {
 			Description: "true where this is the kept answer to an earlier request with the same Idempotency-Key.",
 			Schema:      &form.Schema{Type: "string", Const: "true"}},
