@@ -14,7 +14,7 @@ var Words = form.Words{Rules: map[form.RuleCode]string{
 
 	"form_type":      "form_type must be financial_statement.",
 	"metadata_count": "metadata can have at most {max} keys.",
-	"metadata_key":   "metadata keys must be 1 to {max} characters long.",
+	"metadata_key":   "{subject} must have a key of 1 to {max} whole characters.",
 	"metadata_value": "{subject} must be a string, a number or a boolean.",
 	"language":       "language must be {value}: this account offers its forms in no other language.",
 	"note_controls":  "{subject} must not contain control characters.",
