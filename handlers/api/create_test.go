@@ -144,6 +144,9 @@ func TestUnreadableBody(t *testing.T) {
 			h.In(t).Post("/sessions", test.body).WantError(http.StatusBadRequest, "invalid_request", test.field)
 		})
 	}
+	if a := h.Post("/sessions", with(`"x": `+deep)); !strings.Contains(a.Body.String(), "nested too deeply") {
+		t.Errorf("nested: %s", a.Body)
+	}
 	a := h.Post("/sessions", `{"form_type": 1, "expires_in_days": "x"}`).WantError(http.StatusBadRequest, "invalid_request",
 		"form_type")
 	if got := wrongFields(a); !slices.Equal(got, []string{"form_type", "customer_email", "expires_in_days"}) {

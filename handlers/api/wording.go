@@ -20,7 +20,7 @@ var Words = form.Words{Rules: map[form.RuleCode]string{
 	"note_controls":  "{subject} must not contain control characters.",
 	"note_lines":     "{subject} must have at most {max} lines.",
 	"bytes":          "{subject} must have at most {max} bytes.",
-	"target":         "{value}", // the sentence of internal/webhook, which attempts store, too
+	"target":         "{subject}: {value}", // the sentence of internal/webhook, which attempts store, too
 
 	"previous_missing":  "prefill_from must be the id of a session of this account and mode.",
 	"previous_erased":   "The answers of the session in prefill_from are not kept any more. Leave prefill_from out.",
