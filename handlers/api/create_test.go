@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"reflect"
@@ -143,6 +144,9 @@ func TestUnreadableBody(t *testing.T) {
 			h.In(t).Post("/sessions", test.body).WantError(http.StatusBadRequest, "invalid_request", test.field)
 		})
 	}
+	if a := h.Post("/sessions", with(`"x": `+deep)); !strings.Contains(a.Body.String(), "nested too deeply") {
+		t.Errorf("nested: %s", a.Body)
+	}
 	a := h.Post("/sessions", `{"form_type": 1, "expires_in_days": "x"}`).WantError(http.StatusBadRequest, "invalid_request",
 		"form_type")
 	if got := wrongFields(a); !slices.Equal(got, []string{"form_type", "customer_email", "expires_in_days"}) {
@@ -224,7 +228,10 @@ func TestInvalidFields(t *testing.T) {
 		"language not offered": {with(`"language": "vi"`), "validation_error", "language"},
 		"11 keys":              {with(keys(11)), "validation_error", "metadata"},
 		"empty key":            {with(`"metadata": {"": 1}`), "validation_error", "metadata"},
-		"key 101":              {with(`"metadata": {"` + strings.Repeat("k", 101) + `": 1}`), "validation_error", "metadata"},
+		"key 101": {with(`"metadata": {"` + strings.Repeat("k", 101) + `": 1}`), "validation_error",
+			"metadata." + strings.Repeat("k", 100) + "…"},
+		"half a character":     {with(`"metadata": {"colour": "\\\ud83d\ude00 \udE00"}`), "validation_error", "metadata.colour"},
+		"key of half of one":   {with(`"metadata": {"colour\ud800": 1}`), "validation_error", "metadata.colour\ufffd"},
 		"nested object":        {with(`"metadata": {"colour": {"a": 1}}`), "validation_error", "metadata.colour"},
 		"nested array":         {with(`"metadata": {"colour": [1]}`), "validation_error", "metadata.colour"},
 		"null value":           {with(`"metadata": {"colour": null}`), "validation_error", "metadata.colour"},
@@ -240,6 +247,10 @@ func TestInvalidFields(t *testing.T) {
 	if got := wrongFields(a); !slices.Equal(got, []string{"form_type", "customer_email", "expires_in_days", "metadata.a",
 		"metadata.b"}) {
 		t.Errorf("details.errors names %q", got)
+	}
+	a = h.Post("/sessions", with(fmt.Sprintf(`"metadata": {"%s": 1, "%s": 1}`, strings.Repeat("a", 101), strings.Repeat("b", 101))))
+	if got := wrongFields(a); len(got) != 2 || got[0] == got[1] || !strings.Contains(a.Body.String(), got[1]+" must have a key") {
+		t.Errorf("two wrong keys are told as %q: %s", got, a.Body)
 	}
 }
 
@@ -257,6 +268,7 @@ func TestAcceptedFields(t *testing.T) {
 		"name 200":           with(`"customer_name": "` + strings.Repeat("é", 200) + `"`),
 		"empty texts":        with(`"customer_name": "", "reference_id": " "`),
 		"value 500":          with(`"metadata": {"colour": "` + strings.Repeat("😀", 500) + `"}`),
+		"escapes":            with(`"metadata": {"a": "\uD83d\uDe00 \\ud800 \ufffd", "b": 1.7e308, "c": 1e-400}`),
 		"key 100":            with(`"metadata": {"` + strings.Repeat("é", 100) + `": false}`),
 		"10 keys":            with(`"metadata": {"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"i":1,"j":1}`),
 		"unknown fields":     with(`"progress": 1, "": null, "__proto__": {}, "constructor": []`),

@@ -26,7 +26,7 @@ func (s *Server) GetPDF() Endpoint {
 		id: "getSessionPDF", tag: "Form data", summary: "Download the PDF",
 		description: "The statement of a completed session as a PDF, kept for 90 days after completion, or the fewer that the account has set. It is made within seconds of completion; until then the answer is 202. A part can be asked for by `Range`, to go on after a download broke off.",
 		errors: []domain.Code{domain.CodeSessionNotFound, domain.CodeSessionNotCompleted, domain.CodePDFNotReady,
-			domain.CodePDFExpired, domain.CodeRangeNotSatisfiable},
+			domain.CodePDFExpired, domain.CodeDataErased, domain.CodeRangeNotSatisfiable},
 		files:  []string{"application/pdf"},
 		status: 200,
 	}, s.sessionPDF)
@@ -60,7 +60,7 @@ func (s *Server) GetDocument() Endpoint {
 		id: "getSessionDocument", tag: "Form data", summary: "Download a document",
 		description: "A file that the customer uploaded, as an attachment. Its id is in the session’s data; it is kept for 90 days after completion, or the fewer that the account has set. A part can be asked for by `Range`.",
 		errors: []domain.Code{domain.CodeSessionNotFound, domain.CodeSessionNotCompleted, domain.CodeDocumentNotFound,
-			domain.CodeRangeNotSatisfiable},
+			domain.CodeDataErased, domain.CodeRangeNotSatisfiable},
 		files:  []string{"application/pdf", "image/jpeg", "image/png", "image/heic"},
 		status: 200,
 	}, s.sessionDocument)

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -21,6 +20,7 @@ import (
 	"candor/internal/domain"
 	"candor/internal/form"
 	"candor/internal/service/simulator"
+	"candor/internal/statement"
 )
 
 // A request struct's fields say by a tag where they come from: path, query or
@@ -63,7 +63,7 @@ func decodeParameters(c echo.Context, fields requestFields, into any) error {
 	for _, f := range fields.path {
 		target.FieldByIndex(f.Index).SetString(c.Param(f.name))
 	}
-	_, errs := noteUnknown(c, query, fields.query)
+	_, errs := noteUnknown(c, "", query, fields.query)
 	for _, f := range fields.query {
 		if message := decodeParameter(target.FieldByIndex(f.Index), f.StructField, query[f.name]); message != "" {
 			errs = append(errs, form.Error{Field: f.name, Message: f.name + " " + message + "."})
@@ -149,24 +149,52 @@ func decodeBody(c echo.Context, body []byte, fields []requestField, into any) er
 	if err != nil {
 		return err
 	}
-	unknown, errs := noteUnknown(c, members, fields)
-	target := reflect.ValueOf(into).Elem()
+	d := bodyDecoder{c: c}
+	d.members("", members, fields, reflect.ValueOf(into).Elem())
+	return web.Invalid(d.errs)
+}
+
+// A bodyDecoder collects what is wrong with a body.
+type bodyDecoder struct {
+	c    echo.Context
+	errs form.Errors
+}
+
+// members fills the fields of one object. prefix is before their names: "", or the object's
+// path and a point.
+func (d *bodyDecoder) members(prefix string, members map[string]json.RawMessage, fields []requestField, into reflect.Value) {
+	unknown, errs := noteUnknown(d.c, prefix, members, fields)
+	d.errs = append(d.errs, errs...)
 	for _, f := range fields {
-		message := decodeMember(target.FieldByIndex(f.Index), f.Tag, members[f.name])
+		path := prefix + f.name
+		message := d.member(path, into.FieldByIndex(f.Index), f.Tag, members[f.name])
 		if message == "" {
 			continue
 		}
-		if other := unknown.meant(f.name); other != "" && members[f.name] == nil {
+		if other := unknown.meant(path); other != "" && members[f.name] == nil {
 			message += "; the body has " + other + " instead"
 		}
-		errs = append(errs, form.Error{Field: f.name, Message: f.name + " " + message + "."})
+		d.refuse(path, message)
 	}
-	return web.Invalid(errs)
 }
 
-// decodeMember sets a field to a member of the body, or returns what the member
-// must be.
-func decodeMember(field reflect.Value, tag reflect.StructTag, raw json.RawMessage) (message string) {
+func (d *bodyDecoder) refuse(path, message string) {
+	d.errs = append(d.errs, form.Error{Field: path, Message: path + " " + message + "."})
+}
+
+// object is members of what should be an object.
+func (d *bodyDecoder) object(path string, raw json.RawMessage, into reflect.Value) {
+	var members map[string]json.RawMessage
+	if message := decodeAs(raw, '{', &members, "must be an object"); message != "" {
+		d.refuse(path, message)
+		return
+	}
+	d.members(path+".", members, fieldsOf(into.Type()).body, into)
+}
+
+// member sets a field to a member of the body, or returns what the member must be, unless it
+// has refused a part of it.
+func (d *bodyDecoder) member(path string, field reflect.Value, tag reflect.StructTag, raw json.RawMessage) (message string) {
 	if raw == nil || string(raw) == "null" {
 		if tag.Get("required") == "true" {
 			return "is required"
@@ -178,29 +206,27 @@ func decodeMember(field reflect.Value, tag reflect.StructTag, raw json.RawMessag
 		return decodeAs(raw, '"', into, "must be a string")
 	case **[]domain.EventType:
 		return decodeAs(raw, '[', into, `must be an array of events’ names, such as ["session.completed"]`)
-	case **bool:
+	case **bool, *bool:
 		if json.Unmarshal(raw, into) != nil {
 			return "must be true or false, without quotes"
 		}
 		return ""
 	case *rawPrefill:
+		noteShare(d.c, path, raw)
 		return decodeAs(raw, '{', (*json.RawMessage)(into), "must be an object")
 	case **deliverOption:
-		strict := json.NewDecoder(bytes.NewReader(raw))
-		strict.DisallowUnknownFields() // a mistyped remind would remind no one
-		var deliver *deliverOption
-		if raw[0] != '{' || strict.Decode(&deliver) != nil || deliver.By != "email" {
-			return `must be {"by": "email"}, or {"by": "email", "remind": true}`
-		}
-		*into = deliver
+		*into = &deliverOption{}
+		d.object(path, raw, field.Elem())
 		return ""
 	case *asks:
-		strict := json.NewDecoder(bytes.NewReader(raw))
-		strict.DisallowUnknownFields() // a mistyped note would ask for nothing
-		if raw[0] != '[' || strict.Decode(into) != nil {
-			return `must be a list such as [{"section": "documents", "note": "The June payslip is missing a page."}]`
+		var items []json.RawMessage
+		message := decodeAs(raw, '[', &items,
+			`must be a list such as [{"section": "documents", "note": "The June payslip is missing a page."}]`)
+		*into = make(asks, len(items))
+		for i, item := range items[:min(len(items), statement.SectionsTotal)] { // a longer one is refused
+			d.object(fmt.Sprintf("%s.%d", path, i), item, field.Index(i))
 		}
-		return ""
+		return message
 	case **int:
 		if raw[0] == '"' {
 			return "must be a whole number, without quotes"

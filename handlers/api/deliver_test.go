@@ -134,11 +134,11 @@ func TestLinkIsEmailed(t *testing.T) {
 func TestDeliverIsChecked(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
-	for _, wrong := range []string{`"email"`, `true`, `[]`, `{}`, `{"by": "sms"}`, `{"by": "email", "remind": "yes"}`,
-		`{"by": "email", "reminder": true}`} {
-		h.Post("/sessions", `{"form_type": "financial_statement", "customer_email": "jo@customer.example", "deliver": `+wrong+`}`).
-			WantError(http.StatusBadRequest, "invalid_request", "deliver")
+	for wrong, field := range map[string]string{`"email"`: "deliver", `true`: "deliver", `[]`: "deliver", `{}`: "deliver.by",
+		`{"by": 5}`: "deliver.by", `{"by": "email", "remind": "yes"}`: "deliver.remind"} {
+		h.Post("/sessions", with(`"deliver": `+wrong)).WantError(http.StatusBadRequest, "invalid_request", field)
 	}
+	h.Post("/sessions", with(`"deliver": {"by": "sms"}`)).WantError(http.StatusUnprocessableEntity, "validation_error", "deliver.by")
 	h.Post("/sessions", `{"form_type": "financial_statement", "customer_email": "jo@customer.example", "deliver": null}`).
 		WantStatus(http.StatusCreated)
 }
@@ -753,7 +753,10 @@ func TestAdvanceToReminder(t *testing.T) {
 	remind(begun)
 	remind(begun)
 	remind("Your link from Lender & Sons ends on 22 November 2026")
-	advance(id, "reminder").WantError(http.StatusUnprocessableEntity, "validation_error", "to")
+	over := advance(id, "reminder").WantError(http.StatusUnprocessableEntity, "validation_error", "to")
+	if !strings.Contains(over.Body.String(), "until the last one") {
+		t.Errorf("after the last one: %s", over.Body)
+	}
 	if got := deliverOf(h, "", id); got["reminders_sent"] != 5.0 {
 		t.Errorf("%v", got)
 	}

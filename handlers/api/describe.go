@@ -306,8 +306,10 @@ func (d description) operation(r Route) (openapi.Operation, error) {
 		for _, contentType := range r.Endpoint.files {
 			success.Content[contentType] = openapi.Media{Schema: &form.Schema{Type: "string", Format: "binary"}}
 		}
-		success.Headers["Content-Disposition"] = openapi.Header{Description: "inline or attachment, and the file’s name.",
+		success.Headers[echo.HeaderContentDisposition] = openapi.Header{Description: "inline or attachment, and the file’s name.",
 			Required: true, Schema: &form.Schema{Type: "string"}}
+		success.Headers["Accept-Ranges"] = openapi.Header{Description: "A part can be asked for by `Range`.",
+			Required: true, Schema: &form.Schema{Type: "string", Const: "bytes"}}
 	}
 	if r.Method == http.MethodPost {
 		success.Headers[headerReplayed] = openapi.Header{Ref: "#/components/headers/" + headerReplayed}
@@ -318,14 +320,14 @@ func (d description) operation(r Route) (openapi.Operation, error) {
 			Description: "Nothing has changed since the answer whose `ETag` is in the request’s `If-None-Match`.",
 			Headers:     maps.Clone(success.Headers)}
 		delete(out.Responses["304"].Headers, echo.HeaderContentDisposition)
+		delete(out.Responses["304"].Headers, "Accept-Ranges")
 	}
 	out.Responses[strconv.Itoa(r.Endpoint.status)] = success
 	if r.Endpoint.files != nil {
 		part := success
 		part.Description = "The part that the request’s `Range` asks for."
 		part.Headers = maps.Clone(success.Headers)
-		part.Headers["Content-Range"] = openapi.Header{Description: "Which bytes these are, of how many.", Required: true,
-			Schema: &form.Schema{Type: "string"}}
+		part.Headers["Content-Range"] = openapi.Header{Ref: "#/components/headers/Content-Range"}
 		out.Responses["206"] = part
 	}
 	d.addErrors(&out, r)
@@ -379,6 +381,9 @@ func (d description) addErrors(out *openapi.Operation, r Route) {
 		}
 		if status == http.StatusUnauthorized {
 			response.Headers[echo.HeaderWWWAuthenticate] = openapi.Header{Ref: "#/components/headers/" + echo.HeaderWWWAuthenticate}
+		}
+		if status == http.StatusRequestedRangeNotSatisfiable {
+			response.Headers["Content-Range"] = openapi.Header{Ref: "#/components/headers/Content-Range"}
 		}
 		switch {
 		case always:
@@ -442,8 +447,10 @@ func commonHeaders() map[string]openapi.Header {
 		"ETag": {
 			Description: "Names this state of the answer. Send it as If-None-Match to be told 304 while it is the same.", Required: true,
 			Schema: &form.Schema{Type: "string"}},
+		"Content-Range": {Description: "Which bytes these are, of how many; `bytes */` and how many if they are none.", Required: true,
+			Schema: &form.Schema{Type: "string"}},
 		headerIgnored: {
-			Description: "The fields or query parameters that the request has and the address doesn’t know, at most 10, each with the known name that is nearest to it: `customerName;nearest=customer_name, colour`. A structured field (RFC 9651).", Schema: &form.Schema{Type: "string"}},
+			Description: "The fields or query parameters that the request has and the address doesn’t know, at most 10, each with the known name that is nearest to it: `customerName;nearest=customer_name, colour`. A structured field (RFC 9651): a name that is no token is a display string, `%\"gr%c3%b6%c3%9fe\"` for größe.", Schema: &form.Schema{Type: "string"}},
 		headerReplayed: {
 			Description: "true where this is the kept answer to an earlier request with the same Idempotency-Key.",
 			Schema:      &form.Schema{Type: "string", Const: "true"}},

@@ -152,11 +152,11 @@ func TestAskIsChecked(t *testing.T) {
 			t.Errorf("%s: %q", c.ask, message)
 		}
 	}
-	for _, wrong := range []string{
-		`{}`, `"income"`, `[1]`, `[{"section": "income", "text": "Typed"}]`, `[{"section": ["income"], "note": "Typed"}]`,
-	} {
-		post(wrong).WantError(http.StatusBadRequest, "invalid_request", "ask")
+	for wrong, field := range map[string]string{`{}`: "ask", `"income"`: "ask", `[1]`: "ask.0", `[null]`: "ask.0",
+		`[{"section": "income", "text": "Typed"}]`: "ask.0.note", `[{"section": ["income"], "note": "Typed"}]`: "ask.0.section"} {
+		post(wrong).WantError(http.StatusBadRequest, "invalid_request", field)
 	}
+	post(`[`+strings.Repeat(`{}, `, 9000)+`{}]`).WantError(http.StatusBadRequest, "invalid_request", "ask.0.section")
 	post(`[]`).WantStatus(http.StatusCreated)
 	post(`null`).WantStatus(http.StatusCreated)
 	post(`[` + item("income", strings.Repeat("é", 500)) + `]`).WantStatus(http.StatusCreated)

@@ -1,11 +1,14 @@
 package api
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -16,10 +19,10 @@ import (
 	"candor/internal/statement"
 )
 
-// headerIgnored lists what a request has that its endpoint doesn't know: a
-// structured field (RFC 9651), as in
+// headerIgnored lists what a request has that its endpoint doesn't know: a structured
+// field (RFC 9651), of tokens and, if a name is none, display strings, as in
 //
-//	Candor-Ignored: customerName;nearest=customer_name, colour
+//	Candor-Ignored: customerName;nearest=customer_name, colour, %"gr%c3%b6%c3%9fe"
 const headerIgnored = "Candor-Ignored"
 
 // nearestParameter stands between an unknown name and the known one that is nearest.
@@ -28,9 +31,19 @@ const nearestParameter = ";nearest="
 // ignoredMost is how many names the header has at most.
 const ignoredMost = 10
 
-// plainName is a name that is told. Others can be anything a client
-// typed, such as a customer's.
-var plainName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.\-]{0,39}$`)
+// longestName is how much of a name is told, in bytes: ten of them fit into a header.
+const longestName = 40
+
+// plainName is a name that the header has as it is, and that can be near to a known one.
+var plainName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.\-]*$`)
+
+// shortened is a name as it is told.
+func shortened(name string) string {
+	if len(name) <= longestName {
+		return name
+	}
+	return strings.ToValidUTF8(name[:longestName], "") + "…"
+}
 
 // headerStrict is the header by which a request asks to be refused if it has an unknown
 // name (D97).
@@ -45,21 +58,27 @@ type unknownName struct {
 	Nearest string `json:"nearest,omitempty" doc:"The known name that is nearest to it; absent where none is near."`
 }
 
-// untold stands for a name that isn't told.
+// untold stands for a name that isn't told: of a query's parameter without a value, which may
+// be one itself, or in the log.
 const untold = "…"
 
 // refusal is what is wrong with the name in a strict request.
 func (n unknownName) refusal() string {
-	if n.Nearest != "" {
-		return n.Name + " isn’t known here. Did you mean " + n.Nearest + "?"
+	name := n.Name
+	if name != untold && !plainName.MatchString(name) {
+		name = strconv.Quote(name)
 	}
-	return n.Name + " isn’t known here. Leave it out."
+	if n.Nearest != "" {
+		return name + " isn’t known here. Did you mean " + n.Nearest + "?"
+	}
+	return name + " isn’t known here. Leave it out."
 }
 
 // noteUnknown names in the response's header what the query or the body has and no field
-// does. If the request is strict, they are its errors, too.
-func noteUnknown[V any](c echo.Context, members map[string]V, fields []requestField) (told ignored, errs form.Errors) {
-	told, others := unknownNames(members, fields)
+// does. If the request is strict, they are its errors, too. prefix is before all names.
+func noteUnknown[V any](c echo.Context, prefix string, members map[string]V, fields []requestField) (told ignored,
+	errs form.Errors) {
+	told, others := unknownNames(prefix, members, fields)
 	noteIgnored(c.Response().Header(), told)
 	switch c.Request().Header.Get(headerStrict) {
 	case "":
@@ -79,18 +98,17 @@ func noteUnknown[V any](c echo.Context, members map[string]V, fields []requestFi
 }
 
 // unknownNames lists the names of a request's members that no field has, and reports
-// whether there are others that aren't told. What has no value in a query may be one itself,
-// not a name.
-func unknownNames[V any](members map[string]V, fields []requestField) (told ignored, others bool) {
+// whether there are others that aren't told.
+func unknownNames[V any](prefix string, members map[string]V, fields []requestField) (told ignored, others bool) {
 	var unknown, missing []string
 	for name, value := range members {
 		values, inQuery := any(value).([]string)
 		switch {
 		case slices.ContainsFunc(fields, func(f requestField) bool { return f.name == name }):
-		case plainName.MatchString(name) && !(inQuery && len(values) == 1 && values[0] == ""):
-			unknown = append(unknown, name)
-		default:
+		case inQuery && len(values) == 1 && values[0] == "":
 			others = true
+		default:
+			unknown = append(unknown, shortened(name))
 		}
 	}
 	if unknown == nil {
@@ -103,7 +121,11 @@ func unknownNames[V any](members map[string]V, fields []requestField) (told igno
 	}
 	slices.Sort(unknown)
 	for _, name := range unknown {
-		told = append(told, unknownName{name, nearest(name, missing)})
+		n := unknownName{Name: prefix + name}
+		if near := nearest(name, missing); near != "" && plainName.MatchString(name) {
+			n.Nearest = prefix + near
+		}
+		told = append(told, n)
 	}
 	return told, others
 }
@@ -151,7 +173,7 @@ func noteIgnored(h http.Header, names ignored) {
 		out = strings.Split(before, ", ")
 	}
 	for _, n := range names {
-		item := n.Name
+		item := item(n.Name)
 		if n.Nearest != "" {
 			item += nearestParameter + n.Nearest
 		}
@@ -162,11 +184,31 @@ func noteIgnored(h http.Header, names ignored) {
 	}
 }
 
+// item is a name as the header has it. A display string could have more characters as they
+// are, but then a comma could be within it.
+func item(name string) string {
+	if plainName.MatchString(name) {
+		return name
+	}
+	var b strings.Builder
+	for _, one := range []byte(name) {
+		if plainName.Match([]byte{'a', one}) {
+			b.WriteByte(one)
+		} else {
+			fmt.Fprintf(&b, "%%%02x", one)
+		}
+	}
+	return `%"` + b.String() + `"`
+}
+
 // ignoredIn reads what noteIgnored named.
 func ignoredIn(h http.Header) (out ignored) {
 	if all := h.Get(headerIgnored); all != "" {
 		for item := range strings.SplitSeq(all, ", ") {
 			name, nearest, _ := strings.Cut(item, nearestParameter)
+			if shown, is := strings.CutPrefix(name, `%"`); is {
+				name, _ = url.PathUnescape(strings.TrimSuffix(shown, `"`)) // item wrote it
+			}
 			out = append(out, unknownName{name, nearest})
 		}
 	}
@@ -192,6 +234,17 @@ func loggedIgnored(header string) string {
 	return strings.Join(near, ", ")
 }
 
+// noteShare names a couple's share among answers that are given: like a total it is ignored
+// (D78), so that data can be given again, but who makes answers up may expect it to count.
+func noteShare(c echo.Context, path string, raw json.RawMessage) {
+	var given struct {
+		Expenses struct{ Share *json.RawMessage }
+	}
+	if json.Unmarshal(raw, &given) == nil && given.Expenses.Share != nil {
+		noteIgnored(c.Response().Header(), ignored{{Name: path + "." + statement.ExpensesSection + "." + statement.ShareInput}})
+	}
+}
+
 // memberNames are the names of all members of bodies and of answers in them.
 var memberNames = sync.OnceValue(func() (out []string) {
 	var walk func(*form.Schema)
@@ -206,8 +259,8 @@ var memberNames = sync.OnceValue(func() (out []string) {
 		walk(s.Items)
 	}
 	walk(statement.PrefillSchema())
-	for _, request := range []reflect.Type{reflect.TypeFor[createSessionRequest](), reflect.TypeFor[advanceSessionRequest](),
-		reflect.TypeFor[createTestEventRequest]()} {
+	for _, request := range []reflect.Type{reflect.TypeFor[createSessionRequest](), reflect.TypeFor[deliverOption](),
+		reflect.TypeFor[askItem](), reflect.TypeFor[advanceSessionRequest](), reflect.TypeFor[createTestEventRequest]()} {
 		for _, f := range fieldsOf(request).body {
 			out = append(out, f.name)
 		}

@@ -182,6 +182,7 @@ func typicalMistakes(h *harness.Harness) []typicalMistake {
 		{"A list as metadata", create, with(`"metadata": ["a"]`), nil},
 		{"Metadata within metadata", create, with(`"metadata": {"loan": {"id": 1}}`), nil},
 		{"A webhook by http", create, with(`"webhook_url": "http://lender.example/hook"`), nil},
+		{"A webhook by email", create, with(`"webhook_url": "mailto:ops@lender.example"`), nil},
 		{"A webhook without a scheme", create, with(`"webhook_url": "lender.example/hook"`), nil},
 
 		{"Pages counted from 0", "GET /v1/sessions?page=0", "", nil},

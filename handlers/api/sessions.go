@@ -25,7 +25,7 @@ type createSessionRequest struct {
 	Language      domain.Language `json:"language" doc:"The language in which the form opens, whatever the browser asks for. The account must offer it; English is always offered. The customer can choose another one on the page. Without it, the browser decides."`
 	Simulate      simulator.Goal  `json:"simulate" enum:"opened,personal_details,income,assets,liabilities,expenses,documents,declaration,completed,expired,pdf_expired" doc:"Test keys only: takes the new session so far at once, as POST /v1/test/sessions/{id}/advance does. A live key gets 422."`
 	Deliver       *deliverOption  `json:"deliver" doc:"Has Candor email the link to customer_email, in your account’s name and brand and in the session’s language. In test mode only people of your own team get it. Without it, you pass the link on."`
-	Prefill       rawPrefill      `json:"prefill" doc:"Answers that you know already, in the shape of the data endpoint’s data: any part of the five sections, at most 32 KiB of JSON. The form offers them to the customer, who can change them; they count when the customer saves the section. Computed members are ignored, any other unknown member is an error. An amount can be a string such as \"1250.50\"."`
+	Prefill       rawPrefill      `json:"prefill" doc:"Answers that you know already, in the shape of the data endpoint’s data: any part of the five sections, at most 32 KiB of JSON. The form offers them to the customer, who can change them; they count when the customer saves the section. Computed members and expenses.share are ignored, any other unknown member is an error. An amount can be a string such as \"1250.50\"."`
 	PrefillFrom   string          `json:"prefill_from" pattern:"^sess_[0-7][0-9a-hjkmnp-tv-z]{25}$" doc:"A former session of the same customer_email that is completed, expired or cancelled: the form offers its answers, and what was typed and not finished. The customer confirms each section, so nothing is typed twice. Documents are not copied. The key needs data:read. Not together with prefill."`
 	Ask           asks            `json:"ask" maxItems:"6" doc:"What the customer is to do again or send: at most one note for each section before the declaration. The list of sections and the section’s page show it as your words."`
 }
@@ -41,7 +41,7 @@ type asks []askItem
 
 // deliverOption says how a new session's link is passed on (D103).
 type deliverOption struct {
-	By     string `json:"by" enum:"email" doc:"How."`
+	By     string `json:"by" required:"true" enum:"email" doc:"How."`
 	Remind bool   `json:"remind,omitempty" doc:"Remind the customer while the form isn’t sent: not opened, after 2 and 7 days; begun, 1 and 4 days after the last activity; 2 days before the link ends. Never from 20 to 8 o’clock, by the home address if it is known and in Australia, else in your account’s time zone; and never after completion, cancellation or the customer’s No more reminders."`
 }
 
@@ -202,6 +202,9 @@ func (s *Server) createSession(ctx context.Context, key *idempotency.Key[*domain
 			"prefill_from shows the answers of a session to who has the new link. It needs a key with the permission data:read.")
 	}
 	if r.Deliver != nil {
+		if r.Deliver.By != "email" {
+			return nil, domain.Breaks(domain.CodeValidation, "deliver.by", form.Rule{Code: "one_of", Value: "email"})
+		}
 		params.Deliver = &domain.Deliver{Remind: r.Deliver.Remind, OneBrowser: !mayReadData(ctx)}
 	}
 	var created *domain.Session

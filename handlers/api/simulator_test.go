@@ -287,12 +287,37 @@ func TestSimulateAtCreation(t *testing.T) {
 	}
 	live := h.Do(harness.Call{Method: http.MethodPost, Path: "/sessions", Key: h.Account.LiveKey, Body: body})
 	live.WantError(http.StatusUnprocessableEntity, "validation_error", "simulate")
-	h.Post("/sessions", strings.Replace(body, "completed", "finished", 1)).WantError(http.StatusUnprocessableEntity,
-		"validation_error", "simulate")
+	wrong := h.Post("/sessions", strings.Replace(body, "completed", "finished", 1))
+	wrong.WantError(http.StatusUnprocessableEntity, "validation_error", "simulate")
+	if strings.Contains(wrong.Body.String(), "reminder") {
+		t.Errorf("what a new session can’t be is offered: %s", wrong.Body)
+	}
 	first := h.PostOnce("simulated", body).WantStatus(http.StatusCreated)
 	if again := h.PostOnce("simulated", body).WantStatus(http.StatusCreated); again.Body.String() != first.Body.String() ||
 		again.Header().Get("Idempotency-Replayed") != "true" {
 		t.Errorf("replayed as %s", again.Body)
+	}
+}
+
+// TestSimulatedCustomersConfirm: who plays the customer confirms what the form asks about (D60, D79).
+func TestSimulatedCustomersConfirm(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	id := newSessionID(h, with(`"prefill": {"income": {"employment_income": {"gross_salary": 100}}}`))
+	advance(h, id, `{"to": "completed", "data": {"assets": {}, "liabilities": {"mortgages": [{"lender": "Westpac", "balance": 5000}]},
+		"income": {"employment_income": {"bonuses": 5000}}, "expenses": {}}}`).WantStatus(http.StatusOK)
+	data := h.Get("/sessions/" + id + "/data").WantStatus(http.StatusOK).Object()["data"].(map[string]any)
+	var got []string
+	for _, c := range data["confirmations"].([]any) {
+		one := c.(map[string]any)
+		got = append(got, one["code"].(string))
+		if one["text"] == "" || one["confirmed_at"] != data["declaration"].(map[string]any)["signed_at"] {
+			t.Errorf("confirmed %v", one)
+		}
+	}
+	want := "bonus_above_salary low_expenses mortgage_without_property debt_without_repayment"
+	if strings.Join(got, " ") != want {
+		t.Errorf("confirmed %v, want %s", got, want)
 	}
 }
 

@@ -46,6 +46,59 @@ func TestStrictRequests(t *testing.T) {
 	}
 }
 
+// TestUnknownNamesWithinOthers: deliver and ask are like the body (D97).
+func TestUnknownNamesWithinOthers(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	body := with(`"deliver": {"by": "email", "reminds": true}, "ask": [{"section": "income", "note": "Again"},
+		{"section": "assets", "note": "Again", "colour": 1}], "prefill": {"expenses": {"share": 50}}`)
+	made := h.Post("/sessions", body).WantStatus(http.StatusCreated)
+	want := "deliver.reminds;nearest=deliver.remind, prefill.expenses.share, ask.1.colour"
+	if got := made.Header().Get("Candor-Ignored"); got != want {
+		t.Errorf("ignored %s", got)
+	}
+	a := h.Do(strict(http.MethodPost, "/sessions", body)).WantStatus(http.StatusBadRequest)
+	if got := fmt.Sprint(wrongFields(a)); got != "[deliver.reminds ask.1.colour]" {
+		t.Errorf("details.errors names %s", got)
+	}
+	id := newSessionID(h, harness.ValidBody)
+	data := advance(h, id, `{"to": "completed", "data": {"expenses": {"share": 50}, "income": {}}}`).WantStatus(http.StatusOK)
+	if got := data.Header().Get("Candor-Ignored"); got != "data.expenses.share" {
+		t.Errorf("of data %s", got)
+	}
+	again := advance(h, newSessionID(h, harness.ValidBody), `{"to": "completed", "data": {"expenses": {"share": null}}}`)
+	if got := again.WantStatus(http.StatusOK).Header().Get("Candor-Ignored"); got != "" {
+		t.Errorf("of what a single's data has %s", got)
+	}
+}
+
+// TestUnknownNamesOfAnyCharacters: the header has what is no token as RFC 9651's display strings.
+func TestUnknownNamesOfAnyCharacters(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	for name, want := range map[string]string{
+		`Jo Citizen`: `%"Jo%20Citizen"`, `größe`: `%"gr%c3%b6%c3%9fe"`, `1st`: `%"1st"`, `a, b;nearest=c`: `%"a%2c%20b%3bnearest%3dc"`,
+		`line\r\nSet-Cookie: x`: `%"line%0d%0aSet-Cookie%3a%20x"`, ``: `%""`, `%\"`: `%"%25%22"`,
+		strings.Repeat("名", 100): `%"` + strings.Repeat("%e5%90%8d", 13) + `%e2%80%a6"`, strings.Repeat("a", 100): `%"` +
+			strings.Repeat("a", 40) + `%e2%80%a6"`,
+	} {
+		body := with(`"` + name + `": 1`)
+		if got := h.Post("/sessions", body).WantStatus(http.StatusCreated).Header().Get("Candor-Ignored"); got != want {
+			t.Errorf("%s is ignored as %s", name, got)
+		}
+		a := h.Do(strict(http.MethodPost, "/sessions", body)).WantStatus(http.StatusBadRequest)
+		said := a.Object()["error"].(map[string]any)
+		if field, told := wrongFields(a)[0], said["ignored"].([]any)[0].(map[string]any)["name"]; told != field {
+			t.Errorf("%s: ignored %q and refused %q", name, told, field)
+		}
+	}
+	a := h.Do(strict(http.MethodPost, "/sessions", with(`"Jo Citizen": 1`)))
+	a.WantError(http.StatusBadRequest, "invalid_request", "Jo Citizen")
+	if !strings.Contains(a.Body.String(), `\"Jo Citizen\" isn’t known here`) {
+		t.Errorf("%s", a.Body)
+	}
+}
+
 // TestFailuresNameWhatIsIgnored: the body has it, also when it is replayed.
 func TestFailuresNameWhatIsIgnored(t *testing.T) {
 	t.Parallel()

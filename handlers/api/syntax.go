@@ -97,6 +97,8 @@ func whyNoObject(body []byte, err error) string {
 		return "The request body begins with a byte order mark. Send it without one."
 	case formBody.Match(text):
 		return "The request body looks like a posted form, name=value. Send a JSON object."
+	case errors.As(err, &syntax) && strings.Contains(syntax.Error(), "max depth"):
+		return "The request body is nested too deeply. Send an object with fewer levels."
 	case errors.As(err, &syntax):
 		line, column, why := explain(body, int(syntax.Offset))
 		return fmt.Sprintf("The request body is not valid JSON at line %d, column %d: %s.", line, column, why)

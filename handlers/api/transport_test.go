@@ -85,6 +85,9 @@ func TestPartsOfFiles(t *testing.T) {
 				t.Errorf("%s of another file: %d bytes", part, a.Body.Len())
 			}
 		}
+		if a := ask(h, http.MethodGet, path, `If-Match: "other"`).WantStatus(http.StatusOK); a.Body.Len() != size {
+			t.Errorf("a file never changes, so If-Match isn't asked: %d bytes", a.Body.Len())
+		}
 		if a := ask(h, http.MethodGet, path, "If-None-Match: "+tag).WantStatus(http.StatusNotModified); a.Body.Len() != 0 {
 			t.Errorf("304 with %d bytes", a.Body.Len())
 		}

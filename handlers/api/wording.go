@@ -14,13 +14,13 @@ var Words = form.Words{Rules: map[form.RuleCode]string{
 
 	"form_type":      "form_type must be financial_statement.",
 	"metadata_count": "metadata can have at most {max} keys.",
-	"metadata_key":   "metadata keys must be 1 to {max} characters long.",
+	"metadata_key":   "{subject} must have a key of 1 to {max} whole characters.",
 	"metadata_value": "{subject} must be a string, a number or a boolean.",
 	"language":       "language must be {value}: this account offers its forms in no other language.",
 	"note_controls":  "{subject} must not contain control characters.",
 	"note_lines":     "{subject} must have at most {max} lines.",
 	"bytes":          "{subject} must have at most {max} bytes.",
-	"target":         "{value}", // the sentence of internal/webhook, which attempts store, too
+	"target":         "{subject}: {value}", // the sentence of internal/webhook, which attempts store, too
 
 	"previous_missing":  "prefill_from must be the id of a session of this account and mode.",
 	"previous_erased":   "The answers of the session in prefill_from are not kept any more. Leave prefill_from out.",
@@ -39,7 +39,7 @@ var Words = form.Words{Rules: map[form.RuleCode]string{
 	"one_of":        "{subject} must be {value}.",
 	"test_mode":     "{subject} is for test keys only: leave it out, or use a test key.",
 	"beyond_goal":   "{subject} is a section after {value}: leave it out, or set to to a later goal.",
-	"no_reminder":   "{subject} can’t be reminder: no reminder follows for this session. It needs deliver with remind, its first email sent, and time left.",
+	"no_reminder":   "{subject} can’t be reminder: no reminder follows for this session. If deliver has remind, they follow its first email, until the last one 2 days before the link’s end.",
 	"reminder_sent": "{subject} can’t be reminder yet: the reminder before is being sent. Ask again in a few seconds.",
 	"billing_event": "{subject} must be one of {value}. Events of a session come from POST /v1/test/sessions/{id}/advance.",
 

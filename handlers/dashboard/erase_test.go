@@ -168,8 +168,9 @@ func TestErasure(t *testing.T) {
 		session.DataErasedAt == nil {
 		t.Errorf("session %+v", session)
 	}
-	h.Get("/sessions/"+id.String()+"/data").WantError(http.StatusNotFound, "data_erased", "")
-	h.Get("/sessions/"+id.String()+"/pdf").WantError(http.StatusNotFound, "pdf_expired", "")
+	for _, what := range []string{"/data", "/pdf", "/documents/doc_01m7xsggqsf43scdh9320874jm"} {
+		h.Get("/sessions/"+id.String()+what).WantError(http.StatusNotFound, "data_erased", "")
+	}
 	if replay := h.PostOnce("order 1", body); strings.Contains(replay.Body.String(), "zaphod") ||
 		!strings.Contains(replay.Body.String(), id.String()) {
 		t.Errorf("replayed %s", replay.Body)

@@ -19,7 +19,7 @@ func TestReturnURLInTheDashboard(t *testing.T) {
 	const list, back = "/dashboard/test/sessions", "https://my.lender.example/loans?id=4711"
 	values := url.Values{"customer_email": {"jo@customer.example"}, "expires_in_days": {"30"}, "return_url": {"my.lender.example"}}
 	refused := support.WantPage(support.Post(list, values), http.StatusUnprocessableEntity)
-	refused.WantError("return_url", "The URL has no scheme").WantField("return_url", "my.lender.example")
+	refused.WantError("return_url", "start with https://").WantField("return_url", "my.lender.example")
 	values.Set("return_url", " "+back+" ")
 	path := support.Post(list, values).Header().Get("Location")
 	if got := support.WantPage(support.Get(path), http.StatusOK).Fact("Return URL"); got != back {

@@ -120,6 +120,30 @@ func TestLinkForOneBrowserOfWhoWasFirst(t *testing.T) {
 	}
 }
 
+// TestLinkForOneBrowserAfterTheSimulator: what it saved is of no browser, so the first that
+// opens the form is the one (D92).
+func TestLinkForOneBrowserAfterTheSimulator(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	session := h.NewSession(h.TestScope(), domain.NewSession{})
+	link := oneBrowser(h, session)
+	early := h.CustomerAt(session, link)
+	early.Get("")
+	h.Post("/test/sessions/"+session.ID.String()+"/advance",
+		`{"to": "income", "data": {"personal_details": {"employer": "`+marker+`"}}}`).WantStatus(http.StatusOK)
+	ahead := httptest.NewRequestWithContext(t.Context(), http.MethodHead, link, nil)
+	h.Serve(ahead) // by a program, which is no opening
+	customer := h.CustomerAt(session, link)
+	customer.WantPage(customer.Get("personal_details"), http.StatusOK).WantField("Employer", marker)
+	wantNothing(early)
+	if got := answersAt(h, link); got.Code != http.StatusNotFound {
+		t.Errorf("the link in another browser answers %d", got.Code)
+	}
+	laptop := h.CustomerAt(session, h.Link(session.ID))
+	laptop.WantPage(laptop.Get("personal_details"), http.StatusOK).WantField("Employer", marker)
+	save(customer, marker+" Pty Ltd")
+}
+
 // TestLinkForOneBrowserRace reads while the first answers are saved.
 func TestLinkForOneBrowserRace(t *testing.T) {
 	t.Parallel()

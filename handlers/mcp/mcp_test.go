@@ -163,8 +163,9 @@ func TestLiveKeysOnlyRead(t *testing.T) {
 	a := connect(t, url, h.Account.LiveKey)
 	before := h.Stored()
 	for _, tool := range []string{"createSession", "cancelSession", "advanceSession"} {
-		if _, err := a.CallTool(t.Context(), &sdk.CallToolParams{Name: tool, Arguments: map[string]any{}}); err == nil {
-			t.Errorf("a live key calls %s", tool)
+		if _, err := a.CallTool(t.Context(), &sdk.CallToolParams{Name: tool, Arguments: map[string]any{}}); err == nil ||
+			!strings.Contains(err.Error(), tool+" needs a test key") {
+			t.Errorf("a live key calls %s: %v", tool, err)
 		}
 	}
 	h.WantStored(before)
@@ -264,6 +265,32 @@ func TestMessagesAreGuarded(t *testing.T) {
 	w := httptest.NewRecorder()
 	if h.Handler.ServeHTTP(w, r); w.Code != http.StatusMethodNotAllowed {
 		t.Errorf("GET: %d", w.Code)
+	}
+}
+
+// TestUnreadableMessages: the answer is JSON-RPC, and not in a library's words.
+func TestUnreadableMessages(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	for body, code := range map[string]int{
+		`{"jsonrpc": "2.0", "id": 1,`: -32700, ``: -32700, `{"id": 1} x`: -32700, `{"a": 1}`: -32600, `1`: -32600,
+		` [` + listing + `]`: -32600,
+		`{"jsonrpc": "2.0", "id": {}, "method": "tools/list"}`: -32600,
+	} {
+		answer := send(h, h.Account.TestKey, body)
+		var got struct {
+			Version string `json:"jsonrpc"`
+			ID      *int
+			Error   struct {
+				Code    int
+				Message string
+			}
+		}
+		err := json.Unmarshal(answer.Body.Bytes(), &got)
+		if err != nil || answer.Code != http.StatusBadRequest || got.Version != "2.0" || got.Error.Code != code ||
+			!strings.HasSuffix(got.Error.Message, ".") || got.ID != nil {
+			t.Errorf("%s: %d %s", body, answer.Code, answer.Body)
+		}
 	}
 }
 

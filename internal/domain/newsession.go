@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -252,33 +253,39 @@ func (c *checker) metadata(m Metadata) Metadata {
 	}
 	clean := make(Metadata, len(m))
 	for _, key := range slices.Sorted(maps.Keys(m)) {
-		if n := utf8.RuneCountInString(key); n < 1 || n > MaxMetadataKey {
-			c.breaks(CodeValidation, "metadata", form.Rule{Code: "metadata_key", Max: MaxMetadataKey})
-			continue
-		}
 		value, broken := metadataValue(m[key])
+		// U+FFFD is what is decoded of half of a character.
+		if n := utf8.RuneCountInString(key); n < 1 || n > MaxMetadataKey || strings.ContainsRune(key, utf8.RuneError) {
+			broken = form.Rule{Code: "metadata_key", Max: MaxMetadataKey}
+		}
 		if broken != (form.Rule{}) {
-			c.breaks(CodeValidation, "metadata."+key, broken)
+			c.breaks(CodeValidation, strings.TrimSuffix("metadata."+form.Shortened(key), "."), broken)
 		}
 		clean[key] = value
 	}
 	return clean
 }
 
-// metadataValue returns a value as it can be stored, or the rule that it breaks.
-// Strings are encoded again, because raw JSON can hold halves of characters
-// that the database rejects.
+// whole are the escapes of a JSON string that are no half of a character, as \ud800 is. Of those
+// that stand for a character above U+FFFF two make it.
+var whole = regexp.MustCompile(`\\\\|\\u[dD][89abAB]..\\u[dD][c-fC-F]`)
+
+var half = regexp.MustCompile(`\\u[dD][89a-fA-F]`)
+
+// metadataValue returns a value as it can be stored, or the rule that it breaks. Strings are
+// encoded again. Half of a character would become another one, so it is refused; U+0000 and
+// numbers of any size are returned as they came.
 func metadataValue(raw json.RawMessage) (json.RawMessage, form.Rule) {
 	raw = bytes.TrimSpace(raw)
-	if !json.Valid(raw) || raw[0] == '{' || raw[0] == '[' || raw[0] == 'n' {
-		return nil, form.Rule{Code: "metadata_value"}
-	}
 	text := string(raw)
-	if raw[0] == '"' {
-		if err := json.Unmarshal(raw, &text); err != nil {
-			return nil, form.Rule{Code: "metadata_value"}
-		}
-		raw, _ = json.Marshal(text) // a string always marshals
+	switch {
+	case !json.Valid(raw) || raw[0] == '{' || raw[0] == '[' || raw[0] == 'n':
+		return nil, form.Rule{Code: "metadata_value"}
+	case raw[0] == '"' && half.Match(whole.ReplaceAll(raw, nil)):
+		return nil, form.Rule{Code: form.RuleGiven, Value: `has half of a character, \ud800 to \udfff alone: send the whole character`}
+	case raw[0] == '"':
+		_ = json.Unmarshal(raw, &text) // it is valid
+		raw, _ = json.Marshal(text)    // a string always marshals
 	}
 	if utf8.RuneCountInString(text) > MaxMetadataValue {
 		return nil, form.Rule{Code: form.RuleMaxLength, Max: MaxMetadataValue}

@@ -40,7 +40,7 @@ func ReadGiven(raw json.RawMessage, sections []*Section) (map[string]Given, Erro
 			continue
 		}
 		if known[name] == nil {
-			r.refuse(shortened(name), "is not one of "+strings.Join(names, ", "))
+			r.refuse(Shortened(name), "is not one of "+strings.Join(names, ", "))
 			continue
 		}
 		answers, wrong := known[name].ReadGiven(given[name])
@@ -222,7 +222,7 @@ func (r *givenReader) object(of *node, raw json.RawMessage, prefix string) {
 		}
 		switch member := of.members[key].(type) {
 		case nil:
-			r.refuse(prefix+shortened(key), "is not a member that the form knows")
+			r.refuse(prefix+Shortened(key), "is not a member that the form knows")
 		case *node:
 			r.object(member, value, path+".")
 		case *List:
@@ -233,8 +233,8 @@ func (r *givenReader) object(of *node, raw json.RawMessage, prefix string) {
 	}
 }
 
-// shortened keeps the name of an unknown member to a readable length.
-func shortened(key string) string {
+// Shortened keeps the name of a member that a client made up to a readable length.
+func Shortened(key string) string {
 	if utf8.RuneCountInString(key) <= maxCode {
 		return key
 	}

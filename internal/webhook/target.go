@@ -48,7 +48,7 @@ func (p Policy) CheckURL(raw string) error {
 		return err
 	}
 	if !strings.Contains(raw, "://") {
-		return refuse("The URL has no scheme. Start it with https://, as in https://example.com/candor.")
+		return refuse("The URL doesn’t start with https://. Give all of it, as in https://example.com/candor.")
 	}
 	u, err := url.Parse(raw)
 	if err != nil || u.Opaque != "" || (u.Scheme != "" && u.Hostname() == "") {

@@ -171,12 +171,18 @@ func (s *Service) read(ctx context.Context, q vault.Store, state *State) error {
 // the session in_progress and sends session.accessed. The caller leaves out
 // HEAD requests and prefetches (D14). The state is updated in place.
 func (s *Service) Open(ctx context.Context, state *State, v domain.Visitor) error {
-	now := s.Clock.Now()
-	if state.Session.Status != domain.Pending {
-		if last := state.Session.LastActivityAt; last != nil && !last.Before(now.Add(-db.ActivityStep)) {
+	now, seen := s.Clock.Now(), state.Session
+	if seen.Holder.Link.OneBrowser && seen.SavedBy == nil && seen.SectionsCompleted > 0 && !seen.Livemode {
+		// The simulator saved, in no browser: this one is the one (D92).
+		if err := s.change(ctx, seen, func(*db.Tx, *domain.Session, time.Time) error { return nil }); err != nil {
+			return err
+		}
+	}
+	if seen.Status != domain.Pending {
+		if last := seen.LastActivityAt; last != nil && !last.Before(now.Add(-db.ActivityStep)) {
 			return nil
 		}
-		return s.queries().TouchSession(ctx, state.Session.ID, now)
+		return s.queries().TouchSession(ctx, seen.ID, now)
 	}
 	return s.inTx(ctx, func(tx *db.Tx) error {
 		opened, err := tx.OpenSession(ctx, state.Session.ID, now)

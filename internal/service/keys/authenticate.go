@@ -81,7 +81,7 @@ func malformed(key string) string {
 	case strings.ContainsAny(key, "…•*") || strings.Contains(key, "..."):
 		return "A part of this API key is left out, as in examples and in the dashboard. Send the whole key, which was shown when it was created."
 	case strings.ContainsAny(key, "$<>{}\"'`"), unfilled(key):
-		return "The API key has a quote or an unfilled placeholder in it. Send the key alone: it begins with candor_test_ or candor_live_."
+		return "This looks like a placeholder, or like a key in quotes. Send the key alone: it begins with candor_test_ or candor_live_."
 	case !strings.HasPrefix(key, "candor_"):
 		return "This is no API key of Candor. Those begin with candor_test_ or candor_live_."
 	}

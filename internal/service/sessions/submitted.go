@@ -93,7 +93,7 @@ func (s *Service) noteRead(ctx context.Context, session *domain.Session, by doma
 }
 
 // PDF returns a completed session's PDF, or pdf_not_ready while it is being
-// made and pdf_expired after its retention.
+// made, pdf_expired after its retention and data_erased after an erasure.
 func (s *Service) PDF(ctx context.Context, scope domain.Scope, id domain.SessionID, by domain.Actor) ([]byte, error) {
 	session, err := s.completed(ctx, scope, id)
 	if err != nil {
@@ -116,22 +116,24 @@ func (s *Service) CustomerPDF(ctx context.Context, session *domain.Session) ([]b
 }
 
 func (s *Service) pdfOf(ctx context.Context, session *domain.Session) ([]byte, error) {
-	kept, err := s.retained(ctx, session)
-	if err != nil {
+	if err := s.fileGone(ctx, session, errPDFExpired); err != nil {
 		return nil, err
-	}
-	if !kept {
-		return nil, errPDFExpired
 	}
 	content, err := s.Vault.PDF(ctx, s.DB, session.ID)
 	return content, db.MissingAs(err, errPDFNotReady)
 }
 
-// retained reports whether the account's retention still keeps the session's PDF
-// and documents.
-func (s *Service) retained(ctx context.Context, session *domain.Session) (bool, error) {
+// fileGone returns why a session's PDF and documents can't be read, or nil: expired if the
+// account's retention doesn't keep them any more.
+func (s *Service) fileGone(ctx context.Context, session *domain.Session, expired error) error {
+	if session.CustomerErasedAt != nil {
+		return errDataErased
+	}
 	account, err := s.DB.Account(ctx, session.AccountID)
-	return err == nil && session.Retained(s.Clock.Now(), account.Retention()), err
+	if err == nil && !session.Retained(s.Clock.Now(), account.Retention()) {
+		err = expired
+	}
+	return err
 }
 
 // DocumentContent is a document being read; the caller closes it.
@@ -141,19 +143,15 @@ type DocumentContent struct {
 }
 
 // Document returns a document of a completed session, or
-// document_not_found.
+// document_not_found, or data_erased.
 func (s *Service) Document(ctx context.Context, scope domain.Scope, id domain.SessionID, document domain.DocumentID,
 	by domain.Actor) (*DocumentContent, error) {
 	session, err := s.completed(ctx, scope, id)
 	if err != nil {
 		return nil, err
 	}
-	kept, err := s.retained(ctx, session)
-	if err != nil {
+	if err := s.fileGone(ctx, session, errDocumentNotFound); err != nil {
 		return nil, err
-	}
-	if !kept {
-		return nil, errDocumentNotFound
 	}
 	row, content, err := s.Vault.Document(ctx, s.DB, id, document)
 	if errors.Is(err, blob.ErrNotFound) {

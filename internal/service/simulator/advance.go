@@ -176,9 +176,12 @@ func (r *run) complete(ctx context.Context, state *forms.State, customer *custom
 		if err := r.room(ctx, r.tx, r.scope, r.now); err != nil {
 			return err
 		}
-		return r.forms.Submit(ctx, state.Session, forms.Signature{
-			Declaration: statement.Declaration{Accepted: true, FullName: state.Statement.Personal.FullName},
-		})
+		signed := forms.Signature{Declaration: statement.Declaration{Accepted: true, FullName: state.Statement.Personal.FullName}}
+		state.Statement.Declaration = signed.Declaration
+		for _, doubt := range state.Statement.Doubts(r.now) { // the page would ask about each
+			signed.Confirmed = append(signed.Confirmed, doubt.Key())
+		}
+		return r.forms.Submit(ctx, state.Session, signed)
 	}
 	typed := customer.answer(state, name, r.given[name])
 	done, err := r.forms.Edit(ctx, state, name, forms.Change{Edit: form.Edit{Ours: typed}, Action: forms.Complete})

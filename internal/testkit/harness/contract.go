@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -120,6 +121,10 @@ func kindOf(operation string, w *httptest.ResponseRecorder) [sha256.Size]byte {
 	return sha256.Sum256(anyValue.ReplaceAll(answer.Bytes(), []byte("*")))
 }
 
+// undocumented are headers of any answer over HTTP, and those by which browsers are careful.
+var undocumented = regexp.MustCompile(`^(Content-(Type|Length|Encoding)|Vary|Cache-Control|.*-Policy|Access-Control-.*|Strict-Transport-Security|` +
+	`X-(Frame|Content-Type)-Options)$`)
+
 // Mismatch is how a response differs from what is documented, nil for none.
 func Mismatch(doc *openapi3.T, path string, item *openapi3.PathItem, operation *openapi3.Operation, r *http.Request,
 	w *httptest.ResponseRecorder) error {
@@ -135,6 +140,12 @@ func Mismatch(doc *openapi3.T, path string, item *openapi3.PathItem, operation *
 		_ = json.Unmarshal(w.Body.Bytes(), &body) // if it isn't JSON, the schema says so
 		if code := body.Error.Code; code != "" && response.Value.Content.Get(contentType).Examples[code] == nil {
 			return fmt.Errorf("code %s isn't documented for %d", code, w.Code)
+		}
+		for name := range w.Header() {
+			known := func(documented string) bool { return strings.EqualFold(documented, name) }
+			if !slices.ContainsFunc(slices.Collect(maps.Keys(response.Value.Headers)), known) && !undocumented.MatchString(name) {
+				return fmt.Errorf("the header %s isn't documented for %d", name, w.Code)
+			}
 		}
 	}
 	return openapi3filter.ValidateResponse(r.Context(), &openapi3filter.ResponseValidationInput{
