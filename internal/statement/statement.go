@@ -1,5 +1,15 @@
 // Package statement is the financial statement: seven typed sections built on
 // form, their totals and their JSON. It does no I/O.
+//
+// Its words, beside those of package form:
+//
+//	doubt     an odd answer, which the customer confirms before signing (D79)
+//	former    of the session that this one continues; an offer is what is left of it (D101)
+//	guess     what a document is, by the name of its file (D84)
+//	outdated  completed before an answer changed on which the questions depend (D78)
+//	owing     a debt that the assets speak of; if the liabilities lack it, it is missing (D20)
+//	prefill   what the partner knows of the answers (D58)
+//	suggest   what follows from other sections, with which one begins (D20, D55)
 package statement
 
 import (
