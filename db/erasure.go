@@ -54,7 +54,6 @@ func (tx *Tx) EraseSession(ctx context.Context, session *domain.Session, e *doma
 			receipts AS (DELETE FROM customer_receipt WHERE session_id = $1),
 			emails AS (DELETE FROM link_email WHERE session_id = $1),
 			emailed AS (DELETE FROM link_delivery WHERE session_id = $1),
-			unsealed AS (DELETE FROM unsealed_session WHERE session_id = $1),
 			sections AS (DELETE FROM section WHERE session_id = $1 RETURNING coalesce(answers, draft, prefill,
 				offered) IS NOT NULL AS filled),
 			pdfs AS (DELETE FROM statement_pdf WHERE session_id = $1 RETURNING 1),

@@ -88,8 +88,6 @@ func (tx *Tx) RetireData(ctx context.Context, kind domain.RetentionKind, now tim
 			RETURNING id
 		), keys AS (
 			DELETE FROM session_key WHERE session_id = ANY (ARRAY(SELECT id FROM retired))
-		), unsealed AS (
-			DELETE FROM unsealed_session WHERE session_id = ANY (ARRAY(SELECT id FROM retired))
 		), sections AS (
 			DELETE FROM section WHERE session_id = ANY (ARRAY(SELECT id FROM retired))
 		), `+deleteFiles+`

@@ -14,7 +14,6 @@ func (s *store) entered(session *domain.Session) *domain.Session {
 	for _, statement := range []string{
 		`INSERT INTO section (session_id, name, answers, updated_at) VALUES ($1, 'income', '\x01', now())`,
 		`INSERT INTO session_key (session_id, sealed) VALUES ($1, '\x01')`,
-		`INSERT INTO unsealed_session VALUES ($1)`,
 	} {
 		_, err := s.Raw().ExecContext(s.ctx, statement, session.ID)
 		s.ok(err)
@@ -37,8 +36,7 @@ func (s *store) kept(session *domain.Session) (rows int) {
 	s.Helper()
 	s.ok(s.Raw().GetContext(s.ctx, &rows, `
 		SELECT (SELECT count(*) FROM section WHERE session_id = $1) + (SELECT count(*) FROM session_key WHERE session_id = $1)
-			+ (SELECT count(*) FROM document WHERE session_id = $1) + (SELECT count(*) FROM unsealed_session
-				WHERE session_id = $1)`, session.ID))
+			+ (SELECT count(*) FROM document WHERE session_id = $1)`, session.ID))
 	return rows
 }
 
@@ -106,7 +104,7 @@ func TestRetireData(t *testing.T) {
 	retire(domain.AnswerRetention, ended.Add(90*24*time.Hour), 10, 1, answered)
 	retire(domain.AnswerRetention, start.AddDate(50, 0, 0), 10, 0)
 	for _, session := range []*domain.Session{open, forEver} {
-		if got, err := s.SessionByID(s.ctx, session.ID); err != nil || got.DataErasedAt != nil || s.kept(session) != 4 {
+		if got, err := s.SessionByID(s.ctx, session.ID); err != nil || got.DataErasedAt != nil || s.kept(session) != 3 {
 			t.Errorf("%d rows are kept of %+v, %v", s.kept(session), got, err)
 		}
 	}
