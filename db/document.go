@@ -101,12 +101,6 @@ func (tx *Tx) DescribeDocument(ctx context.Context, session domain.SessionID, id
 	return wrap(err, "describe document")
 }
 
-// RenameDocument stores a document's name in another form.
-func (tx *Tx) RenameDocument(ctx context.Context, id domain.DocumentID, name []byte) error {
-	_, err := tx.exec(ctx, `UPDATE document SET file_name = $2 WHERE id = $1`, id, name)
-	return wrap(err, "rename document")
-}
-
 // BlobGarbage returns up to limit blobs that no document stood for since
 // before the given time.
 func (q *Queries) BlobGarbage(ctx context.Context, before time.Time, limit int) ([]domain.DocumentID, error) {

@@ -197,7 +197,6 @@ func requests(s *store) map[string]func() error {
 		},
 		"sections":  func() error { _, err := s.Sections(s.ctx, id); return err },
 		"data key":  func() error { _, _ = s.SessionKey(s.ctx, id); return nil }, // none is stored
-		"unsealed":  func() error { _, err := s.UnsealedSessions(s.ctx, id, 200); return err },
 		"events":    func() error { _, err := s.Events(s.ctx, id); return err },
 		"documents": func() error { _, err := s.Documents(s.ctx, id); return err },
 		"sweep": func() error {

@@ -44,7 +44,7 @@ func TestTablesLeaveErasedSessions(t *testing.T) {
 		"erasure":          "the receipt",
 		"event":            "recorded by who has locked the session, and says what it then says",
 		"session_search":   "written by triggers of the session",
-		"unsealed_session": "ids alone",
+		"unsealed_session": "only the previous release knows it, and writes nothing into it",
 	}
 	var tables []struct {
 		Name   string

@@ -25,7 +25,7 @@ var aboutNoSession = regexp.MustCompile(
 
 // jobAboutNoSession are the kinds of jobs that have nothing to do with a session.
 var jobAboutNoSession = regexp.MustCompile(
-	`^(access_email|audit_repeats|alert_sweep|alert_email|billing|billing_letter|staff_letter|usage_recount)$`)
+	`^(access_email|audit_repeats|alert_sweep|alert_email|billing|billing_letter|seal_old_data|staff_letter|usage_recount)$`)
 
 // A progress is how far a session has come before it is erased.
 type progress int
@@ -241,11 +241,6 @@ func jobCases() map[string]useCase {
 			job("retention", "upkeep", `{}`)},
 		"job reconciliation": {completed, false, sql(`DELETE FROM event WHERE session_id = $1 AND type = 'session.completed'`),
 			job("reconciliation", "upkeep", `{}`)},
-		"job seal_old_data": {open, false, func(s *subject) {
-			s.exec(`INSERT INTO unsealed_session VALUES ($1)`, s.id)
-			s.exec(`UPDATE section SET draft = $2 WHERE session_id = $1 AND name = 'personal_details'`, s.id,
-				[]byte(`{"full_name": ["`+s.mark("typed")+`"]}`))
-		}, job("seal_old_data", "upkeep", `{}`)},
 		"job stranded_work": {completed, false,
 			sql(`UPDATE session SET pdf_ready_at = NULL, completed_at = '2026-11-01' WHERE id = $1`),
 			job("stranded_work", "sweeps", `{}`)},

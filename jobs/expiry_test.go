@@ -19,18 +19,18 @@ func TestExpiryWaitsForNoUpkeep(t *testing.T) {
 	blocked, err := h.DB.Raw().BeginTxx(h.Ctx, nil)
 	h.OK(err)
 	defer blocked.Rollback()
-	_, err = blocked.ExecContext(h.Ctx, `LOCK TABLE unsealed_session, passkey_challenge`)
+	_, err = blocked.ExecContext(h.Ctx, `LOCK TABLE audit_repeat, passkey_challenge`)
 	h.OK(err)
 	h.start(sweeping)
-	h.Eventually("retention and sealing to take their time", func() bool {
-		return h.Count(`SELECT count(*) FROM river_job WHERE state = 'running' AND kind IN ('retention', 'seal_old_data')`) == 2
+	h.Eventually("retention and counting to take their time", func() bool {
+		return h.Count(`SELECT count(*) FROM river_job WHERE state = 'running' AND kind IN ('retention', 'audit_repeats')`) == 2
 	})
 	began := time.Now()
 	h.Session("", hooktest.Now().Add(-31*24*time.Hour))
 	h.Eventually("the session to expire", func() bool {
 		return h.Count(`SELECT count(*) FROM session WHERE status = 'expired'`) == 1
 	})
-	if took := time.Since(began); took > 20*time.Second { // sealing ends after 40
+	if took := time.Since(began); took > 20*time.Second {
 		t.Errorf("it expired after %s", took)
 	}
 	h.OK(blocked.Rollback())

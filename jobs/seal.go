@@ -2,36 +2,20 @@ package jobs
 
 import (
 	"context"
-	"time"
 
 	"github.com/riverqueue/river"
-
-	"candor/db"
-	"candor/internal/vault"
 )
 
-// sealArgs seals what earlier releases stored in clear.
-type sealArgs struct{ upkeepArgs }
+// sealArgs is a job of the previous release, whose processes insert it until they stop.
+// There is nothing to do for it, but a kind without a worker is an error.
+type sealArgs struct{}
 
 // Kind names the job.
 func (sealArgs) Kind() string { return "seal_old_data" }
 
 type sealWorker struct {
-	upkeepWorker[sealArgs]
-	db    *db.DB
-	vault *vault.Vault
+	river.WorkerDefaults[sealArgs]
 }
 
-// sealTime ends a run before its timeout does, so that a long run doesn't fail.
-const sealTime = upkeepTimeout - 20*time.Second
-
-// Work seals for sealTime at most. The next run continues.
-func (w *sealWorker) Work(ctx context.Context, _ *river.Job[sealArgs]) error {
-	ctx, cancel := context.WithTimeout(ctx, sealTime)
-	defer cancel()
-	_, err := w.vault.SealOld(ctx, w.db)
-	if ctx.Err() != nil {
-		return nil
-	}
-	return err
-}
+// Work does nothing.
+func (*sealWorker) Work(context.Context, *river.Job[sealArgs]) error { return nil }

@@ -42,7 +42,6 @@ func periodicJobs(sweepEvery time.Duration) []*river.PeriodicJob {
 		run(sweepEvery, figuresArgs{}),
 		run(alertEvery, alertArgs{}),
 		run(retentionEvery, retentionArgs{}),
-		run(retentionEvery, sealArgs{}),
 		run(reconcileEvery, reconcileArgs{}),
 		run(billingEvery, billingArgs{}),
 		run(repeatsEvery, repeatArgs{}),
@@ -59,7 +58,7 @@ func (upkeepArgs) InsertOpts() river.InsertOpts {
 }
 
 // sweepArgs is in those of periodic jobs that people wait for, such as cancelled sessions
-// (D126): retention and sealing can take both places of upkeep for a minute.
+// (D126): retention and reconciliation can take both places of upkeep for a minute.
 type sweepArgs struct{}
 
 // InsertOpts: as for upkeep.

@@ -13,7 +13,6 @@ import (
 
 	"candor/db"
 	"candor/internal/domain"
-	"candor/internal/platform/blob"
 	"candor/internal/platform/keyring"
 )
 
@@ -24,19 +23,15 @@ func (v *Vault) PutDocument(ctx context.Context, q Store, document *domain.Docum
 	if err != nil {
 		return err
 	}
-	return v.put(ctx, key, document.ID, content)
-}
-
-func (v *Vault) put(ctx context.Context, key *dataKey, id domain.DocumentID, content io.Reader) error {
-	config, err := key.stream(id)
+	config, err := key.stream(document.ID)
 	if err != nil {
 		return err
 	}
 	sealed, err := sio.EncryptReader(content, config)
 	if err != nil {
-		return fmt.Errorf("vault: seal %s: %w", id, err)
+		return fmt.Errorf("vault: seal %s: %w", document.ID, err)
 	}
-	return v.blobs.Put(ctx, id.String(), sealed)
+	return v.blobs.Put(ctx, document.ID.String(), sealed)
 }
 
 // InsertDocument seals a document's name and stores its row. PutDocument must
@@ -65,11 +60,10 @@ func (v *Vault) Document(ctx context.Context, d *db.DB, session domain.SessionID
 	if err != nil {
 		return nil, nil, err
 	}
-	// The key is read last: SealOld stores it before the first sealed byte.
 	key, err := v.existing(ctx, d, session)
 	var content io.Reader
 	if err == nil {
-		content, err = key.openFile(id, file, isSealed([]byte(row.FileName)))
+		content, err = key.openFile(id, file)
 	}
 	if err == nil {
 		err = key.openName(row)
@@ -85,22 +79,13 @@ type openFile struct {
 	io.Closer
 }
 
-// streamVersion is the first byte of sealed bytes, DARE 2.0 (package sio). None
-// of the types of documents begins with it.
-const streamVersion = sio.Version20
-
-// openFile returns the clear bytes of a document. certain says that they are
-// sealed. If they needn't be, their first byte tells.
-func (k *dataKey) openFile(id domain.DocumentID, stored io.Reader, certain bool) (io.Reader, error) {
-	peeked := bufio.NewReader(stored)
-	if first, err := peeked.Peek(1); !certain && (err != nil || first[0] != streamVersion) {
-		return peeked, nil
-	}
+// openFile returns the clear bytes of a document.
+func (k *dataKey) openFile(id domain.DocumentID, stored io.Reader) (io.Reader, error) {
 	config, err := k.stream(id)
 	if err != nil {
 		return nil, err
 	}
-	opened, err := sio.DecryptReader(peeked, config)
+	opened, err := sio.DecryptReader(stored, config)
 	if err != nil {
 		return nil, fmt.Errorf("vault: open %s: %w", id, err)
 	}
@@ -152,42 +137,4 @@ func (k *dataKey) openName(d *domain.Document) error {
 	name, err := k.open(fileName, d.ID.String(), []byte(d.FileName))
 	d.FileName = string(name)
 	return err
-}
-
-// sealDocuments seals the documents that an earlier release stored in clear.
-// The name is sealed last, so that a document with a sealed name has sealed bytes.
-func (v *Vault) sealDocuments(ctx context.Context, tx *db.Tx, key *dataKey) error {
-	stored, err := tx.Documents(ctx, key.session)
-	if err != nil {
-		return err
-	}
-	for _, d := range stored {
-		if isSealed([]byte(d.FileName)) {
-			continue
-		}
-		if err := v.sealFile(ctx, key, d.ID); err != nil {
-			return err
-		}
-		if err := tx.RenameDocument(ctx, d.ID, key.seal(fileName, d.ID.String(), []byte(d.FileName))); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (v *Vault) sealFile(ctx context.Context, key *dataKey, id domain.DocumentID) error {
-	file, err := v.blobs.Open(ctx, id.String())
-	if errors.Is(err, blob.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	// A run that ended in between has sealed it already.
-	clear, err := key.openFile(id, file, false)
-	if err != nil {
-		return err
-	}
-	return v.put(ctx, key, id, clear)
 }

@@ -135,37 +135,3 @@ func TestDamagedDocuments(t *testing.T) {
 		t.Errorf("without its key: %v, want ErrSealed", err)
 	}
 }
-
-// A document of an earlier release is read as it is, then sealed in place. A run
-// that ended after the bytes were sealed and before the row was is made good.
-func TestClearDocumentsAreSealed(t *testing.T) {
-	t.Parallel()
-	h := newHarness(t)
-	session := h.session().ID
-	content := someBytes(200_000)
-	clear, half, gone, sealed := h.upload(session, content), h.upload(session, content), h.upload(session,
-		content), h.upload(session, content)
-	h.exec(`UPDATE document SET file_name = $2 WHERE id <> $1`, sealed.ID, []byte(clear.FileName))
-	h.put(clear, content)
-	h.ok(h.blobs.Delete(h.ctx, gone.ID.String()))
-	h.exec(`INSERT INTO unsealed_session VALUES ($1)`, session)
-	check := func(when string) {
-		t.Helper()
-		for _, d := range []*domain.Document{clear, half, sealed} {
-			if name, got, err := h.read(d); err != nil || name != d.FileName || !bytes.Equal(got, content) {
-				t.Errorf("%s: %q, %d bytes, %v", when, name, len(got), err)
-			}
-		}
-	}
-	check("in clear")
-	if n, err := h.SealOld(h.ctx, h.db); err != nil || n != 1 {
-		t.Fatalf("sealed %d sessions, %v", n, err)
-	}
-	check("sealed")
-	if bytes.Contains(h.stored(clear), []byte("marker")) {
-		t.Error("the bytes are in clear")
-	}
-	if n := h.count(`SELECT count(*) FROM document WHERE get_byte(file_name, 0) <> 1`); n != 0 {
-		t.Errorf("%d names are in clear", n)
-	}
-}

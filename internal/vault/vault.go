@@ -58,11 +58,10 @@ const (
 	document kind = "document"
 )
 
-// version is the first byte of each sealed value. No clear value that an
-// earlier release stored begins with it: JSON, PDFs and file names don't.
+// version is the first byte of each sealed value.
 const version = 1
 
-// A dataKey is a session's opened key. The nil key opens clear values only.
+// A dataKey is a session's opened key. The nil key opens nothing.
 type dataKey struct {
 	session domain.SessionID
 	secret  []byte // 32 bytes
@@ -129,19 +128,18 @@ func (k *dataKey) seal(of kind, name string, clear []byte) []byte {
 
 // open returns the clear value. nil stays nil.
 func (k *dataKey) open(of kind, name string, stored []byte) ([]byte, error) {
-	if !isSealed(stored) {
-		return stored, nil
+	if stored == nil {
+		return nil, nil
 	}
 	if k == nil {
 		return nil, errNoKey
 	}
-	clear, err := k.box.Open(nil, nil, stored[1:], k.place(of, name))
-	if err != nil {
-		return nil, fmt.Errorf("vault: %s %s of %s: %w", of, name, k.session, keyring.ErrSealed)
+	if len(stored) > 0 && stored[0] == version {
+		if clear, err := k.box.Open(nil, nil, stored[1:], k.place(of, name)); err == nil {
+			return clear, nil
+		}
 	}
-	return clear, nil
+	return nil, fmt.Errorf("vault: %s %s of %s: %w", of, name, k.session, keyring.ErrSealed)
 }
 
 var errNoKey = fmt.Errorf("vault: the session has no data key: %w", keyring.ErrSealed)
-
-func isSealed(stored []byte) bool { return len(stored) > 0 && stored[0] == version }

@@ -184,6 +184,8 @@ func TestMovedValues(t *testing.T) {
 		"no key":                 `DELETE FROM session_key WHERE session_id = $1 AND $2::uuid IS NOT NULL`,
 		"a changed byte":         `UPDATE section SET answers = set_byte(answers, 40, 1 + get_byte(answers, 40) % 255) WHERE session_id = $1 AND $2::uuid IS NOT NULL`,
 		"a value that is cut":    `UPDATE section SET answers = substring(answers FROM 1 FOR 20) WHERE session_id = $1 AND $2::uuid IS NOT NULL`,
+		"a value in clear":       `UPDATE section SET answers = '{}' WHERE session_id = $1 AND $2::uuid IS NOT NULL`,
+		"nothing":                `UPDATE section SET answers = '' WHERE session_id = $1 AND $2::uuid IS NOT NULL`,
 		"nothing but a version":  `UPDATE section SET answers = '\x01' WHERE session_id = $1 AND $2::uuid IS NOT NULL`,
 		"a key that was changed": `UPDATE session_key SET sealed = set_byte(sealed, 20, 1 + get_byte(sealed, 20) % 255) WHERE session_id = $1 AND $2::uuid IS NOT NULL`,
 	} {
@@ -234,60 +236,5 @@ func TestErasedSessionGetsNoKey(t *testing.T) {
 	})
 	if n := h.count("SELECT count(*) FROM session_key"); n != 0 {
 		t.Errorf("%d data keys, want none", n)
-	}
-}
-
-// Rows of an earlier release are read as they are, and sealed in the background.
-func TestClearRowsAreSealed(t *testing.T) {
-	t.Parallel()
-	h := newHarness(t)
-	const typed = `{"full_name": ["Ada"]}`
-	var ids []domain.SessionID
-	for range 3 {
-		id := h.session().ID
-		ids = append(ids, id)
-		h.exec(`INSERT INTO section (session_id, name, answers, completed_at, updated_at) VALUES ($1, 'income', $2, $3, $3)`, id,
-			h.answersOf(statement.IncomeSection), start)
-		h.exec(
-			`INSERT INTO section (session_id, name, draft, updated_at) VALUES ($1, 'personal_details', $2, $3), ($1, 'assets', NULL, $3)`,
-			id, []byte(typed), start)
-		h.exec(`INSERT INTO statement_pdf (session_id, content, size_bytes, page_count, created_at) VALUES ($1, '%PDF-1.7', 8, 1, $2)`,
-			id, start)
-		h.exec(`INSERT INTO unsealed_session VALUES ($1)`, id)
-	}
-	check := func(when string) {
-		t.Helper()
-		for _, id := range ids {
-			stored, err := h.Form(h.ctx, h.db, id)
-			h.ok(err)
-			answers, err := stored.Statement()
-			h.ok(err)
-			if want := statementtest.Full().Income; answers.Income != want {
-				t.Errorf("%s income is %+v, want %+v", when, answers.Income, want)
-			}
-			for _, s := range stored.Sections {
-				if s.Name == statement.PersonalDetailsSection && string(s.Draft) != typed {
-					t.Errorf("%s the draft is %s", when, s.Draft)
-				}
-			}
-			if content, err := h.PDF(h.ctx, h.db, id); err != nil || string(content) != "%PDF-1.7" {
-				t.Errorf("%s the PDF is %q, %v", when, content, err)
-			}
-		}
-	}
-	check("in clear,")
-	h.save(ids[0], statement.AssetsSection) // a form in which some is clear and some is not
-	n, err := h.SealOld(h.ctx, h.db)
-	if err != nil || n != len(ids) {
-		t.Fatalf("sealed %d sessions, %v; want %d", n, err, len(ids))
-	}
-	check("sealed,")
-	clear := `SELECT (SELECT count(*) FROM section WHERE get_byte(answers, 0) <> 1 OR get_byte(draft, 0) <> 1)
-		+ (SELECT count(*) FROM statement_pdf WHERE get_byte(content, 0) <> 1) + (SELECT count(*) FROM unsealed_session)`
-	if n := h.count(clear); n != 0 {
-		t.Errorf("%d values are in clear", n)
-	}
-	if n, err := h.SealOld(h.ctx, h.db); err != nil || n != 0 {
-		t.Errorf("sealed %d sessions again, %v", n, err)
 	}
 }

@@ -179,7 +179,6 @@ var growingJobs = []growingJob{
 	{"Retention of nothing", "retention", 0, ""},
 	{"Rescue of nothing", "stranded_work", 0, ""},
 	{"Reconciliation of two hours", "reconciliation", 0, ""},
-	{"Sealing of old answers", "seal_old_data", 0, ""},
 	{"Billing run", "billing", 0, ""},
 	{"Alerts", "alert_sweep", 0, ""},
 	{"Recount of used sessions, once a day", "usage_recount", 0, ""},

@@ -70,8 +70,7 @@ func (l resealedList) Text() string {
 	return table.String()
 }
 
-// keysReseal seals with the newest key what an older one sealed, and what
-// earlier releases stored unencrypted.
+// keysReseal seals with the newest key what an older one sealed.
 func (c commands) keysReseal(ctx context.Context, args []string) error {
 	flags := cli.NewJSONFlags("keys reseal")
 	app, err := c.open(ctx, flags, args)
@@ -79,11 +78,7 @@ func (c commands) keysReseal(ctx context.Context, args []string) error {
 		return err
 	}
 	defer app.Close()
-	fromClear, err := app.Vault.SealOld(ctx, app.DB)
-	if err != nil {
-		return err
-	}
-	list, missing := resealedList{{Kind: "sessions stored in clear", Resealed: fromClear}}, error(nil)
+	list, missing := resealedList{}, error(nil)
 	resealed, err := app.Sealing.Reseal(ctx)
 	if err != nil {
 		return err
