@@ -126,7 +126,7 @@ func TestMigrateWaitsForATableAlone(t *testing.T) {
 	testkit.Slow(t)
 	dsn := dbtest.DSN(t)
 	d := dbtest.Open(t, dsn)
-	forgetMigrations(t, d, 82) // which changes session
+	forgetMigrations(t, d, 200) // which changes session
 	backup, err := d.Raw().BeginTxx(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 const fixedTables = `account, alert, api_key, api_key_network, attempt_count, billing_setting, held_form, invitation, invoice, invoice_number, passkey_challenge, payment_event,
 	payment_method, plan, plan_change, reconciliation, spend_notice, staff_passkey, staff_recovery_code, staff_request,
 		staff_session, staff_user, staff_view, subscription, test_event,
-	usage_notice, webhook_endpoint, webhook_setting`
+	usage_notice, webhook_endpoint`
 
 // doc/scaling.md lists the indexes of growing tables that the account doesn't lead, by
 // what needs them. Those are what a distributed PostgreSQL can't shard by account.

@@ -143,26 +143,6 @@ CREATE FUNCTION public.count_shard(ahead integer) RETURNS integer
     SELECT 1 + pg_backend_pid() % 16 + CASE ahead WHEN 0 THEN 0 WHEN 1 THEN 32 ELSE 64 END
 $$;
 
-CREATE FUNCTION public.endpoint_follows_setting() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-DECLARE fresh uuid := gen_random_uuid();
-BEGIN
-    IF pg_trigger_depth() > 1 THEN
-        RETURN NULL;
-    END IF;
-    INSERT INTO webhook_endpoint AS e (id, account_id, livemode, origin, is_default, url, created_at,
-        secret, next_secret, next_secret_at, previous_secret, previous_secret_until)
-    VALUES (fresh, NEW.account_id, NEW.livemode, coalesce(webhook_origin(NEW.default_url), '') || '#' || fresh, true, NEW.default_url, now(),
-        NEW.secret, NEW.next_secret, NEW.next_secret_at, NEW.previous_secret, NEW.previous_secret_until)
-    ON CONFLICT (account_id, livemode) WHERE is_default DO UPDATE SET url = excluded.url,
-        origin = coalesce(webhook_origin(excluded.url), e.site) || '#' || e.id,
-        secret = excluded.secret, next_secret = excluded.next_secret, next_secret_at = excluded.next_secret_at,
-        previous_secret = excluded.previous_secret, previous_secret_until = excluded.previous_secret_until;
-    RETURN NULL;
-END;
-$$;
-
 CREATE FUNCTION public.keep_invoice() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -299,33 +279,11 @@ CREATE FUNCTION public.session_search_text(name text, email text, reference text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN lower((((((' '::text || COALESCE(public.without_marks(name), ''::text)) || ' '::text) || public.without_marks(email)) || ' '::text) || COALESCE(public.without_marks(reference), ''::text)));
 
-CREATE FUNCTION public.setting_follows_endpoint() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    IF pg_trigger_depth() > 1 THEN
-        RETURN NULL;
-    END IF;
-    INSERT INTO webhook_setting (account_id, livemode, default_url, secret, next_secret, next_secret_at, previous_secret, previous_secret_until)
-    VALUES (NEW.account_id, NEW.livemode, NEW.url, NEW.secret, NEW.next_secret, NEW.next_secret_at, NEW.previous_secret, NEW.previous_secret_until)
-    ON CONFLICT (account_id, livemode) DO UPDATE SET default_url = excluded.default_url,
-        secret = excluded.secret, next_secret = excluded.next_secret, next_secret_at = excluded.next_secret_at,
-        previous_secret = excluded.previous_secret, previous_secret_until = excluded.previous_secret_until;
-    RETURN NULL;
-END;
-$$;
-
 CREATE FUNCTION public.time_step(seconds bigint) RETURNS integer
     LANGUAGE sql IMMUTABLE
     AS $$
     SELECT CASE WHEN seconds < 60 THEN 1 ELSE 2 + floor(8 * ln(seconds / 60.0::float8) / ln(2::float8))::integer END
 $$;
-
-CREATE FUNCTION public.webhook_origin(url text) RETURNS text
-    LANGUAGE sql IMMUTABLE
-    AS $_$
-    SELECT regexp_replace(lower(substring(url FROM '^[^:]+://[^/?#]+')), '^(https://.*):443$|^(http://.*):80$', '\1\2');
-$_$;
 
 CREATE TABLE public.account (
     id uuid NOT NULL,
@@ -646,7 +604,8 @@ CREATE TABLE public.invitation (
     created_at timestamp with time zone NOT NULL,
     expires_at timestamp with time zone NOT NULL,
     token_hash bytea,
-    sender_id uuid
+    sender_id uuid,
+    CONSTRAINT invitation_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'developer'::text, 'support'::text, 'finance'::text, 'auditor'::text])))
 );
 
 CREATE TABLE public.invoice (
@@ -723,7 +682,8 @@ CREATE TABLE public.link_use (
     address text DEFAULT ''::text NOT NULL,
     times integer DEFAULT 1 NOT NULL,
     first_at timestamp with time zone NOT NULL,
-    last_at timestamp with time zone NOT NULL
+    last_at timestamp with time zone NOT NULL,
+    CONSTRAINT link_use_kind_check CHECK ((kind = ANY (ARRAY['opened'::text, 'replaced'::text, 'wrong'::text, 'elsewhere'::text])))
 );
 
 CREATE TABLE public.outage (
@@ -1016,7 +976,8 @@ CREATE TABLE public.staff_user (
     webhook_emails boolean DEFAULT true NOT NULL,
     key_emails boolean DEFAULT true NOT NULL,
     seen_at timestamp with time zone,
-    break_glass boolean DEFAULT false NOT NULL
+    break_glass boolean DEFAULT false NOT NULL,
+    CONSTRAINT staff_user_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'developer'::text, 'support'::text, 'finance'::text, 'auditor'::text])))
 );
 
 CREATE TABLE public.staff_view (
@@ -1069,10 +1030,6 @@ CREATE TABLE public.test_event (
     created_at timestamp with time zone NOT NULL
 );
 
-CREATE TABLE public.unsealed_session (
-    session_id uuid NOT NULL
-);
-
 CREATE TABLE public.usage_notice (
     account_id uuid NOT NULL,
     period_start timestamp with time zone NOT NULL,
@@ -1107,20 +1064,11 @@ CREATE TABLE public.webhook_endpoint (
     next_secret_at timestamp with time zone,
     previous_secret bytea,
     previous_secret_until timestamp with time zone,
-    site text GENERATED ALWAYS AS (split_part(origin, '#'::text, 1)) STORED
-);
-
-CREATE TABLE public.webhook_setting (
-    account_id uuid NOT NULL,
-    livemode boolean NOT NULL,
-    default_url text,
-    secret bytea NOT NULL,
-    next_secret bytea,
-    previous_secret bytea,
-    previous_secret_until timestamp with time zone,
-    next_secret_at timestamp with time zone,
-    CONSTRAINT webhook_setting_next_check CHECK (((next_secret IS NULL) = (next_secret_at IS NULL))),
-    CONSTRAINT webhook_setting_previous_check CHECK (((previous_secret IS NULL) = (previous_secret_until IS NULL)))
+    site text GENERATED ALWAYS AS (split_part(origin, '#'::text, 1)) STORED,
+    CONSTRAINT webhook_endpoint_next_check CHECK (((next_secret IS NULL) = (next_secret_at IS NULL))),
+    CONSTRAINT webhook_endpoint_previous_check CHECK (((previous_secret IS NULL) = (previous_secret_until IS NULL))),
+    CONSTRAINT webhook_endpoint_secret_check CHECK ((((url IS NULL) AND (NOT is_default)) OR (secret IS NOT NULL))),
+    CONSTRAINT webhook_endpoint_types_check CHECK ((event_types <> '{}'::text[]))
 );
 
 CREATE TABLE public.worker (
@@ -1204,9 +1152,6 @@ ALTER TABLE ONLY public.idempotency_key
 ALTER TABLE ONLY public.invitation
     ADD CONSTRAINT invitation_pkey PRIMARY KEY (id);
 
-ALTER TABLE public.invitation
-    ADD CONSTRAINT invitation_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'developer'::text, 'support'::text, 'finance'::text, 'auditor'::text]))) NOT VALID;
-
 ALTER TABLE ONLY public.invoice
     ADD CONSTRAINT invoice_number_key UNIQUE (number);
 
@@ -1224,9 +1169,6 @@ ALTER TABLE ONLY public.link_email_count
 
 ALTER TABLE ONLY public.link_email
     ADD CONSTRAINT link_email_pkey PRIMARY KEY (session_id, kind);
-
-ALTER TABLE public.link_use
-    ADD CONSTRAINT link_use_kind_check CHECK ((kind = ANY (ARRAY['opened'::text, 'replaced'::text, 'wrong'::text, 'elsewhere'::text]))) NOT VALID;
 
 ALTER TABLE ONLY public.link_use
     ADD CONSTRAINT link_use_pkey PRIMARY KEY (session_id, kind, user_agent, address);
@@ -1309,9 +1251,6 @@ ALTER TABLE ONLY public.staff_session
 ALTER TABLE ONLY public.staff_user
     ADD CONSTRAINT staff_user_pkey PRIMARY KEY (id);
 
-ALTER TABLE public.staff_user
-    ADD CONSTRAINT staff_user_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'developer'::text, 'support'::text, 'finance'::text, 'auditor'::text]))) NOT VALID;
-
 ALTER TABLE ONLY public.staff_view
     ADD CONSTRAINT staff_view_pkey PRIMARY KEY (staff_id, livemode, folded);
 
@@ -1327,29 +1266,11 @@ ALTER TABLE ONLY public.subscription_usage
 ALTER TABLE ONLY public.test_event
     ADD CONSTRAINT test_event_pkey PRIMARY KEY (id);
 
-ALTER TABLE ONLY public.unsealed_session
-    ADD CONSTRAINT unsealed_session_pkey PRIMARY KEY (session_id);
-
 ALTER TABLE ONLY public.usage_notice
     ADD CONSTRAINT usage_notice_pkey PRIMARY KEY (account_id, period_start, plan_id, percent);
 
-ALTER TABLE public.webhook_endpoint
-    ADD CONSTRAINT webhook_endpoint_next_check CHECK (((next_secret IS NULL) = (next_secret_at IS NULL))) NOT VALID;
-
 ALTER TABLE ONLY public.webhook_endpoint
     ADD CONSTRAINT webhook_endpoint_pkey PRIMARY KEY (id);
-
-ALTER TABLE public.webhook_endpoint
-    ADD CONSTRAINT webhook_endpoint_previous_check CHECK (((previous_secret IS NULL) = (previous_secret_until IS NULL))) NOT VALID;
-
-ALTER TABLE public.webhook_endpoint
-    ADD CONSTRAINT webhook_endpoint_secret_check CHECK ((((url IS NULL) AND (NOT is_default)) OR (secret IS NOT NULL))) NOT VALID;
-
-ALTER TABLE public.webhook_endpoint
-    ADD CONSTRAINT webhook_endpoint_types_check CHECK ((event_types <> '{}'::text[])) NOT VALID;
-
-ALTER TABLE ONLY public.webhook_setting
-    ADD CONSTRAINT webhook_setting_pkey PRIMARY KEY (account_id, livemode);
 
 ALTER TABLE ONLY public.worker
     ADD CONSTRAINT worker_pkey PRIMARY KEY (id);
@@ -1486,8 +1407,6 @@ CREATE INDEX session_expiring_idx ON public.session USING btree (expires_at) WHE
 
 CREATE INDEX session_files_idx ON public.session USING btree (account_id, completed_at) WHERE (((status COLLATE "C") = 'completed'::text) AND (erased_at IS NULL));
 
-CREATE INDEX session_kept_idx ON public.session USING btree (account_id, completed_at) WHERE ((status = 'completed'::text) AND (erased_at IS NULL));
-
 CREATE INDEX session_list_idx ON public.session USING btree (account_id, livemode, created_at DESC, id DESC);
 
 CREATE INDEX session_opened_idx ON public.session USING btree (account_id, livemode) WHERE (accessed_at IS NOT NULL);
@@ -1568,8 +1487,6 @@ CREATE INDEX webhook_endpoint_site_idx ON public.webhook_endpoint USING btree (a
 
 CREATE INDEX webhook_endpoint_url_idx ON public.webhook_endpoint USING btree (account_id, livemode) WHERE (url IS NOT NULL);
 
-CREATE INDEX webhook_setting_previous_idx ON public.webhook_setting USING btree (previous_secret_until) WHERE (previous_secret IS NOT NULL);
-
 CREATE TRIGGER account_refigured AFTER UPDATE OF time_zone ON public.account FOR EACH ROW WHEN ((old.time_zone <> new.time_zone)) EXECUTE FUNCTION public.refigure_account();
 
 CREATE TRIGGER audit_log_is_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.audit_log FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_change();
@@ -1577,8 +1494,6 @@ CREATE TRIGGER audit_log_is_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON p
 CREATE TRIGGER customer_receipt_leaves_erased BEFORE INSERT ON public.customer_receipt FOR EACH ROW EXECUTE FUNCTION public.leave_erased();
 
 CREATE TRIGGER document_leaves_erased BEFORE INSERT ON public.document FOR EACH ROW EXECUTE FUNCTION public.leave_erased();
-
-CREATE TRIGGER endpoint_follows_setting AFTER INSERT OR UPDATE ON public.webhook_setting FOR EACH ROW EXECUTE FUNCTION public.endpoint_follows_setting();
 
 CREATE TRIGGER invoice_kept BEFORE DELETE OR UPDATE ON public.invoice FOR EACH ROW EXECUTE FUNCTION public.keep_invoice();
 
@@ -1617,8 +1532,6 @@ CREATE TRIGGER session_refigured AFTER UPDATE ON public.session FOR EACH ROW WHE
 CREATE TRIGGER session_searched AFTER DELETE OR UPDATE OF customer_name, customer_email, reference_id ON public.session FOR EACH ROW EXECUTE FUNCTION public.keep_session_search();
 
 CREATE TRIGGER session_searched_insert AFTER INSERT ON public.session REFERENCING NEW TABLE AS after_rows FOR EACH STATEMENT EXECUTE FUNCTION public.search_new_sessions();
-
-CREATE TRIGGER setting_follows_endpoint AFTER INSERT OR UPDATE OF url, secret, next_secret, next_secret_at, previous_secret, previous_secret_until ON public.webhook_endpoint FOR EACH ROW WHEN (new.is_default) EXECUTE FUNCTION public.setting_follows_endpoint();
 
 CREATE TRIGGER staff_seen AFTER DELETE ON public.staff_session FOR EACH ROW EXECUTE FUNCTION public.keep_staff_seen();
 
@@ -1795,9 +1708,6 @@ ALTER TABLE ONLY public.subscription_usage
 ALTER TABLE ONLY public.test_event
     ADD CONSTRAINT test_event_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
 
-ALTER TABLE ONLY public.unsealed_session
-    ADD CONSTRAINT unsealed_session_session_id_fkey FOREIGN KEY (session_id) REFERENCES public.session(id) ON DELETE CASCADE;
-
 ALTER TABLE ONLY public.usage_notice
     ADD CONSTRAINT usage_notice_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
 
@@ -1806,6 +1716,3 @@ ALTER TABLE ONLY public.usage_notice
 
 ALTER TABLE ONLY public.webhook_endpoint
     ADD CONSTRAINT webhook_endpoint_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;
-
-ALTER TABLE ONLY public.webhook_setting
-    ADD CONSTRAINT webhook_setting_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.account(id) ON DELETE CASCADE;

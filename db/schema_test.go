@@ -38,13 +38,12 @@ func TestTablesLeaveErasedSessions(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
 	without := map[string]string{
-		"api_request":      "ids alone",
-		"blob_garbage":     "ids and sizes of files that wait for their deletion",
-		"delivery":         "deleted with the session's event locked, and inserted with its event",
-		"erasure":          "the receipt",
-		"event":            "recorded by who has locked the session, and says what it then says",
-		"session_search":   "written by triggers of the session",
-		"unsealed_session": "only the previous release knows it, and writes nothing into it",
+		"api_request":    "ids alone",
+		"blob_garbage":   "ids and sizes of files that wait for their deletion",
+		"delivery":       "deleted with the session's event locked, and inserted with its event",
+		"erasure":        "the receipt",
+		"event":          "recorded by who has locked the session, and says what it then says",
+		"session_search": "written by triggers of the session",
 	}
 	var tables []struct {
 		Name   string

@@ -35,10 +35,6 @@ var notSealed = map[string]string{
 	"staff_request.token_hash":     "a hash",
 	"staff_session.token_hash":     "a hash",
 	"statement_pdf.content":        "sealed by the session's data key",
-
-	"webhook_setting.secret":          "a copy of webhook_endpoint's",
-	"webhook_setting.next_secret":     "a copy of webhook_endpoint's",
-	"webhook_setting.previous_secret": "a copy of webhook_endpoint's",
 }
 
 // A new column of bytes is listed: the keyring seals it or not. A sealed

@@ -25,7 +25,7 @@ var aboutNoSession = regexp.MustCompile(
 
 // jobAboutNoSession are the kinds of jobs that have nothing to do with a session.
 var jobAboutNoSession = regexp.MustCompile(
-	`^(access_email|audit_repeats|alert_sweep|alert_email|billing|billing_letter|seal_old_data|staff_letter|usage_recount)$`)
+	`^(access_email|audit_repeats|alert_sweep|alert_email|billing|billing_letter|staff_letter|usage_recount)$`)
 
 // A progress is how far a session has come before it is erased.
 type progress int

@@ -184,7 +184,6 @@ func workers(c Config) *river.Workers {
 		observer: c.Observer})
 	river.AddWorker(all, &retentionWorker{db: c.DB, blobs: c.Blobs, clock: c.Clock})
 	river.AddWorker(all, &repeatWorker{db: c.DB, clock: c.Clock})
-	river.AddWorker(all, &sealWorker{})
 	if c.Payments == nil {
 		c.Payments = billing.Manual{}
 	}

@@ -1,6 +1,6 @@
 -- +goose Up
 
--- Accounts, the audit log and the kept answers to idempotent calls.
+-- Accounts, the audit log, the kept answers to idempotent calls, and the running workers.
 -- The schema is in files by area; db/schema.sql is what they and the migrations after them make.
 
 -- An account is a partner (D3). What it owns exists in one of two modes, test or live, told apart
@@ -62,12 +62,20 @@ CREATE TABLE audit_log (
     target_name text NOT NULL, -- as it was then
     address     text NOT NULL, -- '' without a client
     before      jsonb, -- what changed, without secrets
-    after       jsonb
+    after       jsonb,
+    -- An entry can stand for several that differ in their time alone (D89).
+    times       integer DEFAULT 1 NOT NULL,
+    until       timestamptz
 );
 CREATE INDEX audit_log_account_idx ON audit_log (account_id, at DESC, id DESC);
 CREATE INDEX audit_log_action_idx ON audit_log (account_id, action, at DESC, id DESC);
 CREATE INDEX audit_log_actor_idx ON audit_log (account_id, actor_name, at DESC, id DESC);
 CREATE INDEX audit_log_target_idx ON audit_log (account_id, target_id, at DESC, id DESC);
+
+-- Such entries of the last minutes, which are still counted. "alike" names what is the
+-- same in them.
+CREATE TABLE audit_repeat (LIKE audit_log INCLUDING DEFAULTS, alike text PRIMARY KEY);
+CREATE INDEX audit_repeat_at_idx ON audit_repeat (at);
 
 -- A POST's answer for 24 hours, sealed (D31).
 CREATE TABLE idempotency_key (
@@ -79,9 +87,20 @@ CREATE TABLE idempotency_key (
     status      smallint NOT NULL,
     response    bytea NOT NULL,
     created_at  timestamptz NOT NULL,
+    -- A hash of what a request's body means: the same JSON in another order is the same
+    -- request (D98).
+    meaning     bytea,
     PRIMARY KEY (account_id, livemode, path, key)
 );
 CREATE INDEX idempotency_key_created_idx ON idempotency_key (created_at);
+
+-- The running workers, by their ids in river_job.attempted_by. One that has shown no sign
+-- of life for some seconds is dead, and its jobs are for others (D95).
+CREATE TABLE worker (
+    id       text PRIMARY KEY,
+    alive_at timestamptz NOT NULL,
+    since    timestamptz NOT NULL -- of the signs without a gap
+);
 
 -- +goose StatementBegin
 CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -1,6 +1,7 @@
 -- +goose Up
 
--- The staff of accounts: users, second factors, sessions, invitations, and counters of attempts.
+-- The staff of accounts: users, company sign-in, second factors, sessions, invitations, views, and
+-- counters of attempts.
 
 -- A person of an account's team. An email address is one person's, in all accounts.
 CREATE TABLE staff_user (
@@ -8,7 +9,7 @@ CREATE TABLE staff_user (
     account_id           uuid NOT NULL REFERENCES account ON DELETE CASCADE,
     email                text NOT NULL,
     password_hash        text, -- Argon2id, PHC string
-    role                 text NOT NULL CHECK (role IN ('owner', 'developer', 'support', 'finance')),
+    role                 text NOT NULL CHECK (role IN ('owner', 'developer', 'support', 'finance', 'auditor')),
     created_at           timestamptz NOT NULL,
     name                 text DEFAULT '' NOT NULL,
     may_download         boolean DEFAULT false NOT NULL, -- lets support read customers' data
@@ -29,10 +30,52 @@ CREATE TABLE staff_user (
     key_emails           boolean DEFAULT true NOT NULL,
     -- When a staff user was last seen, kept when their staff sessions end: by signing out, by a
     -- new password, by the sweep.
-    seen_at              timestamptz
+    seen_at              timestamptz,
+    -- Who keeps the password although the account signs in only with its company.
+    break_glass          boolean DEFAULT false NOT NULL
 );
 CREATE INDEX staff_user_account_idx ON staff_user (account_id);
 CREATE UNIQUE INDEX staff_user_email_key ON staff_user (lower(email));
+
+-- Sign-in of the company (D141): the OpenID Connect provider of an account's staff.
+CREATE TABLE sso_connection (
+    account_id    uuid PRIMARY KEY REFERENCES account ON DELETE CASCADE,
+    issuer        text NOT NULL,
+    client_id     text NOT NULL,
+    client_secret bytea NOT NULL, -- sealed
+    default_role  text NOT NULL, -- '': who has no group with a role isn't let in
+    groups_claim  text NOT NULL, -- '': roles are given in the dashboard
+    group_roles   jsonb NOT NULL, -- [{"group", "role"}], the first that fits counts
+    trusts_email  boolean NOT NULL, -- without email_verified
+    only_sso      boolean DEFAULT false NOT NULL,
+    created_at    timestamptz NOT NULL
+);
+
+-- A company's domains, in small letters. A verified one is one account's.
+CREATE TABLE sso_domain (
+    account_id  uuid NOT NULL REFERENCES account ON DELETE CASCADE,
+    domain      text NOT NULL,
+    token       text NOT NULL, -- of the DNS record
+    verified_at timestamptz,
+    PRIMARY KEY (account_id, domain)
+);
+CREATE UNIQUE INDEX sso_domain_verified_key ON sso_domain (domain) WHERE verified_at IS NOT NULL;
+
+-- Who is who at the provider.
+CREATE TABLE sso_identity (
+    account_id uuid NOT NULL REFERENCES sso_connection ON DELETE CASCADE,
+    subject    text NOT NULL,
+    staff_id   uuid NOT NULL REFERENCES staff_user ON DELETE CASCADE,
+    PRIMARY KEY (account_id, subject)
+);
+CREATE UNIQUE INDEX sso_identity_staff_key ON sso_identity (staff_id);
+
+-- What works once, until it has expired: an answer of a provider, a logout token.
+CREATE TABLE sso_used (
+    hash       bytea PRIMARY KEY, -- SHA-256
+    expires_at timestamptz NOT NULL
+);
+CREATE INDEX sso_used_expires_idx ON sso_used (expires_at);
 
 -- A staff user's passkeys (WebAuthn): each signs in alone, since it asks for its owner's finger,
 -- face or PIN. What is stored of one is no secret.
@@ -63,9 +106,13 @@ CREATE TABLE staff_session (
     user_agent   text NOT NULL,
     -- The passkey that a staff session was made by: removing the passkey ends the session. Null
     -- for a password.
-    passkey_id   uuid REFERENCES staff_passkey ON DELETE CASCADE
+    passkey_id   uuid REFERENCES staff_passkey ON DELETE CASCADE,
+    -- By which connection and session of the provider it was opened: removing the connection ends it.
+    sso_account_id uuid REFERENCES sso_connection ON DELETE CASCADE,
+    sso_sid        text
 );
 CREATE INDEX staff_session_passkey_idx ON staff_session (passkey_id) WHERE passkey_id IS NOT NULL;
+CREATE INDEX staff_session_sso_idx ON staff_session (sso_account_id) WHERE sso_account_id IS NOT NULL;
 CREATE INDEX staff_session_seen_idx ON staff_session (seen_at);
 CREATE INDEX staff_session_staff_idx ON staff_session (staff_id);
 CREATE UNIQUE INDEX staff_session_token_key ON staff_session (token_hash);
@@ -120,7 +167,7 @@ CREATE TABLE invitation (
     id           uuid PRIMARY KEY,
     account_id   uuid NOT NULL REFERENCES account ON DELETE CASCADE,
     email        text NOT NULL,
-    role         text NOT NULL CHECK (role IN ('owner', 'developer', 'support', 'finance')),
+    role         text NOT NULL CHECK (role IN ('owner', 'developer', 'support', 'finance', 'auditor')),
     may_download boolean NOT NULL,
     invited_by   text NOT NULL, -- as it was then
     created_at   timestamptz NOT NULL,
@@ -134,6 +181,16 @@ CREATE UNIQUE INDEX invitation_email_key ON invitation (account_id, lower(email)
 CREATE INDEX invitation_expires_idx ON invitation (expires_at);
 CREATE INDEX invitation_sender_idx ON invitation (sender_id) WHERE sender_id IS NOT NULL;
 CREATE UNIQUE INDEX invitation_token_key ON invitation (token_hash);
+
+-- A person's views of the list of sessions of a mode (D144).
+CREATE TABLE staff_view (
+    staff_id uuid NOT NULL REFERENCES staff_user ON DELETE CASCADE,
+    livemode boolean NOT NULL,
+    name     text NOT NULL CHECK (char_length(name) BETWEEN 1 AND 40),
+    folded   text NOT NULL GENERATED ALWAYS AS (lower(name)) STORED,
+    query    text NOT NULL,
+    PRIMARY KEY (staff_id, livemode, folded)
+);
 
 -- Attempts to sign in and the like: one row for each subject and window, so a refused attempt only
 -- reads. The subject is a SHA-256. No attempt is admitted before next_at; null admits the next

@@ -29,5 +29,13 @@ ALTER TABLE statement_pdf ALTER COLUMN content SET STORAGE EXTERNAL; -- a PDF is
 -- written and goes with the document row's insert, so no crash can leave a blob behind.
 CREATE TABLE blob_garbage (
     document_id uuid PRIMARY KEY,
-    created_at  timestamptz NOT NULL
+    created_at  timestamptz NOT NULL,
+    -- Whose a removed document was and how many bytes wait, so that a session's oldest can
+    -- be deleted before their hour is over (D87). NULL for other garbage.
+    session_id  uuid,
+    size_bytes  bigint DEFAULT 0 NOT NULL
 );
+CREATE INDEX blob_garbage_removed ON blob_garbage (session_id, created_at) WHERE session_id IS NOT NULL;
+
+CREATE TRIGGER document_leaves_erased BEFORE INSERT ON document FOR EACH ROW EXECUTE FUNCTION leave_erased();
+CREATE TRIGGER statement_pdf_leaves_erased BEFORE INSERT ON statement_pdf FOR EACH ROW EXECUTE FUNCTION leave_erased();

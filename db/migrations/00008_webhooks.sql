@@ -2,31 +2,18 @@
 
 -- Events and their way to partners: endpoints, deliveries, attempts, redeliveries, alerts.
 
--- Where an account's events go when a session names no URL of its own (D33), and what they are
--- signed with; secrets are sealed (D7). next_secret is the one being deployed, previous_secret can
--- be restored until previous_secret_until (D36).
-CREATE TABLE webhook_setting (
-    account_id            uuid NOT NULL REFERENCES account ON DELETE CASCADE,
-    livemode              boolean NOT NULL,
-    default_url           text,
-    secret                bytea NOT NULL,
-    next_secret           bytea,
-    previous_secret       bytea,
-    previous_secret_until timestamptz,
-    next_secret_at        timestamptz, -- when the next secret was created; null without one
-    CONSTRAINT webhook_setting_next_check CHECK ((next_secret IS NULL) = (next_secret_at IS NULL)),
-    CONSTRAINT webhook_setting_previous_check CHECK ((previous_secret IS NULL) = (previous_secret_until IS NULL)),
-    PRIMARY KEY (account_id, livemode)
-);
-CREATE INDEX webhook_setting_previous_idx ON webhook_setting (previous_secret_until) WHERE previous_secret IS NOT NULL;
-
--- Where an account's events of one mode go: scheme, host and port of the URLs. Its health is what
--- the last attempts came to; nothing is disabled by it (D40).
+-- Where an account's events of one mode go: the endpoints that it sets up (D109), and one for each
+-- origin of the URLs of sessions. Its health is what the last attempts came to; nothing is disabled by
+-- it (D40). url says that an endpoint was set up: it is null of one that stands for URLs of sessions,
+-- and of one that was deleted. The one that is_default is the account's default URL (D33), whose
+-- secrets sign the webhooks to URLs of sessions, too; it stays without a URL. Secrets are sealed (D7):
+-- next_secret is the one being deployed, previous_secret can be restored until previous_secret_until
+-- (D36).
 CREATE TABLE webhook_endpoint (
     id                   uuid PRIMARY KEY,
     account_id           uuid NOT NULL REFERENCES account ON DELETE CASCADE,
     livemode             boolean NOT NULL,
-    origin               text NOT NULL, -- https://example.com:8443
+    origin               text NOT NULL, -- https://example.com:8443, of an endpoint with # and its id
     consecutive_failures integer DEFAULT 0 NOT NULL,
     failing_since        timestamptz, -- null while the last attempt succeeded
     last_success_at      timestamptz,
@@ -38,10 +25,35 @@ CREATE TABLE webhook_endpoint (
     -- How far an endpoint's failing was reported: 0 not, 1 after an hour, 2 after three days;
     -- and when last.
     alerted              smallint DEFAULT 0 NOT NULL,
-    alerted_at           timestamptz
+    alerted_at           timestamptz,
+    is_default            boolean DEFAULT false NOT NULL,
+    url                   text,
+    description           text DEFAULT '' NOT NULL,
+    event_types           text[] CONSTRAINT webhook_endpoint_types_check CHECK (event_types <> '{}'), -- null: all
+    paused_at             timestamptz,
+    deleted_at            timestamptz,
+    secret                bytea,
+    next_secret           bytea,
+    next_secret_at        timestamptz, -- when the next secret was created; null without one
+    previous_secret       bytea,
+    previous_secret_until timestamptz,
+    site                  text GENERATED ALWAYS AS (split_part(origin, '#', 1)) STORED,
+    CONSTRAINT webhook_endpoint_secret_check CHECK (url IS NULL AND NOT is_default OR secret IS NOT NULL),
+    CONSTRAINT webhook_endpoint_next_check CHECK ((next_secret IS NULL) = (next_secret_at IS NULL)),
+    CONSTRAINT webhook_endpoint_previous_check CHECK ((previous_secret IS NULL) = (previous_secret_until IS NULL))
 );
 CREATE INDEX webhook_endpoint_failing_idx ON webhook_endpoint (alerted, failing_since) WHERE failing_since IS NOT NULL;
 CREATE UNIQUE INDEX webhook_endpoint_origin_key ON webhook_endpoint (account_id, livemode, origin);
+CREATE UNIQUE INDEX webhook_endpoint_default_key ON webhook_endpoint (account_id, livemode) WHERE is_default;
+CREATE INDEX webhook_endpoint_url_idx ON webhook_endpoint (account_id, livemode) WHERE url IS NOT NULL;
+CREATE INDEX webhook_endpoint_site_idx ON webhook_endpoint (account_id, livemode, site);
+CREATE INDEX webhook_endpoint_held_idx ON webhook_endpoint (id) WHERE paused_at IS NOT NULL OR deleted_at IS NOT NULL;
+CREATE INDEX webhook_endpoint_previous_idx ON webhook_endpoint (previous_secret_until) WHERE previous_secret IS NOT NULL;
+-- The newest endpoints of an account and mode, and those whose last attempts failed: sessions' own
+-- URLs can have any number of origins.
+CREATE INDEX webhook_endpoint_created_idx ON webhook_endpoint (account_id, livemode, created_at);
+CREATE INDEX webhook_endpoint_failed_idx ON webhook_endpoint (account_id, livemode, last_failure_at)
+    WHERE failing_since IS NOT NULL;
 CREATE INDEX webhook_endpoint_recovered_idx ON webhook_endpoint (last_failure_at) WHERE (alerted > 0) AND (failing_since IS NULL);
 
 -- The attempts of each endpoint and UTC day, for its success rate and response times over 30 days.
@@ -55,6 +67,24 @@ CREATE TABLE endpoint_day (
     PRIMARY KEY (endpoint_id, day)
 );
 CREATE INDEX endpoint_day_day_idx ON endpoint_day (day);
+
+-- Outages of webhook endpoints (D137): from the first failed attempt until the endpoint answers.
+-- Its events are those from the first to the last number that failed at least once.
+CREATE TABLE outage (
+    id              uuid PRIMARY KEY,
+    account_id      uuid NOT NULL REFERENCES account ON DELETE CASCADE,
+    livemode        boolean NOT NULL,
+    endpoint_id     uuid NOT NULL REFERENCES webhook_endpoint ON DELETE CASCADE,
+    started_at      timestamptz NOT NULL,
+    last_failure_at timestamptz NOT NULL,
+    answered_at     timestamptz, -- the first success since the last failure; null until then
+    confirmed_at    timestamptz, -- when the last of its events was confirmed so far
+    first_sequence  bigint NOT NULL,
+    last_sequence   bigint NOT NULL,
+    answers         jsonb NOT NULL -- failed attempts by status, or by error class without one
+);
+CREATE INDEX outage_endpoint_idx ON outage (endpoint_id, started_at);
+CREATE INDEX outage_ended_idx ON outage (last_failure_at);
 
 -- The last sequence number of a scope. An event's transaction holds the row from taking a number
 -- until its commit, so numbers have no gap and become visible in their order.
@@ -117,6 +147,7 @@ CREATE TABLE delivery (
     livemode         boolean NOT NULL,
     type             text NOT NULL,
     redelivery_id    uuid, -- the redelivery of many that made it pending last; null for none
+    further          boolean DEFAULT false NOT NULL, -- not the event's first one, whose endpoint it names
     CONSTRAINT delivery_pending_check CHECK (((state = 'pending') = (next_attempt_at IS NOT NULL)) AND ((state = 'pending') = (finished_at IS NULL)))
 ) WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0.02');
 -- What is pending is little beside what isn't, comes in bursts, and has gone when statistics are
@@ -127,16 +158,16 @@ CREATE INDEX delivery_due_idx ON delivery (endpoint_id, next_attempt_at, sequenc
 -- filter that hardly any match is answered from the index: the rows, half a page apart, would be
 -- read one by one. It costs a delivery that arrives nothing.
 CREATE INDEX delivery_ended_badly_idx ON delivery (account_id, livemode, state, sequence, last_error_class, last_status_code, type, endpoint_id, created_at) WHERE state IN ('failed', 'cancelled');
+-- Further deliveries of their events at an endpoint. Those that an event names are found by it.
+CREATE INDEX delivery_further_idx ON delivery (endpoint_id, sequence) WHERE further;
 CREATE INDEX delivery_event_idx ON delivery (event_id);
 CREATE INDEX delivery_pending_idx ON delivery (account_id, livemode, sequence) WHERE state = 'pending';
--- What redeliveries have made pending at an endpoint and wasn't attempted yet. What redeliveries
--- have made pending at an endpoint and wasn't attempted yet.
+-- What redeliveries have made pending at an endpoint and wasn't attempted yet.
 CREATE INDEX delivery_redelivered_idx ON delivery (endpoint_id) WHERE (finished_at IS NULL) AND (attempts = 0) AND (redelivery_id IS NOT NULL);
 -- What became of the deliveries that a redelivery made again. Its condition is spelled as no other
 -- query's, so that none is led here instead of to its own.
 CREATE INDEX delivery_redelivery_idx ON delivery (redelivery_id, state) WHERE redelivery_id > '00000000-0000-0000-0000-000000000000'::uuid;
--- The deliveries that later ones of the same session wait for. The deliveries that later ones of
--- the same session wait for.
+-- The deliveries that later ones of the same session wait for.
 CREATE INDEX delivery_turn_idx ON delivery (session_id, endpoint_id, sequence) WHERE (finished_at IS NULL) AND (attempts_total = 0);
 
 CREATE TABLE delivery_attempt (
