@@ -171,7 +171,7 @@ func (d *document) figures(s *statement.Statement) []figure {
 }
 
 // repaymentsNotes say whether the expenses contain the repayments, so that none is counted
-// twice or not at all (D55), and of which debts none is known, so that nobody thinks that all are.
+// twice or not at all (D55), and of which debts none is known, so that no one thinks that all are.
 func (d *document) repaymentsNotes(s *statement.Statement) (notes []string) {
 	all, left := s.Summary().TotalMonthlyRepayments, s.RepaymentsLeft()
 	switch {
