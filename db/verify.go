@@ -169,7 +169,7 @@ func (q *Queries) PDFsAfter(ctx context.Context, after domain.SessionID, limit i
 type IssuedPDF struct {
 	SessionID domain.SessionID `db:"session_id"`
 	SizeBytes int64            `db:"size_bytes"`
-	SHA256    []byte           `db:"pdf_sha256"` // nil if an earlier release drew it
+	SHA256    []byte           `db:"pdf_sha256"`
 }
 
 // CountOpenPeriods counts the billing periods that UsageDrifts recounts.

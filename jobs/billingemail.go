@@ -74,7 +74,6 @@ type billingEmailWorker struct {
 	db       *db.DB
 	sender   mail.Sender
 	payments billing.Provider
-	seller   domain.Seller // of invoices that were issued before they stored theirs
 	fonts    *pdf.Fonts
 	baseURL  string
 	clock    domain.Clock
@@ -182,9 +181,6 @@ func (w *billingEmailWorker) invoice(ctx context.Context, a billingEmailArgs) (*
 	m, err := w.about(a, invoice, by)
 	if err != nil {
 		return nil, err
-	}
-	if invoice.Seller == nil {
-		invoice.Seller = &w.seller
 	}
 	file, err := pdf.RenderInvoice(invoice, w.fonts)
 	if err != nil {

@@ -191,7 +191,7 @@ func workers(c Config) *river.Workers {
 		DB: c.DB, Ledger: &billing.Ledger{Events: c.Outbox, Terms: c.Terms}, Provider: c.Payments, Logger: c.Logger,
 	}})
 	river.AddWorker(all, &billingEmailWorker{
-		db: c.DB, sender: c.Mail, payments: c.Payments, seller: c.Terms.Seller, fonts: c.Fonts, baseURL: c.BaseURL, clock: c.Clock,
+		db: c.DB, sender: c.Mail, payments: c.Payments, fonts: c.Fonts, baseURL: c.BaseURL, clock: c.Clock,
 	})
 	river.AddWorker(all, &recountWorker{db: c.DB, clock: c.Clock, logger: c.Logger, observer: c.Observer})
 	return all

@@ -308,19 +308,9 @@ func (s *Server) AddCard(c echo.Context, v *Visit) error {
 	return c.Redirect(http.StatusSeeOther, page)
 }
 
-// invoiceOf is the account's invoice with that id.
-func (s *Server) invoiceOf(c echo.Context, v *Visit, id domain.InvoiceID) (*domain.Invoice, error) {
-	invoice, err := s.Billing.Invoice(c.Request().Context(), v.Scope.AccountID, id)
-	if err == nil && invoice.Seller == nil {
-		// Old invoices did not store their seller; the present one is the best guess.
-		invoice.Seller = &s.Billing.Ledger.Terms.Seller
-	}
-	return invoice, err
-}
-
 // ShowInvoice shows an invoice, as it stands.
 func (s *Server) ShowInvoice(c echo.Context, v *Visit, id domain.InvoiceID) error {
-	invoice, err := s.invoiceOf(c, v, id)
+	invoice, err := s.Billing.Invoice(c.Request().Context(), v.Scope.AccountID, id)
 	if err != nil {
 		return err
 	}
@@ -340,7 +330,7 @@ func (s *Server) ShowInvoice(c echo.Context, v *Visit, id domain.InvoiceID) erro
 
 // DownloadInvoice answers with an invoice as a PDF, as it stands.
 func (s *Server) DownloadInvoice(c echo.Context, v *Visit, id domain.InvoiceID) error {
-	invoice, err := s.invoiceOf(c, v, id)
+	invoice, err := s.Billing.Invoice(c.Request().Context(), v.Scope.AccountID, id)
 	if err != nil {
 		return err
 	}
@@ -358,7 +348,7 @@ var billedColumns = []string{"session_id", "reference_id", "created_at", "plan",
 // ExportInvoice streams the sessions of an invoice as CSV, one a row with its
 // reference and price. The amounts add up to the invoice's total.
 func (s *Server) ExportInvoice(c echo.Context, v *Visit, id domain.InvoiceID) error {
-	invoice, err := s.invoiceOf(c, v, id)
+	invoice, err := s.Billing.Invoice(c.Request().Context(), v.Scope.AccountID, id)
 	if err != nil {
 		return err
 	}

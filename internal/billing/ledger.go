@@ -50,10 +50,9 @@ func (t Terms) dueAt(now time.Time) time.Time {
 	return now.UTC().Truncate(24*time.Hour).AddDate(0, 0, t.DueDays+1).Add(-time.Millisecond)
 }
 
-// TermsOf returns the terms of an invoice. Invoices from before sellers were
-// stored have none.
+// TermsOf returns the terms of an invoice.
 func TermsOf(i *domain.Invoice) Terms {
-	return Terms{GSTBasisPoints: i.GSTBasisPoints, DueDays: int(i.DueAt.Sub(i.IssuedAt) / (24 * time.Hour)), Seller: i.IssuedBy()}
+	return Terms{GSTBasisPoints: i.GSTBasisPoints, DueDays: int(i.DueAt.Sub(i.IssuedAt) / (24 * time.Hour)), Seller: i.Seller}
 }
 
 // A Ledger holds the invoices and subscriptions of all accounts.
@@ -132,7 +131,7 @@ func (l *Ledger) invoice(ctx context.Context, tx *db.Tx, s *domain.Subscription,
 		IssuedAt:  now, DueAt: l.Terms.dueAt(now), AccountName: account.Name, BillingEmail: account.BillingEmail,
 		Currency: domain.Currency, SessionsUsed: used, Lines: domain.PriceSessions(stretches, used),
 		GSTBasisPoints: l.Terms.GSTBasisPoints,
-		Seller:         &l.Terms.Seller, Buyer: &buyer, Status: domain.InvoiceOpen,
+		Seller:         l.Terms.Seller, Buyer: buyer, Status: domain.InvoiceOpen,
 	}
 	i.Total = i.Lines.Total()
 	i.GST = domain.GSTIn(i.Total, i.GSTBasisPoints)

@@ -183,8 +183,8 @@ type Invoice struct {
 	Total          statement.Cents `db:"total_cents"` // GST included
 	GSTBasisPoints int             `db:"gst_basis_points"`
 	GST            statement.Cents `db:"gst_cents"`
-	Seller         *Seller         `db:"seller"` // at the time of issue; nil on invoices from before it was stored
-	Buyer          *Buyer          `db:"buyer"`  // at the time of issue; nil on invoices from before it was stored
+	Seller         Seller          `db:"seller"` // at the time of issue
+	Buyer          Buyer           `db:"buyer"`  // at the time of issue
 
 	Status        InvoiceStatus `db:"status"`
 	Failures      int           `db:"failures"`        // of payments
@@ -203,10 +203,7 @@ func (i *Invoice) NumberText() string { return fmt.Sprintf("%s%06d", InvoicePref
 
 // BilledTo is the invoice's buyer, with a name.
 func (i *Invoice) BilledTo() Buyer {
-	var b Buyer
-	if i.Buyer != nil {
-		b = *i.Buyer
-	}
+	b := i.Buyer
 	if b.Name == "" {
 		b.Name = i.AccountName
 	}
@@ -216,8 +213,7 @@ func (i *Invoice) BilledTo() Buyer {
 // Taxed reports whether the invoice says that its total includes GST: there is
 // a rate, and its seller can charge GST.
 func (i *Invoice) Taxed() bool {
-	seller := i.IssuedBy()
-	return i.GSTBasisPoints > 0 && seller.ChargesGST()
+	return i.GSTBasisPoints > 0 && i.Seller.ChargesGST()
 }
 
 // Title is what the document is called: a tax invoice only if there is tax.
@@ -226,14 +222,6 @@ func (i *Invoice) Title() string {
 		return "Tax invoice"
 	}
 	return "Invoice"
-}
-
-// IssuedBy is the invoice's seller, the zero value if it wasn't stored.
-func (i *Invoice) IssuedBy() Seller {
-	if i.Seller == nil {
-		return Seller{}
-	}
-	return *i.Seller
 }
 
 // When accounts are reminded of an invoice.

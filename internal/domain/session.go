@@ -60,7 +60,7 @@ type Session struct {
 	ErasedAt         *time.Time `db:"erased_at"`          // when retention deleted PDF and documents
 	DataErasedAt     *time.Time `db:"data_erased_at"`     // when the answers were erased, by retention or on request
 	CustomerErasedAt *time.Time `db:"customer_erased_at"` // when the customer's identity was erased, on request
-	CreatedByKind    *ActorKind `db:"created_by_kind"`    // nil on sessions from before it was stored
+	CreatedByKind    *ActorKind `db:"created_by_kind"`    // nil if it isn't known, as in tests
 	CreatedBy        *string    `db:"created_by"`         // the actor's name at that time
 	Language         *Language  `db:"language"`           // in which the form opens; nil: the browser's (D57)
 	ChosenLanguage   *Language  `db:"chosen_language"`    // by the customer, on a page; nil for none

@@ -48,11 +48,7 @@ func (s *Statement) SuggestExpenses() Expenses {
 		}
 	}
 	for _, o := range s.Liabilities.Other {
-		if s.Assets.finances(o) {
-			e.Transport.CarLoan += o.MonthlyRepayment
-		} else {
-			e.Commitments.DebtRepayments += o.MonthlyRepayment
-		}
+		e.Commitments.DebtRepayments += o.MonthlyRepayment
 	}
 	return e
 }
@@ -63,12 +59,6 @@ var RepaymentFields = []string{mortgageRent, carLoan, "commitments.debt_repaymen
 // isCarLoan reports whether the purpose says so, as SuggestLiabilities or as customers do.
 func (p *PersonalLoan) isCarLoan() bool {
 	return strings.Contains(words(p.Purpose), strings.TrimSuffix(words(loanPrefix), " "))
-}
-
-// finances reports whether the debt is the loan of one of the vehicles, in a statement
-// from before car loans were personal loans.
-func (a *Assets) finances(o *OtherLiability) bool {
-	return slices.ContainsFunc(a.Vehicles, func(v *Vehicle) bool { return financeFor(v) == o.Description })
 }
 
 // Total is the sum of a month's expenses (D21).

@@ -107,12 +107,8 @@ func SuggestLiabilities(a *Assets) Liabilities {
 	return l
 }
 
-// What a vehicle's loan begins with: the purpose of a personal loan and, in statements
-// from before, the description of another debt.
-const (
-	loanPrefix    = "Car loan, "
-	financePrefix = "Finance for "
-)
+// loanPrefix is what the purpose of a vehicle's loan begins with.
+const loanPrefix = "Car loan, "
 
 // loanFor is the purpose of a vehicle's loan, of as many whole words as a text can have (D24).
 func loanFor(v *Vehicle) string {
@@ -124,9 +120,6 @@ func loanFor(v *Vehicle) string {
 	}
 	return purpose
 }
-
-// financeFor is the description of a vehicle's loan in statements from before.
-func financeFor(v *Vehicle) string { return within(financePrefix+v.Description, maxDescription) }
 
 func within(text string, limit int) string {
 	runes := []rune(text)

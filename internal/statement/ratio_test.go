@@ -45,14 +45,13 @@ func TestRepaymentsLeft(t *testing.T) {
 	for range 500 {
 		var s statement.Statement
 		amount := func() statement.Cents { return statement.Cents(random.Int64N(4) * 10_001) }
-		s.Assets.Vehicles = []*statement.Vehicle{{Description: "Car", AmountOwing: 1}}
 		owed := [3]statement.Cents{amount(), amount(), amount()}
 		paid := [3]statement.Cents{amount(), amount(), amount()}
 		s.Liabilities.Mortgages = []*statement.Mortgage{{MonthlyRepayment: owed[0] / 2}, {MonthlyRepayment: owed[0] - owed[0]/2}}
-		s.Liabilities.Other = []*statement.OtherLiability{
-			{Description: "Finance for Car", MonthlyRepayment: owed[1]}, {Description: "Tax", MonthlyRepayment: owed[2] / 3},
+		s.Liabilities.Other = []*statement.OtherLiability{{Description: "Tax", MonthlyRepayment: owed[2] / 3}}
+		s.Liabilities.PersonalLoans = []*statement.PersonalLoan{
+			{Purpose: "Car loan, Car", MonthlyRepayment: owed[1]}, {MonthlyRepayment: owed[2] - owed[2]/3},
 		}
-		s.Liabilities.PersonalLoans = []*statement.PersonalLoan{{MonthlyRepayment: owed[2] - owed[2]/3}}
 		s.Expenses.Housing.MortgageRent, s.Expenses.Transport.CarLoan, s.Expenses.Commitments.DebtRepayments = paid[0], paid[1], paid[2]
 		want := max(0, owed[0]-paid[0]) + max(0, owed[1]+owed[2]-paid[1]-paid[2])
 		s.Expenses.Housing.MortgageRent -= statement.Cents(random.Int64N(3)) // half a cent for each of five debts, and its own

@@ -244,11 +244,13 @@ func TestSuggest(t *testing.T) {
 func TestSuggestExpenses(t *testing.T) {
 	t.Parallel()
 	full := statementtest.Full()
+	full.Liabilities.PersonalLoans = append(full.Liabilities.PersonalLoans, &statement.PersonalLoan{Purpose: "Car loan, Mazda 3",
+		MonthlyRepayment: 315_50})
 	got := full.SuggestExpenses()
 	want := statement.Expenses{
 		Housing:     statement.Housing{MortgageRent: 3_630_25},
-		Transport:   statement.Transport{CarLoan: 420_00},
-		Commitments: statement.Commitments{DebtRepayments: 684_90},
+		Transport:   statement.Transport{CarLoan: 315_50},
+		Commitments: statement.Commitments{DebtRepayments: 1_104_90},
 	}
 	if got != want {
 		t.Errorf("suggested %+v, want %+v", got, want)

@@ -60,7 +60,7 @@ func (l *Liabilities) listed() []listed {
 		}
 	}
 	for i, o := range l.Other {
-		add(otherDebtList, i, strings.TrimPrefix(o.Description, financePrefix), o.Balance)
+		add(otherDebtList, i, o.Description, o.Balance)
 	}
 	for i, p := range l.PersonalLoans {
 		if *p != (PersonalLoan{}) {

@@ -226,7 +226,7 @@ func (s *Stored) pdfs(ctx context.Context) (Check, error) {
 				return c, ctx.Err()
 			}
 			digest := sha256.Sum256(content)
-			if err == nil && (int64(len(content)) != p.SizeBytes || p.SHA256 != nil && !bytes.Equal(digest[:], p.SHA256)) {
+			if err == nil && (int64(len(content)) != p.SizeBytes || !bytes.Equal(digest[:], p.SHA256)) {
 				err = errChanged
 			}
 			if !errors.Is(err, db.ErrNotFound) {

@@ -42,8 +42,8 @@ async function onDevice(mode, work, durability = "strict", again = true) {
 }
 
 export const paths = () => onDevice("readonly", (kept) => kept.getAllKeys(inSession()));
-// read returns the requests of a path; until November 2026 one was kept by itself.
-export const read = async (path) => [(await onDevice("readonly", (kept) => kept.get(path))) ?? []].flat();
+// read returns the requests of a path.
+export const read = async (path) => (await onDevice("readonly", (kept) => kept.get(path))) ?? [];
 export const write = (path, requests, durability) => onDevice("readwrite", (kept) => (requests.length ? kept.put(requests, path) : kept.delete(path)), durability);
 export const forgetSession = () => onDevice("readwrite", (kept) => kept.delete(inSession()));
 

@@ -146,7 +146,7 @@ func odd(t *testing.T) *statement.Statement {
 	s.Liabilities.Other = []*statement.OtherLiability{{Description: "Finance for the boat", Balance: 700_000,
 		MonthlyRepayment: 30_000}}
 	s.Assets.Vehicles = append(s.Assets.Vehicles, &statement.Vehicle{Description: "Tinny", AmountOwing: 2})
-	s.Liabilities.Other = append(s.Liabilities.Other, &statement.OtherLiability{Description: "Finance for Tinny", Balance: 1,
+	s.Liabilities.PersonalLoans = append(s.Liabilities.PersonalLoans, &statement.PersonalLoan{Purpose: "Car loan, Tinny", Balance: 1,
 		MonthlyRepayment: 10_000})
 	s.Expenses.Housing.MortgageRent = 3_500_000
 	s.Liabilities.Mortgages[0].MonthlyRepayment = 3_600_000

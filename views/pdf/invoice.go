@@ -50,7 +50,7 @@ func (in invoice) properties() properties {
 	p := properties{
 		language: domain.English, words: english,
 		title:     name,
-		author:    in.IssuedBy().Name,
+		author:    in.Seller.Name,
 		subject:   name + " for " + in.AccountName,
 		created:   in.IssuedAt,
 		head:      name,
@@ -80,7 +80,7 @@ func (in invoice) settled() string {
 
 // invoiceTop draws everything above the figures.
 func (d *document) invoiceTop(in invoice) {
-	d.text(marginX, headBaseline, d.fit(in.IssuedBy().Name, true, 9.5, contentWidth), 9.5, d.accent)
+	d.text(marginX, headBaseline, d.fit(in.Seller.Name, true, 9.5, contentWidth), 9.5, d.accent)
 	d.rule(marginX, pageWidth-marginX, headBaseline+9, 0.9, d.accent)
 	const titleSize = 23.0
 	title := d.phrase(in.Title(), true)
@@ -119,7 +119,7 @@ func (d *document) stamp(word string, baseline float64, c colour) {
 func (d *document) parties(in invoice) {
 	const column = contentWidth / 2
 	top := d.y
-	buyer, seller := in.BilledTo(), in.IssuedBy()
+	buyer, seller := in.BilledTo(), in.Seller
 	d.party(marginX, column-columnGap, "Billed to", buyer.Name, append(buyer.Lines(), in.BillingEmail))
 	bottom := d.y
 	lines := seller.Lines()
@@ -259,7 +259,7 @@ func (in invoice) settlement() (title string, paragraphs []string) {
 		}
 		return "Payment", paragraphs
 	}
-	seller := in.IssuedBy()
+	seller := in.Seller
 	if seller.Cards {
 		return "How to pay", []string{"It is collected from your card."}
 	}

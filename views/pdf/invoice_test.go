@@ -34,7 +34,7 @@ func overage() *domain.Invoice {
 		IssuedAt: issued, DueAt: payBy, AccountName: "Harbour Lending Pty Ltd", BillingEmail: "accounts@harbour.example",
 		Currency: domain.Currency, SessionsUsed: 3_204, Lines: lines, Total: lines.Total(),
 		GSTBasisPoints: 1000, GST: domain.GSTIn(lines.Total(), 1000), Status: domain.InvoiceOpen,
-		Seller: &domain.Seller{
+		Seller: domain.Seller{
 			Name: "Candor Software Pty Ltd", ABN: "51 824 753 556", Address: []string{"Level 3, 120 Pitt Street", "Sydney NSW 2000"},
 			Transfer: []string{"Pay to BSB 000-000, account 12345678.",
 				"Please pay the whole amount in one transfer, so that it is found."},
@@ -64,7 +64,7 @@ func quiet() *domain.Invoice {
 	in.Lines[0].Sessions, in.SessionsUsed = 17, 17
 	in.Total, in.GST, in.GSTBasisPoints = 0, 0, 0
 	in.Status, in.SettledAt = domain.InvoicePaid, &issued
-	in.Seller = nil
+	in.Seller = domain.Seller{}
 	return in
 }
 
@@ -285,7 +285,7 @@ func TestRenderInvoiceAwkwardText(t *testing.T) {
 	for name, text := range awkward() {
 		for _, in := range []*domain.Invoice{overage(), void()} {
 			in.AccountName, in.BillingEmail, in.Currency = text, text, text
-			in.Seller = &domain.Seller{Name: text, ABN: text, Address: []string{text, text}, Transfer: []string{text, text}}
+			in.Seller = domain.Seller{Name: text, ABN: text, Address: []string{text, text}, Transfer: []string{text, text}}
 			in.Reference = &text
 			for i := range in.Lines {
 				in.Lines[i].Plan = text

@@ -36,7 +36,7 @@ type shownInvoice struct {
 }
 
 func showInvoice(i *domain.Invoice) shownInvoice {
-	seller := i.IssuedBy()
+	seller := i.Seller
 	return shownInvoice{
 		Number: i.NumberText(), ID: i.ID.String(), AccountID: i.AccountID.String(), Account: i.AccountName,
 		PeriodStart: form.At(i.PeriodStart), PeriodEnd: form.At(i.PeriodEnd),

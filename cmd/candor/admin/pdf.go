@@ -100,8 +100,6 @@ func (a *App) verifyPDF(ctx context.Context, content []byte) (*verifiedPDF, erro
 		v.reason = "the data of " + v.SessionID + " were erased on request, and the digest with them"
 	case session.PDFReadyAt == nil:
 		v.reason = "no PDF was issued for " + v.SessionID
-	case issued == nil:
-		v.reason = "the PDF of " + v.SessionID + " was issued by a version that kept no digest"
 	case !bytes.Equal(issued, digest[:]):
 		v.reason = "the file was changed. The PDF that was issued for " + v.SessionID + " has the SHA-256 " + v.IssuedSHA256
 	default:

@@ -69,9 +69,6 @@ func checkTerms(ctx context.Context, app *App) error {
 func differences(terms billing.Terms, newest *domain.Invoice) (names []string) {
 	then := billing.TermsOf(newest)
 	here, there := &terms.Seller, &then.Seller
-	if newest.Seller == nil {
-		there = here // an invoice from before sellers were stored
-	}
 	for _, v := range []struct {
 		name    string
 		differs bool

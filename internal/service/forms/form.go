@@ -236,8 +236,7 @@ func (f *State) Section(name string) *form.Section {
 	if section != nil && own.Draft == nil {
 		section.SetVersions()
 	}
-	known := f.Sections[statement.AssetsSection].Completed && f.Sections[statement.LiabilitiesSection].Completed
-	if name == statement.ExpensesSection && !begun && known {
+	if name == statement.ExpensesSection && !begun && f.Sections[statement.LiabilitiesSection].Completed {
 		if values := section.Inputs(); f.follow(values, f.Statement.FormerRepayments()) { // not those of debts that are gone
 			section.Read(values)
 		}
