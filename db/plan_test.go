@@ -3,6 +3,9 @@ package db_test
 import (
 	"context"
 	"net/url"
+	"os"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -335,5 +338,92 @@ func TestPlansOfOverdueSessions(t *testing.T) {
 		if n := blocks() - before; n > 60 {
 			t.Errorf("%s reads %d blocks, want at most 60", name, n)
 		}
+	}
+}
+
+// Each filter of a list names a column that exists and an index that holds it.
+// One without an index reads rows and leaves them out, as the request log does.
+func TestEveryFilterHasItsIndex(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	checkFilters(s, domain.SessionFilters, "session", "session_search")
+	checkFilters(s, domain.DeliveryFilters, "event", "delivery")
+	checkFilters(s, domain.EventFilters, "event")
+	checkFilters(s, domain.AuditFilters, "audit_log")
+	checkFilters(s, domain.RequestFilters, "api_request")
+}
+
+func checkFilters[F any](s *store, filters []domain.Filter[F], tables ...string) {
+	s.Helper()
+	seen := map[string]bool{}
+	var zero F
+	for _, one := range filters {
+		if one.Name == "" || seen[one.Name] || one.Value == nil {
+			s.Errorf("%s: filter %q has no name or value, or is there twice", tables[0], one.Name)
+			continue
+		}
+		seen[one.Name] = true
+		if value := one.Value(&zero); value != nil && value != int64(0) {
+			s.Errorf("%s: filter %s is set to %v where nothing was asked for", tables[0], one.Name, value)
+		}
+		var columns int
+		s.ok(s.Raw().GetContext(s.ctx, &columns, `
+			SELECT count(*) FROM information_schema.columns WHERE table_schema = 'public' AND table_name = ANY (string_to_array($1, ' '))
+				AND column_name = $2`,
+			strings.Join(tables, " "), one.Column))
+		if one.Column != "" && columns == 0 {
+			s.Errorf("%s: filter %s compares %s, which is no column", tables[0], one.Name, one.Column)
+		}
+		if one.Index == "" {
+			continue
+		}
+		var indexes []string
+		s.ok(s.Raw().SelectContext(s.ctx, &indexes, `
+			SELECT indexdef FROM pg_indexes WHERE schemaname = 'public' AND tablename = ANY (string_to_array($1, ' ')) AND indexname = $2`,
+			strings.Join(tables, " "), one.Index))
+		sorted := one.Compare != domain.Equal && one.Compare != domain.EqualFold // times and numbers: the list's order finds them
+		if len(indexes) != 1 || !sorted && !strings.Contains(indexes[0], one.Column) {
+			s.Errorf("%s: filter %s is found by %s, which is %q", tables[0], one.Name, one.Index, indexes)
+		}
+	}
+}
+
+// fixedTables don't grow with the sessions, but with accounts, staff and settings.
+const fixedTables = `account, alert, api_key, api_key_network, attempt_count, billing_setting, held_form, invitation, invoice, invoice_number, passkey_challenge, payment_event,
+	payment_method, plan, plan_change, reconciliation, spend_notice, staff_passkey, staff_recovery_code, staff_request,
+		staff_session, staff_user, staff_view, subscription, test_event,
+	usage_notice, webhook_endpoint`
+
+// doc/scaling.md lists the indexes of growing tables that the account doesn't lead, by
+// what needs them. Those are what a distributed PostgreSQL can't shard by account.
+func TestIndexesLedByTheAccount(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../doc/scaling.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]bool{}
+	_, list, _ := strings.Cut(string(page), "\n### Indexes that the account doesn't lead\n")
+	_, list, _ = strings.Cut(list, "\n|---|---|\n")
+	for _, name := range regexp.MustCompile("`(\\w+)`").FindAllStringSubmatch(list, -1) {
+		listed[name[1]] = true
+	}
+	var others []string
+	err = dbtest.Open(t, dbtest.DSN(t)).Raw().SelectContext(context.Background(), &others, `
+		SELECT i.relname FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid JOIN pg_class r ON r.oid = x.indrelid
+		WHERE r.relnamespace = 'public'::regnamespace AND r.relname NOT LIKE 'river%' AND r.relname NOT LIKE 'goose%'
+			AND r.relname <> ALL (regexp_split_to_array($1, ',\s*')) AND pg_get_indexdef(x.indexrelid, 1,
+				true) <> 'account_id'`, fixedTables)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range others {
+		if !listed[name] {
+			t.Errorf("the account doesn't lead %s: let it, or give the reason in doc/scaling.md", name)
+		}
+		delete(listed, name)
+	}
+	for name := range listed {
+		t.Errorf("doc/scaling.md lists %s, which the account leads, or which isn't there", name)
 	}
 }

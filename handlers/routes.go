@@ -182,28 +182,28 @@ var (
 // accountRoutes are the pages of My account, below /dashboard/:mode.
 func (s *server) accountRoutes() []Route {
 	d := s.dashboard
-	return []Route{
-		staff(get, "/me", domain.UseDashboard, d.ShowMe, shared, settles(domain.DutyPassword), settles(domain.DutyFactor),
+	return inBothModes(
+		staff(get, "/me", domain.UseDashboard, d.ShowMe, settles(domain.DutyPassword), settles(domain.DutyFactor),
 			settles(domain.DutyByPasskey)),
-		staff(post, "/me/name", domain.UseDashboard, d.ChangeName, shared),
-		staff(post, "/me/theme", domain.UseDashboard, d.ChangeTheme, shared),
-		staff(post, "/me/shortcuts", domain.UseDashboard, d.ChangeKeys, shared),
-		staff(post, "/me/emails", domain.AlertReaders, d.ChooseAlertEmails, shared),
-		staff(post, "/me/password", domain.UseDashboard, d.ChangePassword, shared, settles(domain.DutyPassword)),
-		staff(post, "/me/two-step", domain.UseDashboard, d.BeginTwoStep, shared, settles(domain.DutyFactor),
+		staff(post, "/me/name", domain.UseDashboard, d.ChangeName),
+		staff(post, "/me/theme", domain.UseDashboard, d.ChangeTheme),
+		staff(post, "/me/shortcuts", domain.UseDashboard, d.ChangeKeys),
+		staff(post, "/me/emails", domain.AlertReaders, d.ChooseAlertEmails),
+		staff(post, "/me/password", domain.UseDashboard, d.ChangePassword, settles(domain.DutyPassword)),
+		staff(post, "/me/two-step", domain.UseDashboard, d.BeginTwoStep, settles(domain.DutyFactor),
 			confirmed("set up two-step sign-in")),
-		staff(post, "/me/two-step/on", domain.UseDashboard, d.TurnOnTwoStep, shared, settles(domain.DutyFactor),
+		staff(post, "/me/two-step/on", domain.UseDashboard, d.TurnOnTwoStep, settles(domain.DutyFactor),
 			confirmed("turn on two-step sign-in")),
-		staff(post, "/me/two-step/off", domain.UseDashboard, d.TurnOffTwoStep, shared),
-		staff(post, "/me/recovery-codes", domain.UseDashboard, d.RenewRecoveryCodes, shared, confirmed("make new recovery codes")),
-		staff(post, "/me/passkeys", domain.UseDashboard, d.AddPasskey, shared, settles(domain.DutyFactor),
+		staff(post, "/me/two-step/off", domain.UseDashboard, d.TurnOffTwoStep),
+		staff(post, "/me/recovery-codes", domain.UseDashboard, d.RenewRecoveryCodes, confirmed("make new recovery codes")),
+		staff(post, "/me/passkeys", domain.UseDashboard, d.AddPasskey, settles(domain.DutyFactor),
 			confirmed("add this passkey")),
-		staff(post, "/me/passkeys/new", domain.UseDashboard, d.BeginPasskey, shared, settles(domain.DutyFactor),
+		staff(post, "/me/passkeys/new", domain.UseDashboard, d.BeginPasskey, settles(domain.DutyFactor),
 			confirmed("add a passkey")),
-		staff(post, "/me/passkeys/:passkey/remove", domain.UseDashboard, d.RemovePasskey, shared, confirmed("remove this passkey")),
-		staff(post, "/me/sessions/end-others", domain.UseDashboard, d.EndOtherStaffSessions, shared),
-		staff(post, "/me/sessions/:browser/end", domain.UseDashboard, d.EndStaffSession, shared),
-	}
+		staff(post, "/me/passkeys/:passkey/remove", domain.UseDashboard, d.RemovePasskey, confirmed("remove this passkey")),
+		staff(post, "/me/sessions/end-others", domain.UseDashboard, d.EndOtherStaffSessions),
+		staff(post, "/me/sessions/:browser/end", domain.UseDashboard, d.EndStaffSession),
+	)
 }
 
 // modeRoutes are the pages for staff about a mode, below /dashboard/:mode.
@@ -288,62 +288,62 @@ func (s *server) modeRoutes() []Route {
 // both modes, below /dashboard/:mode.
 func (s *server) sharedRoutes() []Route {
 	d := s.dashboard
-	return []Route{
-		staff(get, "/billing", domain.UseBilling, d.ShowBilling, shared),
-		staff(post, "/billing/email", domain.UseBilling, d.ChangeBillingEmail, shared, confirmed("change where invoices are sent")),
-		staff(post, "/billing/details", domain.UseBilling, d.ChangeInvoiceDetails, shared),
-		staff(post, "/billing/spend", domain.UseBilling, d.ChangeSpendLimits, shared, confirmed("change the spend cap and alerts")),
-		staff(post, "/billing/subscribe", domain.UseBilling, d.Subscribe, shared, confirmed("subscribe to this plan")),
-		staff(get, "/billing/plan", domain.UseBilling, d.ShowPlan, acts, shared),
-		staff(post, "/billing/plan", domain.UseBilling, d.ChangePlan, shared, confirmed("change the plan")),
-		staff(get, "/billing/cancel", domain.UseBilling, d.ShowCancelSubscription, acts, shared),
-		staff(post, "/billing/cancel", domain.UseBilling, d.CancelSubscription, shared, confirmed("cancel the subscription")),
-		staff(post, "/billing/reactivate", domain.UseBilling, d.Reactivate, shared, confirmed("reactivate the subscription")),
-		staff(post, "/billing/card", domain.UseBilling, d.AddCard, shared, toCards, confirmed("add a card")),
-		staffOf(get, "/billing/invoices/:invoice", domain.UseBilling, domain.ParseInvoiceID, d.ShowInvoice, shared),
-		staff(get, "/billing/sessions", domain.UseBilling, d.ExportPeriod, shared, confirmed("export billed sessions"), asFile),
-		staffOf(get, "/billing/invoices/:invoice/sessions", domain.UseBilling, domain.ParseInvoiceID, d.ExportInvoice, shared,
+	return inBothModes(
+		staff(get, "/billing", domain.UseBilling, d.ShowBilling),
+		staff(post, "/billing/email", domain.UseBilling, d.ChangeBillingEmail, confirmed("change where invoices are sent")),
+		staff(post, "/billing/details", domain.UseBilling, d.ChangeInvoiceDetails),
+		staff(post, "/billing/spend", domain.UseBilling, d.ChangeSpendLimits, confirmed("change the spend cap and alerts")),
+		staff(post, "/billing/subscribe", domain.UseBilling, d.Subscribe, confirmed("subscribe to this plan")),
+		staff(get, "/billing/plan", domain.UseBilling, d.ShowPlan, acts),
+		staff(post, "/billing/plan", domain.UseBilling, d.ChangePlan, confirmed("change the plan")),
+		staff(get, "/billing/cancel", domain.UseBilling, d.ShowCancelSubscription, acts),
+		staff(post, "/billing/cancel", domain.UseBilling, d.CancelSubscription, confirmed("cancel the subscription")),
+		staff(post, "/billing/reactivate", domain.UseBilling, d.Reactivate, confirmed("reactivate the subscription")),
+		staff(post, "/billing/card", domain.UseBilling, d.AddCard, toCards, confirmed("add a card")),
+		staffOf(get, "/billing/invoices/:invoice", domain.UseBilling, domain.ParseInvoiceID, d.ShowInvoice),
+		staff(get, "/billing/sessions", domain.UseBilling, d.ExportPeriod, confirmed("export billed sessions"), asFile),
+		staffOf(get, "/billing/invoices/:invoice/sessions", domain.UseBilling, domain.ParseInvoiceID, d.ExportInvoice,
 			confirmed("export billed sessions"), asFile),
-		staffOf(get, "/billing/invoices/:invoice/pdf", domain.UseBilling, domain.ParseInvoiceID, d.DownloadInvoice, shared),
-		staff(get, "/team", domain.ManageAccount, d.ShowTeam, shared),
-		staff(post, "/team", domain.ManageAccount, d.Invite, shared, confirmed("send this invitation")),
-		staff(post, "/ask", domain.UseDashboard, d.AskForAccess, shared),
-		staff(post, "/team/invitations/:invitation/resend", domain.ManageAccount, d.ResendInvitation, shared,
+		staffOf(get, "/billing/invoices/:invoice/pdf", domain.UseBilling, domain.ParseInvoiceID, d.DownloadInvoice),
+		staff(get, "/team", domain.ManageAccount, d.ShowTeam),
+		staff(post, "/team", domain.ManageAccount, d.Invite, confirmed("send this invitation")),
+		staff(post, "/ask", domain.UseDashboard, d.AskForAccess),
+		staff(post, "/team/invitations/:invitation/resend", domain.ManageAccount, d.ResendInvitation,
 			confirmed("send this invitation again")),
-		staff(post, "/team/invitations/:invitation/link", domain.ManageAccount, d.CopyInvitation, shared,
+		staff(post, "/team/invitations/:invitation/link", domain.ManageAccount, d.CopyInvitation,
 			confirmed("see this invitation’s link")),
-		staff(post, "/team/invitations/:invitation/revoke", domain.ManageAccount, d.RevokeInvitation, shared,
+		staff(post, "/team/invitations/:invitation/revoke", domain.ManageAccount, d.RevokeInvitation,
 			confirmed("withdraw this invitation")),
-		staffOf(post, "/team/:staff/role", domain.ManageAccount, domain.ParseStaffID, d.ChangeRole, shared,
+		staffOf(post, "/team/:staff/role", domain.ManageAccount, domain.ParseStaffID, d.ChangeRole,
 			confirmed("change this person’s role")),
-		staffOf(post, "/team/:staff/remove", domain.ManageAccount, domain.ParseStaffID, d.RemoveStaff, shared,
+		staffOf(post, "/team/:staff/remove", domain.ManageAccount, domain.ParseStaffID, d.RemoveStaff,
 			confirmed("remove this person from the team")),
-		staff(get, "/settings", domain.ManageAccount, d.ShowSettings, shared),
-		staff(post, "/settings", domain.ManageAccount, d.ChangeSettings, shared),
-		staff(post, "/settings/logo", domain.ManageAccount, d.SetLogo, shared, takesFile),
-		staff(post, "/settings/logo/remove", domain.ManageAccount, d.RemoveLogo, shared),
-		staff(post, "/settings/brand", domain.ManageAccount, d.ChangeSettings, shared),
-		staff(post, "/settings/forms", domain.ManageAccount, d.ChangeSettings, shared),
-		staff(post, "/settings/time-zone", domain.ManageAccount, d.ChangeSettings, shared),
-		staff(get, "/settings/preview", domain.ManageAccount, d.PreviewForm, shared),
-		staff(post, "/settings/preview", domain.ManageAccount, d.PreviewForm, shared),
-		staff(post, "/settings/two-step", domain.ManageAccount, d.RequireTwoStep, shared,
+		staff(get, "/settings", domain.ManageAccount, d.ShowSettings),
+		staff(post, "/settings", domain.ManageAccount, d.ChangeSettings),
+		staff(post, "/settings/logo", domain.ManageAccount, d.SetLogo, takesFile),
+		staff(post, "/settings/logo/remove", domain.ManageAccount, d.RemoveLogo),
+		staff(post, "/settings/brand", domain.ManageAccount, d.ChangeSettings),
+		staff(post, "/settings/forms", domain.ManageAccount, d.ChangeSettings),
+		staff(post, "/settings/time-zone", domain.ManageAccount, d.ChangeSettings),
+		staff(get, "/settings/preview", domain.ManageAccount, d.PreviewForm),
+		staff(post, "/settings/preview", domain.ManageAccount, d.PreviewForm),
+		staff(post, "/settings/two-step", domain.ManageAccount, d.RequireTwoStep,
 			confirmed("change who needs two-step sign-in")),
-		staff(get, "/settings/sign-in", domain.ManageAccount, d.ShowCompanySignIn, shared),
-		staff(post, "/settings/sign-in", domain.ManageAccount, d.ConnectCompany, shared, confirmed("change your company’s sign-in")),
-		staff(post, "/settings/sign-in/remove", domain.ManageAccount, d.DisconnectCompany, shared,
+		staff(get, "/settings/sign-in", domain.ManageAccount, d.ShowCompanySignIn),
+		staff(post, "/settings/sign-in", domain.ManageAccount, d.ConnectCompany, confirmed("change your company’s sign-in")),
+		staff(post, "/settings/sign-in/remove", domain.ManageAccount, d.DisconnectCompany,
 			confirmed("remove your company’s sign-in")),
-		staff(post, "/settings/sign-in/only", domain.ManageAccount, d.RequireCompany, shared, confirmed("change who needs a password")),
-		staff(post, "/settings/sign-in/domains", domain.ManageAccount, d.AddDomain, shared, confirmed("add this domain")),
-		staff(post, "/settings/sign-in/domains/check", domain.ManageAccount, d.CheckDomain, shared),
-		staff(post, "/settings/sign-in/domains/remove", domain.ManageAccount, d.RemoveDomain, shared, confirmed("remove this domain")),
-		staff(get, "/settings/retention", domain.ManageAccount, d.ReviewRetention, acts, shared,
+		staff(post, "/settings/sign-in/only", domain.ManageAccount, d.RequireCompany, confirmed("change who needs a password")),
+		staff(post, "/settings/sign-in/domains", domain.ManageAccount, d.AddDomain, confirmed("add this domain")),
+		staff(post, "/settings/sign-in/domains/check", domain.ManageAccount, d.CheckDomain),
+		staff(post, "/settings/sign-in/domains/remove", domain.ManageAccount, d.RemoveDomain, confirmed("remove this domain")),
+		staff(get, "/settings/retention", domain.ManageAccount, d.ReviewRetention, acts,
 			confirmed("change how long files are kept")),
-		staff(post, "/settings/retention", domain.ManageAccount, d.ChangeRetention, shared,
+		staff(post, "/settings/retention", domain.ManageAccount, d.ChangeRetention,
 			confirmed("change how long files are kept")),
-		staff(get, "/audit", domain.ManageAccount, d.ShowAudit, shared),
-		staff(get, "/audit/export", domain.ManageAccount, d.ExportAudit, shared, confirmed("export the audit log"), asFile),
-	}
+		staff(get, "/audit", domain.ManageAccount, d.ShowAudit),
+		staff(get, "/audit/export", domain.ManageAccount, d.ExportAudit, confirmed("export the audit log"), asFile),
+	)
 }
 
 // apiRoutes are the API, which its own document describes.
@@ -413,6 +413,14 @@ func staff(method, path string, may domain.Capability, serve func(echo.Context, 
 		Method: method, Path: dashboard.Prefix + path, Class: Staff, May: may, Action: r.Action(),
 		staff: r, takesFile: r.Has(takesFile),
 	}
+}
+
+// inBothModes says of the routes that their pages are the same in test and live mode.
+func inBothModes(routes ...Route) []Route {
+	for _, r := range routes {
+		r.staff.Options = append(r.staff.Options, shared)
+	}
+	return routes
 }
 
 // staffOf is staff for what is named first in the path, by its id.

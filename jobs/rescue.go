@@ -37,22 +37,20 @@ func (w *rescueWorker) Work(ctx context.Context, _ *river.Job[rescueArgs]) error
 
 func (w *rescueWorker) pdfs(ctx context.Context, overdue time.Time) error {
 	missing, err := w.db.SessionsWithoutPDF(ctx, overdue, sweepBatch)
-	for _, id := range missing {
-		if err != nil {
-			break
-		}
-		err = w.db.InTx(ctx, func(tx *db.Tx) error { return w.outbox.PDF(ctx, tx, id) })
-	}
-	return err
+	return errors.Join(err, insertEach(ctx, w.db, missing, w.outbox.PDF))
 }
 
 func (w *rescueWorker) redeliveries(ctx context.Context) error {
 	stalled, err := w.db.StalledRedeliveries(ctx, strandedAfter)
-	for _, id := range stalled {
-		if err != nil {
-			break
+	return errors.Join(err, insertEach(ctx, w.db, stalled, w.outbox.Redeliver))
+}
+
+// insertEach inserts a job for each, until one fails.
+func insertEach[ID any](ctx context.Context, data *db.DB, ids []ID, insert func(context.Context, *db.Tx, ID) error) error {
+	for _, id := range ids {
+		if err := data.InTx(ctx, func(tx *db.Tx) error { return insert(ctx, tx, id) }); err != nil {
+			return err
 		}
-		err = w.db.InTx(ctx, func(tx *db.Tx) error { return w.outbox.Redeliver(ctx, tx, id) })
 	}
-	return err
+	return nil
 }
