@@ -25,6 +25,7 @@ func TestColumnsAddUp(t *testing.T) {
 			"employment_income.gross_salary.2": {"300"}, "employment_income.gross_salary.2.period": {"week"},
 			"employment_income.bonuses": {"0"}, "employment_income.allowances": {""},
 		},
+		statement.LiabilitiesSection: {"other_liabilities.1.monthly_repayment": {""}},
 		statement.ExpensesSection: {
 			"housing.utilities": {"1,000"}, "housing.utilities.period": {"year"}, "living.groceries": {"260"},
 			"living.groceries.period": {"week"},
@@ -37,6 +38,7 @@ func TestColumnsAddUp(t *testing.T) {
 	for _, p := range []*page.Page{check, c.WantPage(c.Get("copy"), http.StatusOK)} {
 		p.Shows("Monthly income before tax", "Left each month before tax")
 		p.Shows("Bathroom renovation Lender Plenti Balance owing") // a debt stands under its name, as on its page
+		p.Shows("Balance owing $11,316.00 None: repayment")        // although another debt has one
 		column(t, p, "Income", "Total yearly income before tax",
 			"$2,240.00 fortnightly + $300.00 weekly", "$73,840.00 yearly", "Bonuses $0.00 yearly", "None: allowances")
 		column(t, p, "Expenses", "Total monthly expenses",

@@ -201,7 +201,7 @@ func TestOddAnswersAreAskedAbout(t *testing.T) {
 			"liabilities?return=declaration#mortgages.0.balance"},
 		"vehicle": {map[string]url.Values{"assets": {"vehicles.1.description": {"Tractor"}, "vehicles.1.value": {"9000"},
 			"vehicles.1.amount_owing": {"4,000"}}},
-			"debt_not_listed assets.vehicles.1.amount_owing", "Your liabilities leave out the $4,000.00 you owe on Tractor.",
+			"debt_not_listed assets.vehicles.1.amount_owing", "Your liabilities leave out the $4,000.00 that Assets say you owe on Tractor. If it is paid, correct Assets.",
 			"liabilities?return=declaration#offer-assets.vehicles.1.amount_owing"},
 	} {
 		t.Run(name, func(t *testing.T) {

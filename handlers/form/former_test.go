@@ -245,19 +245,20 @@ func TestFormerRepaymentGoesWithItsDebt(t *testing.T) {
 	former.WantRedirect(former.Post(statement.ExpensesSection, expenses))
 	former.WantRedirect(former.Sign())
 	c := again(h, former.ID, "")
-	repayments := func(want string) {
+	repayments := func(want, notice string) {
 		t.Helper()
 		if got := load(c, "expenses").values.Get("commitments.debt_repayments"); got != want {
 			t.Errorf("the repayments are %s, want %s", got, want)
 		}
+		c.WantPage(c.Get("expenses"), http.StatusOK).Shows(notice)
 	}
-	repayments("1,104.90")
+	repayments("1,104.90", fromLastTime+". Change")
 	debts := load(c, "liabilities")
 	debts.press("remove:personal_loans.0", http.StatusOK)
-	repayments("1,104.90") // until the debts are said
+	repayments("1,104.90", fromLastTime+". Change") // until the debts are said
 	debts.values.Set("action", "continue")
 	c.WantRedirect(c.Post("liabilities", debts.values))
-	repayments("815")
+	repayments("815", fromLastTime+", with the repayments from Liabilities.")
 }
 
 // TestFormerHouseholdChanged asks for a look at a couple's whole amounts if the customer

@@ -193,7 +193,7 @@ func (b *BankAccount) fields() []form.Field {
 		form.Choice(&b.AccountType, "account_type", "Account type", accountTypes).Asks("Select the type of account").
 			Presets("transaction"),
 		amountOf(&b.Balance, "balance", "Balance").
-			RefusesNegative("{label} must be $0 or more. If the account is overdrawn, enter 0 here and what you owe in Liabilities"),
+			RefusesNegative("{label} must be $0 or more. If the account is overdrawn, enter 0 here and what you owe at “Other debts” in Liabilities"),
 	}
 }
 

@@ -164,7 +164,7 @@ var doubts = []struct {
 	}},
 	{DebtNotListed, func(s *Statement, _ time.Time) (out []Doubt) {
 		for _, debt := range unlisted(&s.Assets, &s.Liabilities) {
-			out = append(out, Doubt{Path: debt.path, Text: "Your liabilities leave out the {amount} you owe on {thing}.",
+			out = append(out, Doubt{Path: debt.path, Text: "Your liabilities leave out the {amount} that Assets say you owe on {thing}. If it is paid, correct Assets.",
 				Args: []string{debt.balance.String(), debt.thing}})
 		}
 		return out

@@ -362,7 +362,7 @@ func TestOddAmounts(t *testing.T) {
 				OwnershipPercentage: 100, CurrentValue: 500_000_00, MortgageOwing: 200_000_00})
 			s.Liabilities.Mortgages = []*statement.Mortgage{{Lender: "ANZ", Property: "12 Smith St and 5 King St", Balance: 500_000_00,
 				MonthlyRepayment: 1_800_00}}
-		}, []string{"debt_not_listed assets.real_property.1.mortgage_owing Your liabilities leave out the $200,000.00 you owe on 5 King St."}},
+		}, []string{"debt_not_listed assets.real_property.1.mortgage_owing Your liabilities leave out the $200,000.00 that Assets say you owe on 5 King St. If it is paid, correct Assets."}},
 		"a mortgage in two parts": {func(s *s) {
 			one := &statement.Mortgage{Lender: "ANZ", Property: "12 Smith St", Balance: 150_000_00, MonthlyRepayment: 900_00}
 			s.Liabilities.Mortgages = []*statement.Mortgage{one, one}

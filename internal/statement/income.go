@@ -56,7 +56,7 @@ func (i *Income) section() *form.Section {
 			}},
 			{Name: "business_income", Title: "Work for yourself", Fields: []form.Field{
 				income(&o.Business, "other_income.business_income", "Business income").Hints("Your share of profit, not drawings.").Sums().
-					RefusesNegative("{label} must be $0 or more. If you made a loss, enter 0 here and what you pay towards it in Expenses"),
+					RefusesNegative("{label} must be $0 or more. If you made a loss, enter 0 here and what you pay towards it at “Any other expenses” in Expenses"),
 			}},
 			{Name: "government_payments", Title: "Pensions and benefits", Fields: []form.Field{
 				income(&o.GovernmentPayments, "other_income.government_payments", "Pensions and benefits").

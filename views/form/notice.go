@@ -45,8 +45,12 @@ func PrefilledNotice(ctx context.Context, partner string) string {
 	return i18n.T(ctx, "{partner} gave us these answers. Change any that are wrong.", partner)
 }
 
-// OfferedNotice says that answers of a former session were filled in (D101).
-func OfferedNotice(ctx context.Context) string {
+// OfferedNotice says that answers of a former session were filled in (D101), in Expenses also whether
+// repayments followed the debts of today.
+func OfferedNotice(ctx context.Context, followed bool) string {
+	if followed {
+		return i18n.T(ctx, "These are your answers from last time, with the repayments from Liabilities. Change any that are wrong, then continue.")
+	}
 	return i18n.T(ctx, "These are your answers from last time. Change any that are wrong, then continue.")
 }
 

@@ -97,7 +97,9 @@ type State struct {
 	// Confirmed are the keys of the odd answers that are ticked before the
 	// signature.
 	Confirmed []string
-	now       time.Time
+	// Followed reports whether the last Section was a former one's expenses with repayments of today.
+	Followed bool
+	now      time.Time
 }
 
 // Digest is the answers' and documents' vault.Form.Digest, of an open session.
@@ -237,7 +239,8 @@ func (f *State) Section(name string) *form.Section {
 		section.SetVersions()
 	}
 	if name == statement.ExpensesSection && !begun && f.Sections[statement.LiabilitiesSection].Completed {
-		if values := section.Inputs(); f.follow(values, f.Statement.FormerRepayments()) { // not those of debts that are gone
+		values := section.Inputs()
+		if f.Followed = f.follow(values, f.Statement.FormerRepayments()); f.Followed { // not those of debts that are gone
 			section.Read(values)
 		}
 	}
