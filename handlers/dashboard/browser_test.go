@@ -93,7 +93,7 @@ func TestBrowserDashboard(t *testing.T) {
 	view(tab, "session-pending")
 	tab.Click(".danger-zone > summary")
 	tab.Click(".danger-zone .button-danger")
-	tab.WaitForText(".banner-warn", "cancelled in a few seconds")
+	tab.WaitForText(".banner-warn", "cancelled soon after")
 	view(tab, "session-cancelling")
 
 	_, err := h.Service.Team.Invite(t.Context(), h.Account.AccountID, harness.Operator,

@@ -126,8 +126,8 @@ func TestExpensesStartWithRepayments(t *testing.T) {
 	c.Answer("assets")
 	c.Answer("liabilities")
 	page := c.WantPage(c.Get("expenses"), http.StatusOK).Shows("We added repayments, without cards")
-	page.WantField("housing.mortgage_rent", "3,630.25").WantField("transport.car_loan", "420").
-		WantField("commitments.debt_repayments", "684.90")
+	page.WantField("housing.mortgage_rent", "3,630.25").WantField("transport.car_loan", "").
+		WantField("commitments.debt_repayments", "1,104.90")
 	page = c.WantPage(c.Post("expenses", url.Values{"housing.mortgage_rent": {"3,630.25"}, "action": {"add:housing.mortgage_rent"}}),
 		http.StatusOK) // the rent of who lives elsewhere
 	page.WantField("housing.mortgage_rent", "3,630.25").WantField("housing.mortgage_rent.2", "").Hides("Add your rent.")

@@ -63,11 +63,6 @@ test("a closed session is forgotten, and no other one", async () => {
   assert.deepEqual([...kept.keys()], ["/f/another/income"]);
 });
 
-test("one request that an older script kept by itself is read", async () => {
-  kept.set(path, "a=1");
-  assert.deepEqual(await ondevice.read(path), ["a=1"]);
-});
-
 test("a store that was closed is opened again, once, and a device without one keeps nothing", async () => {
   const { opened } = device;
   device.broken = true;
