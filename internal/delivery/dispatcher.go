@@ -117,8 +117,8 @@ type Dispatcher struct {
 	mu      sync.Mutex
 	workers map[domain.EndpointID]*endpointWorker
 	shares  map[domain.AccountID]*share
-	held    map[domain.DeliveryID]struct{} // claimed here, until recorded or released
-	work    sync.WaitGroup                 // endpoint workers and attempts
+	held    map[domain.DeliveryID]*db.ClaimedDelivery // claimed here, until recorded or released; not nil: again meanwhile
+	work    sync.WaitGroup                            // endpoint workers and attempts
 	polling sync.WaitGroup
 }
 
@@ -129,7 +129,8 @@ func New(c Config) *Dispatcher {
 		tracer: c.Tracer,
 		lease:  min(max(c.RescueAfter, minLease), maxLease), poll: min(max(c.PollEvery, minPollEvery), pollEvery),
 		running: make(places, maxRunning), failing: make(places, maxRunningFailing), perAccount: maxRunningAccount,
-		workers: map[domain.EndpointID]*endpointWorker{}, shares: map[domain.AccountID]*share{}, held: map[domain.DeliveryID]struct{}{},
+		workers: map[domain.EndpointID]*endpointWorker{}, shares: map[domain.AccountID]*share{},
+		held: map[domain.DeliveryID]*db.ClaimedDelivery{},
 	}
 	d.attempts, d.cut = context.WithCancel(context.Background())
 	d.claims, d.halt = context.WithCancel(d.attempts)
@@ -196,23 +197,38 @@ func (d *Dispatcher) hold(claimed []db.ClaimedDelivery) []db.ClaimedDelivery {
 	defer d.mu.Unlock()
 	return slices.DeleteFunc(claimed, func(c db.ClaimedDelivery) bool {
 		_, mine := d.held[c.ID]
-		d.held[c.ID] = struct{}{}
+		d.held[c.ID] = nil
+		if mine {
+			d.held[c.ID] = &c
+		}
 		return mine
 	})
 }
 
-func (d *Dispatcher) letGo(ids ...domain.DeliveryID) {
+// letGo returns the claims that came while the deliveries were held.
+func (d *Dispatcher) letGo(ids ...domain.DeliveryID) (again []db.ClaimedDelivery) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, id := range ids {
+		if claim := d.held[id]; claim != nil {
+			again = append(again, *claim)
+		}
 		delete(d.held, id)
 	}
+	return again
 }
 
 // recorded lets go of deliveries and wakes their endpoints: later events of the
-// same sessions may have waited for these.
+// same sessions may have waited for these. A delivery that is due again at once can be claimed
+// between its record's commit and here: it would wait until that claim ends.
 func (d *Dispatcher) recorded(ids []domain.DeliveryID, endpoints []domain.EndpointID) {
-	d.letGo(ids...)
+	if again := d.letGo(ids...); len(again) > 0 {
+		ctx, cancel := context.WithTimeout(context.Background(), releaseTimeout)
+		defer cancel()
+		if err := d.db.ReleaseDeliveries(ctx, again); err != nil {
+			d.logger.Error("release deliveries", "error", err)
+		}
+	}
 	for _, id := range endpoints {
 		d.Wake(id)
 	}
