@@ -117,7 +117,7 @@ type Dispatcher struct {
 	mu      sync.Mutex
 	workers map[domain.EndpointID]*endpointWorker
 	shares  map[domain.AccountID]*share
-	held    map[domain.DeliveryID]*db.ClaimedDelivery // claimed here, until recorded or released; not nil: again meanwhile
+	held    map[domain.DeliveryID]*db.ClaimedDelivery // claimed here, until recorded or released; not nil: claimed again since
 	work    sync.WaitGroup                            // endpoint workers and attempts
 	polling sync.WaitGroup
 }
