@@ -205,30 +205,34 @@ func (d *Dispatcher) hold(claimed []db.ClaimedDelivery) []db.ClaimedDelivery {
 	})
 }
 
-// letGo returns the claims that came while the deliveries were held.
-func (d *Dispatcher) letGo(ids ...domain.DeliveryID) (again []db.ClaimedDelivery) {
+// letGo ends the holding of deliveries. One that was due again at once can have been claimed since its
+// outcome was stored: it would wait until that claim ends, so the claim is returned.
+func (d *Dispatcher) letGo(ids ...domain.DeliveryID) {
+	var again []db.ClaimedDelivery
 	d.mu.Lock()
-	defer d.mu.Unlock()
 	for _, id := range ids {
 		if claim := d.held[id]; claim != nil {
 			again = append(again, *claim)
 		}
 		delete(d.held, id)
 	}
-	return again
+	d.mu.Unlock()
+	d.returnClaims(again)
+}
+
+// returnClaims has the database forget claims. If that fails, they end by themselves.
+func (d *Dispatcher) returnClaims(claimed []db.ClaimedDelivery) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(d.attempts), releaseTimeout)
+	defer cancel()
+	if err := d.db.ReleaseDeliveries(ctx, claimed); err != nil {
+		d.logger.Error("release deliveries", "endpoint_id", claimed[0].EndpointID, "error", err)
+	}
 }
 
 // recorded lets go of deliveries and wakes their endpoints: later events of the
-// same sessions may have waited for these. A delivery that is due again at once can be claimed
-// between its record's commit and here: it would wait until that claim ends.
+// same sessions may have waited for these.
 func (d *Dispatcher) recorded(ids []domain.DeliveryID, endpoints []domain.EndpointID) {
-	if again := d.letGo(ids...); len(again) > 0 {
-		ctx, cancel := context.WithTimeout(context.Background(), releaseTimeout)
-		defer cancel()
-		if err := d.db.ReleaseDeliveries(ctx, again); err != nil {
-			d.logger.Error("release deliveries", "error", err)
-		}
-	}
+	d.letGo(ids...)
 	for _, id := range endpoints {
 		d.Wake(id)
 	}

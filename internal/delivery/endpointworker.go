@@ -278,13 +278,9 @@ func (w *endpointWorker) dropStale() {
 	w.mu.Unlock()
 }
 
-// release returns claims. If that fails, they end by themselves.
+// release returns claims, and lets go of their deliveries.
 func (w *endpointWorker) release(claimed ...db.ClaimedDelivery) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.attempts), releaseTimeout)
-	defer cancel()
-	if err := w.db.ReleaseDeliveries(ctx, claimed); err != nil {
-		w.logger.Error("release deliveries", "endpoint_id", w.id, "error", err)
-	}
+	w.returnClaims(claimed)
 	for i := range claimed {
 		w.letGo(claimed[i].ID)
 	}
