@@ -47,7 +47,7 @@ func suggested(ctx context.Context, v *visit, section *form.Section) string {
 	case begun || section.Outdated:
 		return ""
 	case v.Statement.Offers[name].Filled():
-		return view.OfferedNotice(ctx, v.Followed)
+		return view.OfferedNotice(ctx, section.Followed)
 	case section.Shows(v.Statement.Prefill[name]):
 		return view.PrefilledNotice(ctx, v.Account.Name)
 	}

@@ -45,6 +45,9 @@ type Section struct {
 	// UnmarshalJSON they have what was typed, and other sums; after Read or Decode the page had
 	// another Sharing. Checked is true if the customer ticked that they are right (D78).
 	Outdated, Checked bool
+	// Followed is true if amounts that were given before were replaced by what other answers make
+	// of them now.
+	Followed bool
 	// FromPage is true if our page sends the answers: questions that are AskedOnPage
 	// are required (D78).
 	FromPage bool

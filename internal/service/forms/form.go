@@ -97,9 +97,7 @@ type State struct {
 	// Confirmed are the keys of the odd answers that are ticked before the
 	// signature.
 	Confirmed []string
-	// Followed reports whether the last Section was a former one's expenses with repayments of today.
-	Followed bool
-	now      time.Time
+	now       time.Time
 }
 
 // Digest is the answers' and documents' vault.Form.Digest, of an open session.
@@ -240,7 +238,7 @@ func (f *State) Section(name string) *form.Section {
 	}
 	if name == statement.ExpensesSection && !begun && f.Sections[statement.LiabilitiesSection].Completed {
 		values := section.Inputs()
-		if f.Followed = f.follow(values, f.Statement.FormerRepayments()); f.Followed { // not those of debts that are gone
+		if section.Followed = f.follow(values, f.Statement.FormerRepayments()); section.Followed { // not of debts that are gone
 			section.Read(values)
 		}
 	}
