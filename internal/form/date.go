@@ -122,7 +122,7 @@ func (v *date) parse() (t time.Time, message string) {
 		if century+year > v.latest.Year() {
 			century -= 100
 		}
-		if !isReal(century+year, month, day) {
+		if _, is := realDate(century+year, month, day); !is {
 			return t, notADate
 		}
 		v.meant = strconv.Itoa(century + year)
@@ -131,9 +131,9 @@ func (v *date) parse() (t time.Time, message string) {
 	if year < 0 || len(typedYear) != 4 {
 		return t, badYear + ", like 1985"
 	}
-	d := time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
+	d, is := realDate(year, month, day)
 	switch {
-	case !isReal(year, month, day):
+	case !is:
 		return t, notADate
 	case d.After(v.latest):
 		return t, "must be in the past"
@@ -143,9 +143,10 @@ func (v *date) parse() (t time.Time, message string) {
 	return d, ""
 }
 
-func isReal(year int, month time.Month, day int) bool {
-	d := time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
-	return d.Day() == day && d.Month() == month
+// realDate is a day of the calendar, false for one such as 31 February.
+func realDate(year int, month time.Month, day int) (t time.Time, is bool) {
+	t = time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
+	return t, t.Day() == day && t.Month() == month
 }
 
 // errorPart is the box that the message is about: the first that is empty, else the year if that
