@@ -140,7 +140,7 @@ func TestBrowserTickSurvivesChange(t *testing.T) {
 	arrive(tab, base, c, "declaration")
 	tab.Slow()
 	browsertest.Eval[bool](tab,
-		`(document.getElementById("right-1").click(), document.getElementById("right-1-change").click(), true)`)
+		`(document.getElementById("right-1").click(), document.getElementById("right-1-change-1").click(), true)`)
 	tab.WaitForURL("/personal_details?return=declaration#date_of_birth.day")
 	tab.Click(".actions .button-primary")
 	tab.WaitFor("#right-1:checked")
@@ -201,7 +201,7 @@ func TestOddAnswersAreAskedAbout(t *testing.T) {
 			"liabilities?return=declaration#mortgages.0.balance"},
 		"vehicle": {map[string]url.Values{"assets": {"vehicles.1.description": {"Tractor"}, "vehicles.1.value": {"9000"},
 			"vehicles.1.amount_owing": {"4,000"}}},
-			"debt_not_listed assets.vehicles.1.amount_owing", "Your liabilities leave out the $4,000.00 that Assets say you owe on Tractor. If it is paid, correct Assets.",
+			"debt_not_listed assets.vehicles.1.amount_owing", "Assets say that you owe $4,000.00 on Tractor. Your liabilities leave it out.",
 			"liabilities?return=declaration#offer-assets.vehicles.1.amount_owing"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -485,7 +485,7 @@ func TestBrowserDoubts(t *testing.T) {
 			tab.Click(mainButton)
 			tab.WaitForFocus("check-expenses")
 			see("4-back")
-			tab.Click(".doubt .change-link")
+			tab.Click(".doubt .change-link:last-of-type")
 			tab.WaitForFocus("offer-assets.vehicles.0.amount_owing")
 			see("5-offer")
 			tab.Click(input("offer-assets.vehicles.0.amount_owing"))
@@ -511,6 +511,38 @@ func TestBrowserDoubts(t *testing.T) {
 	}
 }
 
+// TestAskedDocumentsAreMissed: who was asked for documents and adds none is asked about it, and
+// isn't any more once there is one.
+func TestAskedDocumentsAreMissed(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	asks := domain.NewSession{Ask: []domain.Ask{{Section: statement.DocumentsSection, Note: "The June payslip, please."}}}
+	for name, add := range map[string]bool{"none": false, "one": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := h.In(t)
+			c := h.Customer(h.NewSession(h.TestScope(), asks))
+			tell(c, nil)
+			odd := asked(c)
+			if len(odd) != 1 || !strings.HasPrefix(odd[0], "no_documents|documents|") {
+				t.Fatalf("asked about %q", odd)
+			}
+			if links := c.WantPage(c.Get("declaration"), http.StatusOK).Leads(c.Path("documents")); len(links) != 2 {
+				t.Errorf("links to the documents %q, want those of their card and of the question", links)
+			}
+			want := []string{"no_documents documents"}
+			if add {
+				h.Upload(c.ID, "payslip.pdf")
+				odd, want = asked(c), []string{}
+			}
+			c.WantRedirect(c.Post("declaration", signing(odd...)))
+			if got := confirmations(c); !slices.Equal(got, want) {
+				t.Errorf("confirmations %q, want %q", got, want)
+			}
+		})
+	}
+}
+
 // TestBrowserAnotherName signs as another, is asked, changes the name by the link, and
 // confirms another one by the keyboard.
 func TestBrowserAnotherName(t *testing.T) {
@@ -529,7 +561,7 @@ func TestBrowserAnotherName(t *testing.T) {
 		`(() => { const r = document.activeElement.getBoundingClientRect(); return r.top >= 0 && r.bottom <= innerHeight })()`) {
 		t.Error("the question has the focus and isn't on the screen")
 	}
-	tab.Click("#right-1-change")
+	tab.Click("#right-1-change-1")
 	tab.WaitForFocus("full_name")
 	browsertest.Eval[bool](tab, `document.activeElement.select(), true`)
 	tab.Press("Daisy Duck")

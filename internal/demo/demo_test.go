@@ -204,6 +204,7 @@ var oddities = map[statement.DoubtCode]func(s *statement.Statement){
 	"repayments_missing": func(s *statement.Statement) {
 		s.Liabilities.Mortgages = []*statement.Mortgage{{Lender: "ANZ", Balance: 900_000_00, MonthlyRepayment: 9_000_00}}
 	},
+	"no_documents":          func(s *statement.Statement) { s.DocumentsAsked, s.Documents = true, nil },
 	statement.SignatureName: func(s *statement.Statement) { s.Declaration.FullName = "Donald Duck" },
 }
 

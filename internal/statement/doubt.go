@@ -164,7 +164,7 @@ var doubts = []struct {
 	}},
 	{DebtNotListed, func(s *Statement, _ time.Time) (out []Doubt) {
 		for _, debt := range unlisted(&s.Assets, &s.Liabilities) {
-			out = append(out, Doubt{Path: debt.path, Text: "Your liabilities leave out the {amount} that Assets say you owe on {thing}. If it is paid, correct Assets.",
+			out = append(out, Doubt{Path: debt.path, Text: "Assets say that you owe {amount} on {thing}. Your liabilities leave it out.",
 				Args: []string{debt.balance.String(), debt.thing}})
 		}
 		return out
@@ -258,6 +258,9 @@ var doubts = []struct {
 		return out
 	}},
 	{"housing_above_repayments", housingAboveRepayments},
+	{"no_documents", func(s *Statement, _ time.Time) []Doubt {
+		return when(s.DocumentsAsked && len(s.Documents) == 0, Doubt{Path: DocumentsSection, Text: "You were asked for documents and added none."})
+	}},
 	{SignatureName, otherSignature},
 }
 

@@ -225,8 +225,11 @@ func TestOddAmounts(t *testing.T) {
 		"no income": {func(s *s) {
 			s.Income = statement.Income{}
 		}, []string{"no_income income.total_gross_income You have no income."}},
-		"a renter":          {renter, []string{"no_rent " + rent + " You pay no rent and own no home."}},
-		"a renter who pays": {func(s *s) { renter(s); s.Expenses.Housing.MortgageRent = 1_00 }, nil},
+		"asked for documents": {func(s *s) { s.DocumentsAsked, s.Documents = true, nil },
+			[]string{"no_documents documents You were asked for documents and added none."}},
+		"asked for documents, one given": {func(s *s) { s.DocumentsAsked, s.Documents = true, []statement.Document{{}} }, nil},
+		"a renter":                       {renter, []string{"no_rent " + rent + " You pay no rent and own no home."}},
+		"a renter who pays":              {func(s *s) { renter(s); s.Expenses.Housing.MortgageRent = 1_00 }, nil},
 		"an owner": {func(s *s) {
 			renter(s)
 			s.Assets.RealProperty = []*statement.Property{{Address: "4/12 Smith St", Ownership: "sole", OwnershipPercentage: 100,
@@ -362,7 +365,7 @@ func TestOddAmounts(t *testing.T) {
 				OwnershipPercentage: 100, CurrentValue: 500_000_00, MortgageOwing: 200_000_00})
 			s.Liabilities.Mortgages = []*statement.Mortgage{{Lender: "ANZ", Property: "12 Smith St and 5 King St", Balance: 500_000_00,
 				MonthlyRepayment: 1_800_00}}
-		}, []string{"debt_not_listed assets.real_property.1.mortgage_owing Your liabilities leave out the $200,000.00 that Assets say you owe on 5 King St. If it is paid, correct Assets."}},
+		}, []string{"debt_not_listed assets.real_property.1.mortgage_owing Assets say that you owe $200,000.00 on 5 King St. Your liabilities leave it out."}},
 		"a mortgage in two parts": {func(s *s) {
 			one := &statement.Mortgage{Lender: "ANZ", Property: "12 Smith St", Balance: 150_000_00, MonthlyRepayment: 900_00}
 			s.Liabilities.Mortgages = []*statement.Mortgage{one, one}

@@ -78,6 +78,7 @@ type Statement struct {
 	// ExpensesOutdated is true if they were completed for another household, or before a
 	// mortgage was entered: the customer must look at them again (D78).
 	ExpensesOutdated bool
+	DocumentsAsked   bool // the partner asks for something in the documents (D102)
 
 	zeros map[string][]string // the amounts that were typed as 0, by section
 }

@@ -154,6 +154,7 @@ func odd(t *testing.T) *statement.Statement {
 	s.Income.Employment = statement.EmploymentIncome{GrossSalary: 1_000_000, Bonuses: 2_000_000}
 	s.Income.Other.Business = 20_000_000
 	s.Expenses.Living.Groceries = 90_000_000
+	s.DocumentsAsked, s.Documents = true, nil
 	return s
 }
 
