@@ -49,7 +49,8 @@ func TestBrowserFailedPostKeepsWhatWasTyped(t *testing.T) {
 	stored(c, "personal_details", "phone", "0400 000 001")
 }
 
-// TestBrowserPostWithoutConnection presses Continue while nothing arrives.
+// TestBrowserPostWithoutConnection presses Continue while nothing arrives: beside the button
+// the page says so, until it is pressed again.
 func TestBrowserPostWithoutConnection(t *testing.T) {
 	t.Parallel()
 	c := newTyping(t)
@@ -58,9 +59,14 @@ func TestBrowserPostWithoutConnection(t *testing.T) {
 	tab.Type(input("phone"), "0400 000 001")
 	tab.Click(".actions .button-primary")
 	tab.WaitForText(saveStatus, "No connection. What you type stays here and is sent when it is back.")
+	tab.WaitForText(".actions", "No connection. Press again when it is back.")
+	tab.View("form/post-offline")
 	c.line.state.Store(whole)
 	tab.WaitForText(saveStatus, "Saved ")
 	stored(c.Customer, "personal_details", "phone", "0400 000 001")
+	tab.Click(".actions .button-primary")
+	tab.WaitForFocus("error-summary") // of what isn't filled in yet
+	tab.WaitGone(".undone")
 }
 
 // TestBrowserCopyIsAskedForAgain loses the connection after signing, while the copy is made.

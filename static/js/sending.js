@@ -12,7 +12,7 @@
 //   session (a proxy's, a Wi-Fi's sign-in) is a failure: nothing is forgotten.
 // - After a failure the next try waits 1 s, then twice as long each time, a minute at most.
 import * as device from "./ondevice.js";
-import { carry, clearRefusal, collides, here, pathOf, refuse, saved, say, section, show, typed, update } from "./showing.js";
+import { carry, clearRefusal, collides, here, pathOf, pressed, refuse, saved, say, section, show, typed, undone, update } from "./showing.js";
 
 const delay = 800;
 const mostUnsent = 3; // states that an edit can replace, beside the stored one: maxWas of handlers/form
@@ -143,6 +143,7 @@ async function post(url, content) {
 export function buttonSends(ctx) {
   const { form } = ctx.request;
   if (!form?.matches("[data-autosave]")) return;
+  pressed();
   if (dirty === form) keep(form);
   ctx.state = begin(form);
 }
@@ -186,6 +187,7 @@ export function buttonDone(ctx) {
   if (!form) return own && refuse();
   dirty = form;
   say(status ? "failed" : "offline");
+  if (!status) undone(ctx.request.submitter);
   schedule(wait(failures));
 }
 

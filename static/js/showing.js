@@ -44,6 +44,14 @@ export function saved(collided) {
   if (!collided) clearRefusal();
 }
 
+// undone says beside a button that it wasn't carried out, until one is pressed again.
+export function undone(button) {
+  const textContent = document.querySelector(".save-status").dataset.undone;
+  button?.after(Object.assign(document.createElement("p"), { className: "error undone", role: "alert", textContent }));
+}
+
+export const pressed = () => document.querySelector(".undone")?.remove();
+
 // refuse says that a form outside sections could not be sent.
 export function refuse() {
   const refusal = document.getElementById("refusal");

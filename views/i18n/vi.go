@@ -59,6 +59,7 @@ var vietnamese = map[string]string{ //nolint:gosec // it takes words about passp
 	"Continue":                                      "Tiếp tục",
 	"Continue with {section}":                       "Tiếp tục với phần {section}",
 	"Continues":                                     "Tiếp nối",
+	"No connection. Press again when it is back.":   "Không có kết nối. Hãy nhấn lại khi có kết nối.",
 	"Could not be saved":                            "Chưa lưu được",
 	"Council, body corporate.":                      "Phí hội đồng và phí quản lý (body corporate).",
 	"Country":                                       "Quốc gia",

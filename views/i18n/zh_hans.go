@@ -59,6 +59,7 @@ var simplifiedChinese = map[string]string{ //nolint:gosec // it takes words abou
 	"Continue":                                      "继续",
 	"Continue with {section}":                       "继续填写：{section}",
 	"Continues":                                     "接续",
+	"No connection. Press again when it is back.":   "网络已断开。恢复后请再按一次。",
 	"Could not be saved":                            "未能保存",
 	"Council, body corporate.":                      "市政费和物业费 (body corporate)。",
 	"Country":                                       "国家或地区",
