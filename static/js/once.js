@@ -13,3 +13,8 @@ document.addEventListener("submit", (event) => {
 const renew = () => document.querySelectorAll("[data-once]").forEach((form) => (form.dataset.once = ""));
 window.navigation?.addEventListener("navigateerror", renew);
 window.addEventListener("pageshow", renew);
+
+// A page that shows what a form made would make another when it is loaded again. Its address
+// becomes that of the way on.
+const wayOn = document.querySelector("a[data-reload]");
+if (wayOn) history.replaceState(null, "", wayOn.href);
