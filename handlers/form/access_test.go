@@ -251,7 +251,7 @@ func TestCopyForTheBrowserThatSigned(t *testing.T) {
 		t.Errorf("a copy that isn't ready leads to %q, want the confirmation", next)
 	}
 	c.StorePDF(c.ID, []byte("%PDF-1.7 copy"))
-	c.WantPage(c.Get(""), http.StatusOK).Shows("This browser keeps everything you sent until").LeadsTo(c.Path("pdf"))
+	c.WantPage(c.Get(""), http.StatusOK).Shows("You can read what you sent in this browser until").LeadsTo(c.Path("pdf"))
 	c.WantPage(c.Get("income"), http.StatusOK).LeadsTo(c.Path("pdf"))
 	_, err := c.DB.Raw().ExecContext(c.Context(), `UPDATE account SET retention_days = 20`)
 	c.OK(err)
@@ -319,7 +319,7 @@ func TestOnlyTheBrowserThatSignedSubmitsTwice(t *testing.T) {
 	}
 	h.Clock.Advance(59 * time.Second)
 	lateClick := doubled.OtherBrowser()
-	doubled.WantPage(doubled.Sign(), http.StatusOK).Shows("This browser keeps everything you sent until").LeadsTo(c.Path("pdf"))
+	doubled.WantPage(doubled.Sign(), http.StatusOK).Shows("You can read what you sent in this browser until").LeadsTo(c.Path("pdf"))
 	if got := doubled.Get("pdf"); got.Code != http.StatusOK || got.Body.String() != "%PDF-1.7 copy" {
 		t.Errorf("the browser that signed gets %d %q, want its copy", got.Code, got.Body)
 	}
