@@ -1,6 +1,6 @@
 package i18n
 
-// vietnamese is sorted by the English text. Terms that Australian documents
+// vietnamese has the texts by their English ones. Terms that Australian documents
 // have in English follow in brackets.
 var vietnamese = map[string]string{ //nolint:gosec // it takes words about passports for one
 	"(optional)":                                      "(không bắt buộc)",
@@ -278,7 +278,7 @@ var vietnamese = map[string]string{ //nolint:gosec // it takes words about passp
 	"Tick the box to accept the declaration":                                                                       "Hãy đánh dấu vào ô để chấp nhận lời tuyên bố",
 	"Tick what you get, before tax. Leave out your partner’s income.":                                              "Hãy đánh dấu những gì quý vị nhận được, trước thuế. Không tính thu nhập của bạn đời.",
 	"Tick what applies, or None of these":                                                                          "Hãy đánh dấu những gì quý vị có, hoặc “Không có mục nào ở trên”",
-	"Tick all debts. Count store cards, buy now pay later, study loans. If shared, your part.":                     "Hãy đánh dấu những khoản quý vị nợ. Tính cả thẻ cửa hàng (store cards), mua trước trả sau (buy now, pay later) và vay đi học (study loans). Nếu là nợ chung, hãy nhập phần của quý vị.",
+	"Tick all debts. Count store cards, buy now pay later, study loans. If shared, your part.":                     "Hãy đánh dấu tất cả những khoản quý vị nợ. Tính cả thẻ cửa hàng (store cards), mua trước trả sau (buy now, pay later) và vay đi học (study loans). Nếu là nợ chung, hãy nhập phần của quý vị.",
 	"Tick what you own. If shared, enter your part, except property. Careful estimates are fine.":                  "Hãy đánh dấu những gì quý vị sở hữu. Nếu sở hữu chung, hãy nhập phần của quý vị, trừ bất động sản. Có thể ước tính hợp lý.",
 	"Tick what you pay for your household. Leave out what others pay.":                                             "Hãy đánh dấu những gì quý vị trả cho hộ gia đình mình. Không tính phần người khác trả.",
 	"Tick {label}, or clear what you entered there":                                                                "Hãy đánh dấu {label}, hoặc xóa những gì quý vị đã nhập ở đó",
@@ -335,7 +335,7 @@ var vietnamese = map[string]string{ //nolint:gosec // it takes words about passp
 	"You owe {amount} on {card}. Its limit is {limit}.":                                                 "Quý vị nợ {amount} trên thẻ {card}. Hạn mức của thẻ là {limit}.",
 	"You owe {amount} on {thing}. In your liabilities it is {listed}.":                                  "Khoản vay cho {thing} còn nợ {amount}. Trong phần nợ của quý vị là {listed}.",
 	"Assets say that you owe {amount} on {thing}. Your liabilities leave it out.":                       "Theo phần Tài sản, quý vị còn nợ {amount} cho {thing}. Phần Nợ không có khoản này.",
-	"You were asked for documents and added none.":                                                      "Quý vị được yêu cầu gửi giấy tờ nhưng chưa thêm giấy tờ nào.",
+	"You were asked for documents and added none.":                                                      "Quý vị được yêu cầu gửi tài liệu nhưng chưa thêm tài liệu nào.",
 	"Your phone number is {phone}. Your address is in {suburb}, {state}, Australia.":                    "Số điện thoại của quý vị là {phone}. Địa chỉ của quý vị ở {suburb}, {state}, Úc.",
 	"You pay no rent, and don’t own the home where you live.":                                           "Quý vị không trả tiền thuê nhà và không sở hữu căn nhà mình đang ở.",
 	"You pay no rent and own no home.":                                                                  "Quý vị không trả tiền thuê nhà và không sở hữu nhà.",
@@ -394,7 +394,7 @@ var vietnamese = map[string]string{ //nolint:gosec // it takes words about passp
 	"{label} has a character we can’t print: {value}. Use English letters":                                                         "{label} có ký tự chúng tôi không in được: {value}. Hãy dùng chữ cái tiếng Anh",
 	"{label} contains characters that can’t be read: type it again":                                                                "{label} có ký tự không đọc được: hãy nhập lại",
 	"{label} must be $0 or more. If you made a loss, enter 0 here and what you pay towards it at “Any other expenses” in Expenses": "{label} phải từ $0 trở lên. Nếu quý vị bị lỗ, hãy nhập 0 ở đây và ghi số tiền quý vị bù vào ở “Chi tiêu khác” trong phần Chi tiêu",
-	"{label} must be $0 or more. If the account is overdrawn, enter 0 here and what you owe at “Other debts” in Liabilities":       "{label} phải từ $0 trở lên. Nếu tài khoản bị thấu chi, hãy nhập 0 ở đây và ghi số tiền bạn nợ ở “Các khoản nợ khác” trong phần Nợ",
+	"{label} must be $0 or more. If the account is overdrawn, enter 0 here and what you owe at “Other debts” in Liabilities":       "{label} phải từ $0 trở lên. Nếu tài khoản bị thấu chi, hãy nhập 0 ở đây và ghi số tiền quý vị nợ ở “Các khoản nợ khác” trong phần Nợ",
 	"{label} must be $0 or more. If the card is in credit, enter 0":                                                                "{label} phải từ $0 trở lên. Nếu thẻ đang dư tiền, hãy nhập 0",
 	"{label} must be $0 or more":                                        "{label} phải từ $0 trở lên",
 	"{label} must be $999,999,999,999.99 or less":                       "{label} phải từ $999,999,999,999.99 trở xuống",

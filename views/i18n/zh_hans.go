@@ -1,6 +1,6 @@
 package i18n
 
-// simplifiedChinese is sorted by the English text. Terms that Australian
+// simplifiedChinese has the texts by their English ones. Terms that Australian
 // documents have in English follow in brackets.
 var simplifiedChinese = map[string]string{ //nolint:gosec // it takes words about passports for one
 	"(optional)":                                      "（选填）",
@@ -278,7 +278,7 @@ var simplifiedChinese = map[string]string{ //nolint:gosec // it takes words abou
 	"Tick the box to accept the declaration":                                                                       "请勾选方框以接受声明",
 	"Tick what you get, before tax. Leave out your partner’s income.":                                              "请勾选您的收入，按税前金额填写。不包括伴侣的收入。",
 	"Tick what applies, or None of these":                                                                          "请勾选适用于您的项目，或勾选“以上都没有”",
-	"Tick all debts. Count store cards, buy now pay later, study loans. If shared, your part.":                     "请勾选您的债务。也包括商店卡 (store cards)、“先买后付” (buy now, pay later) 和助学贷款 (study loans)。如果是共同债务，请填写您承担的部分。",
+	"Tick all debts. Count store cards, buy now pay later, study loans. If shared, your part.":                     "请勾选您的所有债务。也包括商店卡 (store cards)、“先买后付” (buy now, pay later) 和助学贷款 (study loans)。如果是共同债务，请填写您承担的部分。",
 	"Tick what you own. If shared, enter your part, except property. Careful estimates are fine.":                  "请勾选您拥有的资产。除房产外，如与他人共有，请填写您的部分。合理估算即可。",
 	"Tick what you pay for your household. Leave out what others pay.":                                             "请勾选您支付的家庭开支。他人支付的部分不用填。",
 	"Tick {label}, or clear what you entered there":                                                                "请勾选{label}，或清除您在那里填写的内容",
