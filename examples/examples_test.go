@@ -100,7 +100,7 @@ func start(t *testing.T, command []string, env ...string) *server {
 			t.Logf("%s printed:\n%s", command[0], &out)
 		}
 	})
-	process.Eventually(t, "the server listens", func() bool {
+	testkit.Await(t, "the server listens", func() bool {
 		status, _ := s.send(http.MethodGet, "/applications/none", "")
 		return status == http.StatusNotFound
 	})
@@ -119,7 +119,7 @@ func (s *server) run(partner process.Partner) {
 	}
 	var known map[string]any
 	address := "/applications/" + strings.NewReplacer(" ", "%20", "/", "%2F").Replace(reference)
-	process.Eventually(s.T, "the webhooks came", func() bool {
+	testkit.Await(s.T, "the webhooks came", func() bool {
 		_, known = s.send(http.MethodGet, address, "")
 		return known["pdf"] != nil && known["net_worth"] != nil
 	})

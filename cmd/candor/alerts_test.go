@@ -71,7 +71,7 @@ var alertFaults = []alertFault{
 	{"a partner's receiver answers 500", func(d *alertDrill) func() {
 		d.fails.Store(true)
 		failed := len(d.hooks.Of(""))
-		process.Eventually(d, "ten attempts fail", func() bool { return len(d.hooks.Of("")) > failed+10 })
+		testkit.Await(d, "ten attempts fail", func() bool { return len(d.hooks.Of("")) > failed+10 })
 		return func() { d.fails.Store(false) }
 	}, nil, nil},
 }
@@ -124,7 +124,7 @@ func TestDrillAlerts(t *testing.T) {
 		struck := time.Now()
 		end := fault.strike(d)
 		seen := map[string]bool{}
-		process.Eventually(t, fault.name+": its alerts", func() bool {
+		testkit.Await(t, fault.name+": its alerts", func() bool {
 			now, _ := d.firing()
 			maps.Copy(seen, now)
 			return !slices.ContainsFunc(fault.fires, func(name string) bool { return !seen[name] })
@@ -206,7 +206,7 @@ func watchAlerts(t *testing.T, targets []string) *alertWatch {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait() // it says that it was killed
 	})
-	process.Eventually(t, "Prometheus is ready", func() bool {
+	testkit.Await(t, "Prometheus is ready", func() bool {
 		response, err := http.Get(w.prometheus + "/-/ready")
 		if err != nil {
 			return false
@@ -261,7 +261,7 @@ func (w *alertWatch) quiet() (seen map[string]bool) {
 	w.Helper()
 	seen = map[string]bool{}
 	last := time.Now()
-	process.Eventually(w, "nothing fires", func() bool {
+	testkit.Await(w, "nothing fires", func() bool {
 		now, waiting := w.firing()
 		maps.Copy(seen, now)
 		if len(now) > 0 || waiting {

@@ -55,7 +55,7 @@ func TestAttemptFollowsTheOneUnderWay(t *testing.T) {
 		_, _, body := partner.Do(http.MethodPost, "/test/deliveries/"+first.ID+"/attempt", "")
 		answer <- body
 	}()
-	process.Eventually(t, "the attempt is asked for", func() bool { return now().Next.After(first.Next) })
+	testkit.Await(t, "the attempt is asked for", func() bool { return now().Next.After(first.Next) })
 	close(release)
 	var got delivery
 	body := <-answer

@@ -42,7 +42,7 @@ func TestDrillFailoverLosesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	failures := l.failures.Load()
-	process.Eventually(t, "requests fail without a primary", func() bool { return l.failures.Load() > failures+10 })
+	testkit.Await(t, "requests fail without a primary", func() bool { return l.failures.Load() > failures+10 })
 	before := l.acknowledged()
 	admin := dbtest.Open(t, standby.DSN("candor"))
 	err := admin.InTx(t.Context(), func(*db.Tx) error { return nil })
@@ -61,9 +61,9 @@ func TestDrillFailoverLosesNothing(t *testing.T) {
 		}
 	}
 	passed("replica promoted")
-	process.Eventually(t, "a session is created", func() bool { return len(l.acknowledged()) > len(before) })
+	testkit.Await(t, "a session is created", func() bool { return len(l.acknowledged()) > len(before) })
 	passed("first session created")
-	process.Eventually(t, "a new session's webhook arrives", func() bool {
+	testkit.Await(t, "a new session's webhook arrives", func() bool {
 		for _, call := range hooks.Of("session.accessed") {
 			if _, known := before[call.SessionID]; !known {
 				return true
@@ -99,7 +99,7 @@ var riverListens = []string{`LISTEN "%.river_%"`, `-- ping`}
 // wantListening waits for a connection whose last statement is like one of the patterns.
 func wantListening(t *testing.T, d *db.DB, patterns ...string) {
 	t.Helper()
-	process.Eventually(t, patterns[0], func() bool {
+	testkit.Await(t, patterns[0], func() bool {
 		var n int
 		err := d.Raw().GetContext(t.Context(), &n,
 			`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE ANY ($1)`,
@@ -175,7 +175,7 @@ func startStandby(t *testing.T, primary *devpg.Server, dir string) *devpg.Server
 			t.Fatal(err)
 		}
 	}
-	process.Eventually(t, "the replica is synchronous", func() bool {
+	testkit.Await(t, "the replica is synchronous", func() bool {
 		var n int
 		err := d.Raw().GetContext(t.Context(), &n, `SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'`)
 		return err == nil && n == 1

@@ -12,7 +12,6 @@ import (
 	"candor/db"
 	"candor/internal/testkit"
 	"candor/internal/testkit/hatest"
-	"candor/internal/testkit/process"
 )
 
 // A cluster of packaging/ha is backed up through HAProxy, as doc/operations.md says, and loses its
@@ -53,7 +52,7 @@ func TestDrillHighAvailabilityBackup(t *testing.T) {
 	on(former, "INSERT INTO note VALUES ('before')")
 	former.PowerOff()
 	var primary *hatest.Node
-	process.Eventually(t, "another primary", func() bool {
+	testkit.Await(t, "another primary", func() bool {
 		if primary = c.Leader(former); primary == nil {
 			return false
 		}
@@ -63,7 +62,7 @@ func TestDrillHighAvailabilityBackup(t *testing.T) {
 	on(primary, "INSERT INTO note VALUES ('after')")
 	segment := on(primary, "SELECT pg_walfile_name(pg_current_wal_lsn())")
 	on(primary, "SELECT pg_switch_wal()")
-	process.Eventually(t, "the WAL is archived", func() bool {
+	testkit.Await(t, "the WAL is archived", func() bool {
 		_, err := os.Stat(filepath.Join(folder, "wal", segment+".gz"))
 		return err == nil
 	})

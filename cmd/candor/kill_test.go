@@ -164,7 +164,7 @@ func (b *faultHarness) abandon() {
 func (b *faultHarness) persist(work func(context.Context) error) {
 	b.Helper()
 	var last error
-	process.Eventually(b.T, "PostgreSQL takes a change", func() bool {
+	testkit.Await(b.T, "PostgreSQL takes a change", func() bool {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
 		last = work(ctx)
@@ -215,7 +215,7 @@ func (b *faultHarness) deliveries(condition string) (n int) {
 // events that were committed.
 func (b *faultHarness) settle(duplicates int) {
 	b.Helper()
-	process.Eventually(b.T, "no delivery is pending", func() bool {
+	testkit.Await(b.T, "no delivery is pending", func() bool {
 		var pending int
 		err := b.db.Raw().GetContext(context.Background(), &pending, `SELECT count(*) FROM delivery WHERE state <> 'delivered'`)
 		return err == nil && pending == 0
@@ -267,7 +267,7 @@ func TestDrillKilledWorkersAndPostgres(t *testing.T) {
 			}
 		})
 		total += batches * len(b.hooks.urls)
-		process.Eventually(t, "deliveries go on", func() bool { return b.hooks.arrived() >= total-batches*len(b.hooks.urls)/2 })
+		testkit.Await(t, "deliveries go on", func() bool { return b.hooks.arrived() >= total-batches*len(b.hooks.urls)/2 })
 		if round == rounds/2 {
 			quit(t, postgres)
 			postgres = startPostgres(t, dir)
@@ -311,10 +311,10 @@ func TestShutdownWithAHundredAttempts(t *testing.T) {
 	}))
 	b.emit(slices.Repeat(b.hooks.urls, 2*running/receivers))
 	b.start(1)
-	process.Eventually(t, "a hundred attempts run", func() bool { return b.hooks.arrived() == running })
+	testkit.Await(t, "a hundred attempts run", func() bool { return b.hooks.arrived() == running })
 	b.workers[0].Signal(syscall.SIGTERM)
 	// An attempt that ended before the claims did would make room for another.
-	process.Eventually(t, "what isn't begun is given back", func() bool {
+	testkit.Await(t, "what isn't begun is given back", func() bool {
 		return b.deliveries(`lease_until IS NOT NULL`) == running
 	})
 	letGo()

@@ -30,7 +30,7 @@ func TestMetricsAtTheOperatorsAddress(t *testing.T) {
 	process.OpenForm(t, s.SessionURL)
 	hooks.Wait("session.accessed", 1)
 
-	process.Eventually(t, "the metrics", func() bool {
+	testkit.Await(t, "the metrics", func() bool {
 		text := fetch(t, ops+"/metrics", http.StatusOK)
 		return strings.Contains(text, `candor_events_total{type="session.accessed"} 1`) &&
 			strings.Contains(text, `candor_webhook_attempts_total{outcome="delivered"} 1`) &&

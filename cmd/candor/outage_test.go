@@ -40,7 +40,7 @@ func TestDrillPostgresRestartLosesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	failures := l.failures.Load()
-	process.Eventually(t, "requests fail without PostgreSQL", func() bool { return l.failures.Load() > failures })
+	testkit.Await(t, "requests fail without PostgreSQL", func() bool { return l.failures.Load() > failures })
 	startPostgres(t, dir)
 	l.await(t, l.count()+20)
 	stop()
@@ -96,7 +96,7 @@ func TestDrillWithoutPostgres(t *testing.T) {
 		}
 	}
 	startPostgres(t, dir)
-	process.Eventually(t, "the session is there again", func() bool { return api.Status(session.ID) == "in_progress" })
+	testkit.Await(t, "the session is there again", func() bool { return api.Status(session.ID) == "in_progress" })
 	p.Stop()
 }
 
@@ -159,7 +159,7 @@ func (l *load) start(t *testing.T) (stop func()) {
 // await waits until n forms were opened.
 func (l *load) await(t *testing.T, n int) {
 	t.Helper()
-	process.Eventually(t, "sessions are created and opened", func() bool { return l.count() >= n })
+	testkit.Await(t, "sessions are created and opened", func() bool { return l.count() >= n })
 }
 
 // acknowledged are the sessions so far.
@@ -179,7 +179,7 @@ func (l *load) wantAll(t *testing.T, api process.Partner, hooks *process.Receive
 			t.Errorf("session %s, acknowledged and opened: %t, is %q", id, opened, status)
 		}
 	}
-	process.Eventually(t, "session.accessed of every opened form is delivered", func() bool {
+	testkit.Await(t, "session.accessed of every opened form is delivered", func() bool {
 		delivered := map[string]bool{}
 		for _, call := range hooks.Of("session.accessed") {
 			delivered[call.SessionID] = true

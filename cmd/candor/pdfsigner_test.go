@@ -119,7 +119,7 @@ func TestPDFsWaitForAnotherCertificate(t *testing.T) {
 	s := api.CreateSession(hooks.URL)
 	process.OpenForm(t, s.SessionURL).Submit()
 	hooks.Wait("session.completed", 1)
-	process.Eventually(t, "the PDF is tried", func() bool { return strings.Contains(p.Stderr.String(), "job failed") })
+	testkit.Await(t, "the PDF is tried", func() bool { return strings.Contains(p.Stderr.String(), "job failed") })
 	if status, _, body := api.Do(http.MethodGet, "/sessions/"+s.ID+"/pdf", ""); status != http.StatusAccepted {
 		t.Errorf("the PDF without a certificate: %d %s, want 202", status, body)
 	}

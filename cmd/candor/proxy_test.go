@@ -189,25 +189,14 @@ func (p *proxy) run(t *testing.T, name string, args ...string) {
 
 func (p *proxy) waitUntilServing(t *testing.T) {
 	t.Helper()
-	deadline := time.Now().Add(testkit.Patience)
 	browser := p.browser("127.0.0.1").HTTP
-	for {
+	testkit.Await(t, "the proxy serves", func() bool {
 		response, err := browser.Get("https://" + formsHost + "/healthz")
 		if err == nil {
 			_ = response.Body.Close() // the status is enough
-			if response.StatusCode == http.StatusOK {
-				return
-			}
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the proxy doesn't serve: %v", err)
-		}
-		select {
-		case <-time.After(20 * time.Millisecond):
-		case <-t.Context().Done():
-			t.Fatal(t.Context().Err())
-		}
-	}
+		return err == nil && response.StatusCode == http.StatusOK
+	})
 }
 
 // browser is one at an address of this machine, which trusts the certificate and

@@ -336,7 +336,7 @@ func TestDrillBackup(t *testing.T) {
 		t.Fatal(err)
 	}
 	query(t, server, "SELECT pg_switch_wal() FROM (SELECT pg_logical_emit_message(false, 'test', 'x')) x")
-	process.Eventually(t, "archiving fails", func() bool {
+	testkit.Await(t, "archiving fails", func() bool {
 		return query(t, server, "SELECT failed_count > 0 FROM pg_stat_archiver") == "true"
 	})
 	if got := examined(t, server); !strings.HasPrefix(got, "failed archive_command fails") {
@@ -432,7 +432,7 @@ func wantHangFound(t *testing.T, server *devpg.Server, wal string) {
 	if err := os.Remove(hangs); err != nil {
 		t.Fatal(err)
 	}
-	process.Eventually(t, "the WAL is archived", func() bool {
+	testkit.Await(t, "the WAL is archived", func() bool {
 		return query(t, server, "SELECT last_archived_wal >= '"+segment+"' FROM pg_stat_archiver") == "true"
 	})
 	if got := examined(t, server, later); got != "ok the WAL is archived" {
@@ -586,7 +586,7 @@ func archived(t *testing.T, server *devpg.Server, wal string) {
 	t.Helper()
 	segment := query(t, server, "SELECT pg_walfile_name(pg_current_wal_lsn())")
 	query(t, server, "SELECT pg_switch_wal()")
-	process.Eventually(t, "the WAL is archived", func() bool {
+	testkit.Await(t, "the WAL is archived", func() bool {
 		_, err := os.Stat(filepath.Join(wal, segment+".gz"))
 		return err == nil
 	})
@@ -596,7 +596,7 @@ func archived(t *testing.T, server *devpg.Server, wal string) {
 func nextSecond(t *testing.T) string {
 	t.Helper()
 	moment := time.Now().UTC().Truncate(time.Second).Add(time.Second)
-	process.Eventually(t, "the next second", func() bool { return time.Now().After(moment.Add(10 * time.Millisecond)) })
+	testkit.Await(t, "the next second", func() bool { return time.Now().After(moment.Add(10 * time.Millisecond)) })
 	return moment.Format("2006-01-02T15:04:05Z")
 }
 
@@ -742,7 +742,7 @@ func startRestored(t *testing.T, dir string) *devpg.Server {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	process.Eventually(t, "the recovery ends", func() bool {
+	testkit.Await(t, "the recovery ends", func() bool {
 		recovering := true
 		err := d.Raw().GetContext(t.Context(), &recovering, "SELECT pg_is_in_recovery()")
 		return err == nil && !recovering

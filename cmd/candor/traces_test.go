@@ -41,7 +41,7 @@ func TestTraces(t *testing.T) {
 	}
 	hooks.Wait("session.completed", 1)
 	for _, request := range []string{"POST /f/:session/personal_details", "POST /v1/test/sessions/:id/advance"} {
-		process.Eventually(t, "the trace of "+request, func() bool { return followed(traces.Spans(), request) })
+		testkit.Await(t, "the trace of "+request, func() bool { return followed(traces.Spans(), request) })
 	}
 	p.Stop()
 

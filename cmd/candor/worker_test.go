@@ -187,7 +187,7 @@ func TestDrillJobsOfADeadWorkerAreTakenUp(t *testing.T) {
 		return n
 	}
 	var since time.Time
-	process.Eventually(t, "the second worker could say who is dead, and asks", func() bool {
+	testkit.Await(t, "the second worker could say who is dead, and asks", func() bool {
 		err := database.Raw().Get(&since, `SELECT max(since) FROM worker`)
 		return err == nil && time.Since(since) > 12*time.Second
 	})
@@ -196,7 +196,7 @@ func TestDrillJobsOfADeadWorkerAreTakenUp(t *testing.T) {
 	}
 	doomed.Kill()
 	killed := time.Now()
-	process.Eventually(t, "the job is taken up", func() bool { return attempts() == 2 })
+	testkit.Await(t, "the job is taken up", func() bool { return attempts() == 2 })
 	if took := time.Since(killed); took > takenUpWithin {
 		t.Errorf("the job was taken up %s after its worker was killed, want at most %s", took, takenUpWithin)
 	} else {
@@ -227,7 +227,7 @@ func midPDF(t *testing.T, database *db.DB, web *process.Candor, s client.Session
 		t.Fatal(err)
 	}
 	process.OpenForm(t, process.LinkOn(web, s)).Submit()
-	process.Eventually(t, "a worker is in the middle of the PDF", func() bool {
+	testkit.Await(t, "a worker is in the middle of the PDF", func() bool {
 		var waiting bool
 		err := database.Raw().Get(&waiting, `
 			SELECT EXISTS (SELECT 1 FROM pg_stat_activity

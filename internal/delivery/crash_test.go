@@ -85,7 +85,7 @@ func TestTwoDispatchers(t *testing.T) {
 		})
 	}
 	emitting.Wait()
-	h.Eventually("every delivery", func() bool { return h.delivered() == len(hooks)*rounds*sessions })
+	testkit.Await(h, "every delivery", func() bool { return h.delivered() == len(hooks)*rounds*sessions })
 	for _, hook := range hooks {
 		expectAll(t, hook.Requests(), rounds*sessions, 0)
 	}
@@ -118,16 +118,16 @@ func TestClockJumps(t *testing.T) {
 	shift.Store(int64(time.Hour)) // while these run and the rest is claimed
 	h.emitAllAt(h.newSessions(hook.URL+"/later", 10), 2, clock.Now())
 	close(release)
-	h.Eventually("all but the retries", func() bool {
+	testkit.Await(h, "all but the retries", func() bool {
 		return h.delivered() == 40 && h.Count("SELECT count(*) FROM delivery WHERE state = 'pending' AND attempts = 1") == 10
 	})
 	expectAll(t, hook.Requests(), 50, 0)
 	shift.Store(-int64(time.Hour))
 	// The retries are due by the former clock. New events are sent at once.
 	h.emitAllAt(h.newSessions(hook.URL, 5), 3, clock.Now())
-	h.Eventually("events after the jump back", func() bool { return h.delivered() == 45 })
+	testkit.Await(h, "events after the jump back", func() bool { return h.delivered() == 45 })
 	shift.Store(int64(2 * time.Hour))
-	h.Eventually("the retries", func() bool { return h.delivered() == 55 })
+	testkit.Await(h, "the retries", func() bool { return h.delivered() == 55 })
 	expectAll(t, hook.Requests(), 55, 10)
 	if n := h.Count("SELECT count(*) FROM delivery_attempt"); n != 65 {
 		t.Errorf("%d attempts are recorded, want 65", n)
@@ -154,14 +154,14 @@ func TestPoolExhausted(t *testing.T) {
 		held = append(held, conn)
 	}
 	h.emitAll(h.newSessions(hook.URL, 50), 2)
-	h.Eventually("the wait for a connection", func() bool { return small.Raw().Stats().WaitCount > 2 })
+	testkit.Await(h, "the wait for a connection", func() bool { return small.Raw().Stats().WaitCount > 2 })
 	if n := len(hook.Requests()); n > 5 {
 		t.Errorf("%d webhooks without a connection", n-5)
 	}
 	for _, conn := range held {
 		h.OK(conn.Close())
 	}
-	h.Eventually("every delivery", func() bool { return h.delivered() == 55 })
+	testkit.Await(h, "every delivery", func() bool { return h.delivered() == 55 })
 	expectAll(t, hook.Requests(), 55, 0)
 }
 
@@ -182,7 +182,7 @@ func TestPoolOfOne(t *testing.T) {
 		sessions = append(sessions, h.newSessions(hook.URL, 10)...)
 	}
 	h.emitAll(sessions, 1)
-	h.Eventually("every delivery", func() bool { return h.delivered() == 100 })
+	testkit.Await(h, "every delivery", func() bool { return h.delivered() == 100 })
 	var all []hooktest.Request
 	for _, hook := range hooks {
 		all = append(all, hook.Requests()...)
@@ -210,7 +210,7 @@ func TestClocksDisagree(t *testing.T) {
 	h.emitAllAt(h.newSessions(hook.URL, 100), 1, hooktest.Now().Add(-2*time.Hour))
 	h.emitAllAt(h.newSessions(hook.URL, 100), 2, hooktest.Now())
 	h.emitAllAt(h.newSessions(hook.URL+"/later", 20), 3, hooktest.Now().Add(-2*time.Hour))
-	h.Eventually("all but the retries", func() bool {
+	testkit.Await(h, "all but the retries", func() bool {
 		return h.delivered() == 200 && h.Count("SELECT count(*) FROM delivery WHERE state = 'pending' AND attempts = 1") == 20
 	})
 	expectAll(t, hook.Requests(), 220, 0)
@@ -248,7 +248,7 @@ func TestConnectionsCut(t *testing.T) {
 	_, err = h.DB.Raw().ExecContext(h.Ctx,
 		"UPDATE delivery SET lease_until = now() WHERE lease_until IS NOT NULL AND state = 'pending'")
 	h.OK(err)
-	h.Eventually("every delivery", func() bool { return h.delivered() == rounds*sessions })
+	testkit.Await(h, "every delivery", func() bool { return h.delivered() == rounds*sessions })
 	expectAll(t, hook.Requests(), rounds*sessions, rounds*sessions/10)
 }
 
@@ -264,7 +264,7 @@ func TestReceiverCutsTheConnection(t *testing.T) {
 	})
 	h.start(schedule(t, "0s,20ms,20ms,1s,1s"))
 	h.emitAll(h.newSessions(hook.URL, 30), 1)
-	h.Eventually("every delivery", func() bool { return h.delivered() == 30 })
+	testkit.Await(h, "every delivery", func() bool { return h.delivered() == 30 })
 	expectAll(t, hook.Requests(), 30, len(hook.Requests()))
 	if n := h.Count("SELECT count(*) FROM delivery_attempt WHERE number = 1 AND error_class = 'protocol'"); n != 30 {
 		t.Errorf("%d attempts are recorded as cut off, want 30", n)
@@ -328,7 +328,7 @@ func (h *harness) hundredRunning() (*delivery.Dispatcher, []*hooktest.Receiver, 
 func (h *harness) expectRest(hooks []*hooktest.Receiver, duplicates int) {
 	h.Helper()
 	h.start()
-	h.Eventually("every delivery", func() bool { return h.delivered() == 200 })
+	testkit.Await(h, "every delivery", func() bool { return h.delivered() == 200 })
 	var all []hooktest.Request
 	for _, hook := range hooks {
 		all = append(all, hook.Requests()...)
@@ -354,10 +354,10 @@ func TestRecordsOnceTheDatabaseIsBack(t *testing.T) {
 	h.Received(hook, 20)
 	_, err = h.DB.Raw().ExecContext(h.Ctx, "UPDATE delivery SET lease_until = now()")
 	h.OK(err)
-	h.Eventually("several tries", func() bool { return strings.Count(log.String(), "record webhook attempts") >= 5 })
+	testkit.Await(h, "several tries", func() bool { return strings.Count(log.String(), "record webhook attempts") >= 5 })
 	_, err = h.DB.Raw().ExecContext(h.Ctx, "ALTER TABLE away RENAME TO delivery_attempt")
 	h.OK(err)
-	h.Eventually("every record", func() bool { return h.delivered() == 20 })
+	testkit.Await(h, "every record", func() bool { return h.delivered() == 20 })
 	expectAll(t, hook.Requests(), 20, 0)
 }
 
@@ -374,7 +374,7 @@ func TestRefusedRecord(t *testing.T) {
 	h.OK(err)
 	h.start(schedule(t, "0s"))
 	h.emitAll(append(h.newSessions(hook.URL+"/odd", 1), h.newSessions(hook.URL, 30)...), 1)
-	h.Eventually("the others' records", func() bool { return h.delivered() == 30 })
+	testkit.Await(h, "the others' records", func() bool { return h.delivered() == 30 })
 	if n := len(hook.Requests()); n != 31 {
 		t.Errorf("%d requests, want 31: the refused one's claim hasn't ended", n)
 	}
@@ -409,6 +409,6 @@ func TestStopWithoutDatabase(t *testing.T) {
 	_, err = h.DB.Raw().ExecContext(h.Ctx, "UPDATE delivery SET lease_until = NULL") // as in two minutes
 	h.OK(err)
 	h.start()
-	h.Eventually("every delivery", func() bool { return h.delivered() == 400 })
+	testkit.Await(h, "every delivery", func() bool { return h.delivered() == 400 })
 	expectAll(t, hook.Requests(), 400, 400)
 }

@@ -178,7 +178,7 @@ func TestWhereEventsGo(t *testing.T) {
 	}
 	h.Received(own, 1)
 	h.Received(standard, 2)
-	h.Eventually("all deliveries", func() bool { return h.Count("SELECT count(*) FROM delivery WHERE state = 'delivered'") == 3 })
+	testkit.Await(h, "all deliveries", func() bool { return h.Count("SELECT count(*) FROM delivery WHERE state = 'delivered'") == 3 })
 	for name, n := range map[string][2]int{"own": {len(own.Requests()), 1}, "default": {len(standard.Requests()), 2}} {
 		if n[0] != n[1] {
 			t.Errorf("%s URL got %d webhooks, want %d", name, n[0], n[1])
@@ -251,7 +251,7 @@ func TestBurstAtOneReceiver(t *testing.T) {
 	for range 25 {
 		h.Emit(h.Session(hook.URL, hooktest.Now()), 1)
 	}
-	h.Eventually("all deliveries", func() bool { return h.Count("SELECT count(*) FROM delivery WHERE state = 'delivered'") == 25 })
+	testkit.Await(h, "all deliveries", func() bool { return h.Count("SELECT count(*) FROM delivery WHERE state = 'delivered'") == 25 })
 	if n := h.Count("SELECT count(*) FROM delivery_attempt"); n != 25 || len(hook.Requests()) != 25 || hook.Most() > 16 {
 		t.Errorf("%d attempts, %d requests, %d at once; want 25, 25, at most 16", n, len(hook.Requests()), hook.Most())
 	}
@@ -284,7 +284,7 @@ func TestCancelledWhileItWaits(t *testing.T) {
 		return err
 	})
 	time.AfterFunc(delivery.SecretsLease, func() { close(release) })
-	h.Eventually("the others", func() bool { return h.delivered() == len(sessions)-2 })
+	testkit.Await(h, "the others", func() bool { return h.delivered() == len(sessions)-2 })
 	arrived := map[string]int{}
 	for _, request := range hook.Requests() {
 		arrived[hooktest.Data[domain.SectionCompletedPayload](t, []byte(request.Body)).SessionID.String()]++
@@ -392,7 +392,7 @@ func TestStopRecordsWhatWasAnswered(t *testing.T) {
 		}
 		h.Emit(s, 1)
 		h.Received(hook, 1)
-		h.Eventually("the record to wait", func() bool {
+		testkit.Await(h, "the record to wait", func() bool {
 			return h.Count(
 				"SELECT count(*) FROM pg_locks JOIN pg_database d ON d.oid = database WHERE NOT granted AND datname = current_database()") > 0
 		})

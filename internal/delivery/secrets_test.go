@@ -70,7 +70,7 @@ func TestNothingIsSentWithoutSecrets(t *testing.T) {
 	complaint := &complaint{Handler: slog.DiscardHandler, about: "claim deliveries"}
 	h.start(func(c *delivery.Config) { c.PollEvery, c.Logger = 100*time.Millisecond, slog.New(complaint) })
 	h.Emit(h.Session(hook.URL, hooktest.Now()), 1)
-	h.Eventually("a complaint in the log", complaint.logged.Load)
+	testkit.Await(h, "a complaint in the log", complaint.logged.Load)
 	_, err = h.DB.Raw().ExecContext(h.Ctx, "UPDATE webhook_endpoint SET secret = $1 WHERE is_default",
 		h.Ring.Seal(h.Scope.SecretOwner(), []byte(hooktest.Secret)))
 	h.OK(err)

@@ -148,7 +148,7 @@ func proxy(t *testing.T, description, service string) (address string) {
 			t.Logf("prism printed:\n%s", &out)
 		}
 	})
-	process.Eventually(t, "Prism listens", func() bool {
+	testkit.Await(t, "Prism listens", func() bool {
 		connection, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
 		if err != nil {
 			return false

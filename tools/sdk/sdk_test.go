@@ -380,7 +380,7 @@ func (s sdk) receive(t *testing.T, guide map[string]string, account client.Accou
 	code := strings.ReplaceAll(guide["sdks-code-4-"+s.name], "3000", port)
 	_, _, out, failure := start(t, s.sample("receive", code), "CANDOR_WEBHOOK_SECRET="+account.TestWebhookSecret)
 	partner := client.New("http://localhost:" + port)
-	process.Eventually(t, "the receiver refuses what isn't signed", func() bool {
+	testkit.Await(t, "the receiver refuses what isn't signed", func() bool {
 		answer, err := partner.Send(t.Context(), http.MethodPost, "/webhooks", strings.NewReader(`{"event": "session.completed"}`), nil)
 		return err == nil && answer.Status == http.StatusUnauthorized
 	})

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"candor/db"
+	"candor/internal/testkit"
 	"candor/internal/testkit/client"
 	"candor/internal/testkit/dbtest"
 	"candor/internal/testkit/process"
@@ -176,7 +177,7 @@ func (s *scenario) replace(program string) {
 // arrived with what was acknowledged.
 func (s *scenario) settle(account client.Account) {
 	s.Helper()
-	process.Eventually(s.T, "everything is delivered", func() bool {
+	testkit.Await(s.T, "everything is delivered", func() bool {
 		var open int
 		err := s.db.Raw().GetContext(context.Background(), &open, `
 			SELECT (SELECT count(*) FROM delivery WHERE state <> 'delivered')

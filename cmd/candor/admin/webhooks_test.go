@@ -95,7 +95,7 @@ func (o operator) show(id string) shownDelivery {
 func (o operator) becomes(state string, n int) []shownDelivery {
 	o.t.Helper()
 	var got []shownDelivery
-	process.Eventually(o.t, fmt.Sprintf("%d deliveries %s", n, state), func() bool {
+	testkit.Await(o.t, fmt.Sprintf("%d deliveries %s", n, state), func() bool {
 		got = o.list("--state", state).Deliveries
 		return len(got) == n
 	})
@@ -189,7 +189,7 @@ func TestOperatorRedeliversFailedWebhooks(t *testing.T) {
 	o.prints(o.of("redeliver", "--since", "1h", "--status", "5xx", "--endpoint", hook.URL+"/other", "--rate", "50", "--yes"),
 		"rdl_", "redelivering 2 failed deliveries, at most 50 a second", "candor webhooks stop rdl_")
 	o.becomes("delivered", 3)
-	process.Eventually(t, "the redelivery's end", func() bool {
+	testkit.Await(t, "the redelivery's end", func() bool {
 		return strings.Contains(process.Run(t, env, append([]string{"webhooks"}, o.of("redeliveries")...)...).Stdout, "done")
 	})
 	o.prints(o.of("redeliveries"), "rdl_", "operator", "5xx", hook.URL)

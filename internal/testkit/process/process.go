@@ -309,9 +309,3 @@ func wantAPIFormats(t *testing.T, args []string, printed string) {
 		t.Errorf("candor %s --json prints cents, want dollars as the API does:\n%s", strings.Join(args, " "), printed)
 	}
 }
-
-// Eventually polls until ok returns true.
-func Eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	testkit.Await(t, "never happened: "+what, ok)
-}

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"candor/internal/testkit"
 )
 
 // WebhookCall is one request to a receiver.
@@ -124,6 +126,6 @@ func (r *Receiver) Of(event string) []WebhookCall {
 // Wait waits for that many calls with the event.
 func (r *Receiver) Wait(event string, n int) []WebhookCall {
 	r.t.Helper()
-	Eventually(r.t, strconv.Itoa(n)+" × "+event, func() bool { return len(r.Of(event)) >= n })
+	testkit.Await(r.t, strconv.Itoa(n)+" × "+event, func() bool { return len(r.Of(event)) >= n })
 	return r.Of(event)
 }
