@@ -77,7 +77,7 @@ func TestRedelivery(t *testing.T) {
 	place := 0
 	for _, r := range again {
 		delete(ids, r.Header.Get("X-Webhook-Id"))
-		of := hooktest.Data[domain.SectionCompletedPayload](t, []byte(r.Body))
+		of := hooktest.Data[domain.SectionCompletedPayload](t, r.Body)
 		if of.SessionID != old.ID {
 			if place == failed {
 				t.Error("a new event arrived only after the whole redelivery")
@@ -110,7 +110,7 @@ func TestRedeliveryIsStopped(t *testing.T) {
 	hook, _, up := h.failed(failed)
 	up.Store(true)
 	r := h.redeliver(10)
-	h.Received(hook, failed+2)
+	hook.Wait("", failed+2)
 	var stopped *domain.Redelivery
 	h.OK(h.DB.InTx(h.Ctx, func(tx *db.Tx) (err error) {
 		stopped, err = tx.StopRedelivery(h.Ctx, h.Scope, r.ID, hooktest.Now())

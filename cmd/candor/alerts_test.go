@@ -19,6 +19,7 @@ import (
 	"candor/internal/platform/devpg"
 	"candor/internal/testkit"
 	"candor/internal/testkit/client"
+	"candor/internal/testkit/hooktest"
 	"candor/internal/testkit/ports"
 	"candor/internal/testkit/process"
 	"candor/internal/testkit/redistest"
@@ -70,8 +71,8 @@ var alertFaults = []alertFault{
 	}, []string{"CandorLimitsAlone"}, nil},
 	{"a partner's receiver answers 500", func(d *alertDrill) func() {
 		d.fails.Store(true)
-		failed := len(d.hooks.Of(""))
-		testkit.Await(d, "ten attempts fail", func() bool { return len(d.hooks.Of("")) > failed+10 })
+		failed := len(d.hooks.Requests())
+		testkit.Await(d, "ten attempts fail", func() bool { return len(d.hooks.Requests()) > failed+10 })
 		return func() { d.fails.Store(false) }
 	}, nil, nil},
 }
@@ -83,7 +84,7 @@ type alertDrill struct {
 	web, worker *process.Candor
 	postgres    *devpg.Server
 	redis       *redistest.Server
-	hooks       *process.Receiver
+	hooks       *hooktest.Receiver
 	fails       atomic.Bool // the receiver
 	wal         string
 }
@@ -101,14 +102,12 @@ func TestDrillAlerts(t *testing.T) {
 	d.env = unlimitedEnvironment(t).With("DATABASE_URL", d.postgres.DSN("candor"), "CANDOR_ADDR", ports[2],
 		"CANDOR_RESCUE_AFTER", "1s", "CANDOR_REDIS_URL", d.redis.URL, "CANDOR_WEBHOOK_SCHEDULE", "0s,1s,1s,1s",
 		"CANDOR_DB_TIMEOUT", "1s")
-	d.hooks = process.NewReceiver(t, func(process.WebhookCall, int) int {
+	a, hooks := process.CreateAccountWithReceiver(t, d.env, func(_ int, w http.ResponseWriter, _ *http.Request) {
 		if d.fails.Load() {
-			return http.StatusInternalServerError
+			w.WriteHeader(http.StatusInternalServerError)
 		}
-		return http.StatusNoContent
 	})
-	a := process.CreateAccount(t, d.env, "--webhook-url", d.hooks.URL)
-	d.hooks.SetSecret(a.TestWebhookSecret)
+	d.hooks = hooks
 	d.web = process.Serve(t, d.env.With("CANDOR_METRICS_ADDR", d.targets[0]), "web")
 	d.worker = process.Serve(t, d.env.With("CANDOR_METRICS_ADDR", d.targets[1]), "worker")
 	d.alertWatch = watchAlerts(t, d.targets)

@@ -18,6 +18,7 @@ import (
 	"candor/internal/platform/devpg"
 	"candor/internal/testkit"
 	"candor/internal/testkit/dbtest"
+	"candor/internal/testkit/hooktest"
 	"candor/internal/testkit/process"
 )
 
@@ -112,7 +113,7 @@ func wantListening(t *testing.T, d *db.DB, patterns ...string) {
 type replicated struct {
 	primary, standby *devpg.Server
 	web, worker      *process.Candor
-	hooks            *process.Receiver
+	hooks            *hooktest.Receiver
 	api              process.Partner
 	key              string // of the API, in test mode
 }
@@ -125,9 +126,7 @@ func serveReplicated(t *testing.T, env process.Environment) replicated {
 	standby := startStandby(t, primary, filepath.Join(dir, "b"))
 	env = env.With("DATABASE_URL", "postgres://candor@/candor?sslmode=disable&host="+socketOf(t, primary)+","+socketOf(t, standby)+
 		"&port=5432,5432")
-	hooks := process.NewReceiver(t, nil)
-	a := process.CreateAccount(t, env, "--webhook-url", hooks.URL)
-	hooks.SetSecret(a.TestWebhookSecret)
+	a, hooks := process.CreateAccountWithReceiver(t, env, nil)
 	web, worker := process.Serve(t, env, "web"), process.Serve(t, env, "worker")
 	api := process.NewPartner(t, web.URL, a.TestKey)
 	api.Do("GET", "/events?wait=1&type=billing.invoice_paid", "")

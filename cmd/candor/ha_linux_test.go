@@ -21,6 +21,7 @@ import (
 	"candor/internal/testkit/client"
 	"candor/internal/testkit/dbtest"
 	"candor/internal/testkit/hatest"
+	"candor/internal/testkit/hooktest"
 	"candor/internal/testkit/process"
 )
 
@@ -86,9 +87,7 @@ func TestDrillHighAvailability(t *testing.T) {
 	c := hatest.Start(t)
 	c.CreateDatabase()
 	env := unlimitedEnvironment(t).With("DATABASE_URL", c.DSN(), "CANDOR_DB_TIMEOUT", "10s")
-	hooks := process.NewReceiver(t, nil)
-	a := process.CreateAccount(t, env, "--webhook-url", hooks.URL)
-	hooks.SetSecret(a.TestWebhookSecret)
+	a, hooks := process.CreateAccountWithReceiver(t, env, nil)
 	h := &haDrill{T: t, c: c, hooks: hooks}
 	targets := freeAddresses(t, 4)
 	for i := range 2 {
@@ -128,7 +127,7 @@ type haDrill struct {
 	*testing.T
 	c      *hatest.Cluster
 	loads  []*haLoad
-	hooks  *process.Receiver
+	hooks  *hooktest.Receiver
 	alerts *alertWatch
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"candor/internal/testkit"
 	"candor/internal/testkit/dbtest"
+	"candor/internal/testkit/hooktest"
 	"candor/internal/testkit/process"
 )
 
@@ -22,7 +23,7 @@ func TestMetricsAtTheOperatorsAddress(t *testing.T) {
 	testkit.Slow(t)
 	env := process.NewEnvironment(t).With("CANDOR_METRICS_ADDR", "127.0.0.1:0")
 	a := process.CreateAccount(t, env)
-	hooks := process.NewReceiver(t, nil)
+	hooks := hooktest.NewReceiver(t, nil)
 	hooks.SetSecret(a.TestWebhookSecret)
 	p := process.Serve(t, env, "serve")
 	ops := "http://" + p.WaitFor(metricsAddr)[1]

@@ -16,6 +16,7 @@ import (
 	"candor/internal/platform/devpg"
 	"candor/internal/testkit"
 	"candor/internal/testkit/client"
+	"candor/internal/testkit/hooktest"
 	"candor/internal/testkit/process"
 )
 
@@ -28,9 +29,7 @@ func TestDrillPostgresRestartLosesNothing(t *testing.T) {
 	postgres := startPostgres(t, dir)
 	env := process.NewEnvironment(t).With("CANDOR_RATE_PER_MINUTE", "1000000", "CANDOR_RATE_BURST", "1000000",
 		"CANDOR_SWEEP_INTERVAL", "1s", "CANDOR_RESCUE_AFTER", "1s", "DATABASE_URL", postgres.DSN("candor"))
-	hooks := process.NewReceiver(t, nil)
-	a := process.CreateAccount(t, env, "--webhook-url", hooks.URL)
-	hooks.SetSecret(a.TestWebhookSecret)
+	a, hooks := process.CreateAccountWithReceiver(t, env, nil)
 	p := process.Serve(t, env, "serve")
 	l := &load{base: p.URL, key: a.TestKey, opened: map[string]bool{}}
 
@@ -171,7 +170,7 @@ func (l *load) acknowledged() map[string]bool {
 
 // wantAll fails the test unless every acknowledged session is there, and waits until
 // the event of every opened form is delivered. The load must have ended.
-func (l *load) wantAll(t *testing.T, api process.Partner, hooks *process.Receiver) {
+func (l *load) wantAll(t *testing.T, api process.Partner, hooks *hooktest.Receiver) {
 	t.Helper()
 	for id, opened := range l.opened {
 		status := api.Status(id)

@@ -55,9 +55,7 @@ func restoring(t *testing.T, env process.Environment, documents string) {
 	primary := startArchiving(t, filepath.Join(dir, "a"), wal)
 	env = env.With("CANDOR_SWEEP_INTERVAL", "1s", "CANDOR_SECRET_KEYS", keyring.Generate("k1"), "DATABASE_URL",
 		primary.DSN("candor"))
-	hooks := process.NewReceiver(t, nil)
-	a := process.CreateAccount(t, env, "--webhook-url", hooks.URL)
-	hooks.SetSecret(a.TestWebhookSecret)
+	a, hooks := process.CreateAccountWithReceiver(t, env, nil)
 	p := process.Serve(t, env, "serve")
 	api := process.NewPartner(t, p.URL, a.TestKey)
 	var ids []string

@@ -2,8 +2,6 @@ package delivery_test
 
 import (
 	"context"
-	"encoding/base64"
-	"encoding/hex"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -19,49 +17,13 @@ import (
 	"candor/internal/testkit/hooktest"
 )
 
-// tally is how n events arrived.
-type tally struct{ lost, duplicated, twoIDs, unsigned int }
-
-// count compares what arrived with the n events that should have, by their bodies.
-func count(t testing.TB, all []hooktest.Request, n int) tally {
-	t.Helper()
-	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(hooktest.Secret, "whsec_"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out tally
-	ids := map[string]map[string]bool{}
-	for _, r := range all {
-		id := r.Header.Get("X-Webhook-Id")
-		if ids[r.Body] == nil {
-			ids[r.Body] = map[string]bool{}
-		} else {
-			out.duplicated++
-		}
-		ids[r.Body][id] = true
-		standard := base64.StdEncoding.EncodeToString(sign(key, id+"."+r.Header.Get("Webhook-Timestamp")+"."+r.Body))
-		if r.Header.Get("X-Webhook-Signature") != hex.EncodeToString(sign([]byte(hooktest.Secret), r.Body)) ||
-			r.Header.Get("Webhook-Signature") != "v1,"+standard {
-			out.unsigned++
-		}
-	}
-	for _, under := range ids {
-		if len(under) > 1 {
-			out.twoIDs++
-		}
-	}
-	out.lost = n - len(ids)
-	t.Logf("%d events: lost %d, duplicated %d, with two ids %d, wrong signatures %d of %d", n, out.lost, out.duplicated, out.twoIDs,
-		out.unsigned, len(all))
-	return out
-}
-
 // expectAll checks that n events arrived, none with two ids or a wrong signature,
 // and with at most that many duplicates.
 func expectAll(t testing.TB, all []hooktest.Request, n, duplicates int) {
 	t.Helper()
-	got := count(t, all, n)
-	if got.lost != 0 || got.twoIDs != 0 || got.unsigned != 0 || got.duplicated > duplicates {
+	got := hooktest.Count(hooktest.Secret, all)
+	t.Logf("%d requests of %d events: %+v", len(all), n, got)
+	if got.Events != n || got.TwoIDs != 0 || got.Unsigned != 0 || got.Duplicated > duplicates {
 		t.Errorf("of %d events: %+v, want at most %d duplicates and no other fault", n, got, duplicates)
 	}
 }
@@ -114,7 +76,7 @@ func TestClockJumps(t *testing.T) {
 	h.start(patient(t), moving, schedule(t, "0s,30m,30m"))
 	h.start(patient(t), moving, schedule(t, "0s,30m,30m"))
 	h.emitAll(h.newSessions(hook.URL, 40), 1)
-	h.Received(hook, delivery.PerNew)
+	hook.Wait("", delivery.PerNew)
 	shift.Store(int64(time.Hour)) // while these run and the rest is claimed
 	h.emitAllAt(h.newSessions(hook.URL+"/later", 10), 2, clock.Now())
 	close(release)
@@ -146,7 +108,7 @@ func TestPoolExhausted(t *testing.T) {
 	t.Cleanup(func() { h.OK(small.Close()) }) // after the worker's stop
 	h.start(func(c *delivery.Config) { c.DB = small })
 	h.emitAll(h.newSessions(hook.URL, 5), 1)
-	h.Received(hook, 5)
+	hook.Wait("", 5)
 	var held []interface{ Close() error }
 	for range 2 {
 		conn, err := small.Raw().Conn(h.Ctx)
@@ -237,7 +199,7 @@ func TestConnectionsCut(t *testing.T) {
 	cut := 0
 	for i := range rounds {
 		h.emitAll(group, i+1)
-		h.Received(hook, (i+1)*sessions/2)
+		hook.Wait("", (i+1)*sessions/2)
 		cut += h.Count(
 			"SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'dispatcher'")
 	}
@@ -319,7 +281,7 @@ func (h *harness) hundredRunning() (*delivery.Dispatcher, []*hooktest.Receiver, 
 	w := h.dispatcher(patient(h.TB))
 	w.Start()
 	for _, hook := range hooks {
-		h.Received(hook, delivery.PerNew)
+		hook.Wait("", delivery.PerNew)
 	}
 	return w, hooks, release
 }
@@ -351,7 +313,7 @@ func TestRecordsOnceTheDatabaseIsBack(t *testing.T) {
 	_, err := h.DB.Raw().ExecContext(h.Ctx, "ALTER TABLE delivery_attempt RENAME TO away")
 	h.OK(err)
 	h.emitAll(h.newSessions(hook.URL, 20), 1)
-	h.Received(hook, 20)
+	hook.Wait("", 20)
 	_, err = h.DB.Raw().ExecContext(h.Ctx, "UPDATE delivery SET lease_until = now()")
 	h.OK(err)
 	testkit.Await(h, "several tries", func() bool { return strings.Count(log.String(), "record webhook attempts") >= 5 })
@@ -391,7 +353,7 @@ func TestStopWithoutDatabase(t *testing.T) {
 	_, err := h.DB.Raw().ExecContext(h.Ctx, "ALTER TABLE delivery_attempt RENAME TO away")
 	h.OK(err)
 	h.emitAll(h.newSessions(hook.URL, 400), 1) // more than the recorder buffers
-	h.Received(hook, 260)
+	hook.Wait("", 260)
 	ctx, cancel := context.WithTimeout(h.Ctx, 100*time.Millisecond)
 	defer cancel()
 	stopped := make(chan struct{})

@@ -14,11 +14,6 @@ import (
 	"candor/internal/webhook"
 )
 
-// signedBy reports whether the secret alone signed the request.
-func signedBy(r hooktest.Request, secret string) bool {
-	return r.Header.Get("X-Webhook-Signature") == webhook.Signature(secret, []byte(r.Body))
-}
-
 // pause pauses an endpoint, or resumes it.
 func (h *harness) pause(e *domain.Endpoint, paused bool) {
 	h.Helper()
@@ -54,7 +49,7 @@ func TestEndpoints(t *testing.T) {
 	by := map[string][]hooktest.Request{}
 	for _, r := range hook.Requests() {
 		for _, secret := range []string{hooktest.Secret, second} {
-			if signedBy(r, secret) {
+			if r.SignedBy(secret) {
 				by[secret] = append(by[secret], r)
 			}
 		}
@@ -68,10 +63,10 @@ func TestEndpoints(t *testing.T) {
 			t.Errorf("one endpoint got %v, want them in order", got)
 		}
 	}
-	if got := crm.Requests(); len(got) != 1 || !signedBy(got[0], third) {
+	if got := crm.Requests(); len(got) != 1 || !got[0].SignedBy(third) {
 		t.Errorf("the third got %d requests, want the invoice's, signed with its own secret", len(got))
 	}
-	if got := own.Requests(); len(got) != 1 || !signedBy(got[0], hooktest.Secret) {
+	if got := own.Requests(); len(got) != 1 || !got[0].SignedBy(hooktest.Secret) {
 		t.Errorf("the session's own URL got %d requests, want 1, signed with the default secret", len(got))
 	}
 }
@@ -136,7 +131,7 @@ func TestPausedEndpoint(t *testing.T) {
 	h.start()
 	s := h.Session("", hooktest.Now())
 	h.emitEvents(s, 2)
-	h.Received(hook, 2)
+	hook.Wait("", 2)
 	h.pause(e, true)
 	h.emitEvents(s, 5)
 	testkit.Await(h, "the other endpoint’s deliveries", func() bool { return h.delivered() == 2+2+5 })

@@ -74,8 +74,8 @@ func TestFairness(t *testing.T) {
 	h.start(patient(t))
 	h.emitAll(h.newSessions(hole.URL, 100), 1)
 	h.emitAll(h.newSessions(slow.URL, 100), 1)
-	h.Received(hole, delivery.PerNew)
-	h.Received(slow, delivery.PerNew)
+	hole.Wait("", delivery.PerNew)
+	slow.Wait("", delivery.PerNew)
 
 	const endpoints, events, perSecond = 100, 400, 50
 	healthy, sessions := make([]*hooktest.Receiver, endpoints), make([]*domain.Session, endpoints)
@@ -86,7 +86,7 @@ func TestFairness(t *testing.T) {
 	emitted := h.emitSteadily(sessions, events, time.Second/perSecond)
 	var took []time.Duration
 	for i, hook := range healthy {
-		for n, request := range h.Received(hook, events/endpoints) {
+		for n, request := range hook.Wait("", events/endpoints) {
 			took = append(took, request.At.Sub(emitted[n*endpoints+i]))
 		}
 	}
@@ -207,7 +207,7 @@ func TestCapsOfTheProcess(t *testing.T) {
 		return all.dead == failing
 	})
 	h.emitAll(h.newSessions(healthy.URL, 50), 1)
-	h.Received(healthy, 50)
+	healthy.Wait("", 50)
 	all.Lock()
 	if all.most > failing {
 		t.Errorf("%d attempts at failing endpoints, want at most %d", all.most, failing)
@@ -247,7 +247,7 @@ func TestShareOfAnAccount(t *testing.T) {
 	other := hooktest.NewReceiver(t, nil)
 	h.NewAccount()
 	h.emitAll(h.newSessions(other.URL, 50), 1)
-	h.Received(other, 50)
+	other.Wait("", 50)
 	if n := atOnce(); n != share {
 		t.Errorf("%d attempts for the slow account, want %d", n, share)
 	}
@@ -313,7 +313,7 @@ func TestOrderWithinASession(t *testing.T) {
 	first := map[string][]int{}
 	seen := map[string]bool{}
 	for _, request := range hook.Requests() {
-		payload := hooktest.Data[domain.SectionCompletedPayload](t, []byte(request.Body))
+		payload := hooktest.Data[domain.SectionCompletedPayload](t, request.Body)
 		key := fmt.Sprint(payload.SessionID, payload.SectionNumber)
 		if !seen[key] {
 			first[payload.SessionID.String()] = append(first[payload.SessionID.String()], payload.SectionNumber)

@@ -32,7 +32,7 @@ func numbers(t *testing.T, all []hooktest.Request) map[domain.SessionID][]int {
 	t.Helper()
 	out := map[domain.SessionID][]int{}
 	for _, request := range all {
-		payload := hooktest.Data[domain.SectionCompletedPayload](t, []byte(request.Body))
+		payload := hooktest.Data[domain.SectionCompletedPayload](t, request.Body)
 		out[payload.SessionID] = append(out[payload.SessionID], payload.SectionNumber)
 	}
 	return out

@@ -139,7 +139,7 @@ func TestResponsesAreNotInterpreted(t *testing.T) {
 	h.Emit(s, 1)
 	delivery := h.Delivery(s, domain.DeliveryDelivered)
 	h.Emit(h.Session(hook.URL, hooktest.Now()), 1)
-	h.Received(hook, 2)
+	hook.Wait("", 2)
 	attempts, err := h.DB.Attempts(h.Ctx, delivery.ID)
 	h.OK(err)
 	if len(attempts) != 1 || *attempts[0].Response != body {

@@ -177,13 +177,6 @@ func (h *Harness) SwitchSecret(fresh string) {
 	}))
 }
 
-// Received waits until the receiver has n requests.
-func (h *Harness) Received(r *Receiver, n int) []Request {
-	h.Helper()
-	testkit.Await(h, "webhooks", func() bool { return len(r.Requests()) >= n })
-	return r.Requests()
-}
-
 // Data reads the data of a webhook's body.
 func Data[T any](t testing.TB, body []byte) T {
 	t.Helper()

@@ -1,7 +1,7 @@
 // Package process runs the built program for tests: its commands to their end, and
 // its servers until they are stopped or killed. It also has what surrounds a
-// running service: a partner that calls the API, a customer who fills in the form,
-// a webhook receiver. It shares no code with the service.
+// running service: a partner that calls the API and receives webhooks, a customer who
+// fills in the form. It shares no code with the service.
 package process
 
 import (
