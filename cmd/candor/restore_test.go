@@ -580,10 +580,10 @@ func documented(t *testing.T, pattern string) string {
 }
 
 // archived ends the WAL's current segment and waits until it is archived.
-func archived(t *testing.T, server *devpg.Server, wal string) {
+func archived(t *testing.T, on database, wal string) {
 	t.Helper()
-	segment := query(t, server, "SELECT pg_walfile_name(pg_current_wal_lsn())")
-	query(t, server, "SELECT pg_switch_wal()")
+	segment := query(t, on, "SELECT pg_walfile_name(pg_current_wal_lsn())")
+	query(t, on, "SELECT pg_switch_wal()")
 	testkit.Await(t, "the WAL is archived", func() bool {
 		_, err := os.Stat(filepath.Join(wal, segment+".gz"))
 		return err == nil
@@ -598,10 +598,13 @@ func nextSecond(t *testing.T) string {
 	return moment.Format("2006-01-02T15:04:05Z")
 }
 
+// A database is a server of PostgreSQL, alone or in a cluster.
+type database interface{ DSN(name string) string }
+
 // query runs a statement and returns the value of its last row, if it has one.
-func query(t *testing.T, server *devpg.Server, statement string) (value string) {
+func query(t *testing.T, on database, statement string) (value string) {
 	t.Helper()
-	d, err := db.Open(t.Context(), server.DSN("candor"), db.Options{MaxOpenConns: 1})
+	d, err := db.Open(t.Context(), on.DSN("candor"), db.Options{MaxOpenConns: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
