@@ -197,14 +197,7 @@ func watchAlerts(t *testing.T, targets []string) *alertWatch {
 	}
 	cmd := exec.CommandContext(context.Background(), "prometheus", "--config.file="+filepath.Join(dir, "prometheus.yml"),
 		"--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+addr, "--log.level=warn")
-	cmd.Stderr = os.Stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatalf("%v: sh scripts/setup.sh prometheus installs it", err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // it says that it was killed
-	})
+	testkit.Start(t, cmd)
 	testkit.Await(t, "Prometheus is ready", func() bool {
 		response, err := http.Get(w.prometheus + "/-/ready")
 		if err != nil {
@@ -274,11 +267,7 @@ func (w *alertWatch) quiet() (seen map[string]bool) {
 // freeAddresses are addresses on which nothing listens.
 func freeAddresses(t *testing.T, n int) (addresses []string) {
 	t.Helper()
-	free, err := ports.Free(n)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, port := range free {
+	for _, port := range ports.ForTest(t, n) {
 		addresses = append(addresses, ports.Local(port))
 	}
 	return addresses

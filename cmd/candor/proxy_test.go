@@ -52,10 +52,7 @@ func TestReverseProxies(t *testing.T) {
 				"CANDOR_FORM_RATE_PER_MINUTE", "5")
 			account := process.CreateAccount(t, env)
 			candor := process.Serve(t, env, "web")
-			free, err := ports.Free(2)
-			if err != nil {
-				t.Fatal(err)
-			}
+			free := ports.ForTest(t, 2)
 			p := &proxy{candor: strings.TrimPrefix(candor.URL, "http://"), http: ports.Local(free[0]), https: ports.Local(free[1]),
 				dir: t.TempDir()}
 			p.makeCertificate(t)
@@ -172,19 +169,8 @@ func (p *proxy) run(t *testing.T, name string, args ...string) {
 		path = "/usr/sbin/" + name // not in the PATH of users
 	}
 	cmd := exec.Command(path, args...)
-	var log bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &log, &log
 	cmd.Env = append(os.Environ(), "HOME="+p.dir, "XDG_DATA_HOME="+p.dir, "XDG_CONFIG_HOME="+p.dir)
-	if err := cmd.Start(); err != nil {
-		t.Fatalf("%v: run scripts/setup.sh caddy nginx", err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // killed
-		if t.Failed() {
-			t.Logf("%s printed:\n%s", name, log.String())
-		}
-	})
+	testkit.Start(t, cmd)
 }
 
 func (p *proxy) waitUntilServing(t *testing.T) {

@@ -352,11 +352,7 @@ func checkAttached(t *testing.T, id string, content, data []byte) {
 func TestServesWithoutS3(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
-	free, err := ports.Free(1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	env := process.WebEnvironment(t).With("CANDOR_BLOBS", "s3", "CANDOR_S3_ENDPOINT", "http://"+ports.Local(free[0]),
+	env := process.WebEnvironment(t).With("CANDOR_BLOBS", "s3", "CANDOR_S3_ENDPOINT", "http://"+ports.Local(ports.ForTest(t, 1)[0]),
 		"CANDOR_S3_BUCKET", "documents", "CANDOR_S3_ACCESS_KEY", "key", "CANDOR_S3_SECRET_KEY", "secret")
 	account := process.CreateAccount(t, env)
 	web := process.Serve(t, env, "web")

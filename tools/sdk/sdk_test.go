@@ -395,11 +395,7 @@ func (s sdk) receive(t *testing.T, guide map[string]string, account client.Accou
 
 func freePort(t *testing.T) string {
 	t.Helper()
-	free, err := ports.Free(1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return strconv.Itoa(free[0])
+	return strconv.Itoa(ports.ForTest(t, 1)[0])
 }
 
 // verify gives the SDK webhooks, of which some are genuine.

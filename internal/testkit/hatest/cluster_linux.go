@@ -75,10 +75,7 @@ func Start(t testing.TB) *Cluster {
 		t.Fatal(err)
 	}
 	c.certificate()
-	free, err := ports.Free(2 + machines*(4+2+machines))
-	if err != nil {
-		t.Fatal(err)
-	}
+	free := ports.ForTest(t, 2+machines*(4+2+machines))
 	take := func() int { port := free[0]; free = free[1:]; return port }
 	c.ports.proxies, c.ports.primary = take(), take()
 	for i := range machines {
