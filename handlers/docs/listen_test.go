@@ -178,10 +178,9 @@ func TestListenExplains(t *testing.T) {
 	testkit.Slow(t)
 	h, base := harness.ListenAsItself(t)
 	l := newLaptop(t, h)
-	broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	broken := testkit.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusBadGateway)
 	}))
-	defer broken.Close()
 	for text, args := range map[string][]string{
 		"This is a live key. listen.mjs is for test mode": {"--key", h.Account.LiveKey},
 		"A test key is missing. Set CANDOR_API_KEY":       {"--key", ""},

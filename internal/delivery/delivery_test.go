@@ -166,7 +166,7 @@ func TestWhereEventsGo(t *testing.T) {
 	}
 	own.Wait("", 1)
 	standard.Wait("", 2)
-	testkit.Await(h, "all deliveries", func() bool { return h.Count("SELECT count(*) FROM delivery WHERE state = 'delivered'") == 3 })
+	testkit.Await(h, "all deliveries", func() bool { return h.delivered() == 3 })
 	for name, n := range map[string][2]int{"own": {len(own.Requests()), 1}, "default": {len(standard.Requests()), 2}} {
 		if n[0] != n[1] {
 			t.Errorf("%s URL got %d webhooks, want %d", name, n[0], n[1])
@@ -239,7 +239,7 @@ func TestBurstAtOneReceiver(t *testing.T) {
 	for range 25 {
 		h.Emit(h.Session(hook.URL, hooktest.Now()), 1)
 	}
-	testkit.Await(h, "all deliveries", func() bool { return h.Count("SELECT count(*) FROM delivery WHERE state = 'delivered'") == 25 })
+	testkit.Await(h, "all deliveries", func() bool { return h.delivered() == 25 })
 	if n := h.Count("SELECT count(*) FROM delivery_attempt"); n != 25 || len(hook.Requests()) != 25 || hook.Most() > 16 {
 		t.Errorf("%d attempts, %d requests, %d at once; want 25, 25, at most 16", n, len(hook.Requests()), hook.Most())
 	}

@@ -2,6 +2,8 @@ package testkit
 
 import (
 	"bytes"
+	"net/http"
+	"net/http/httptest"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -27,4 +29,12 @@ func Start(t testing.TB, program *exec.Cmd) (kill func()) {
 		}
 	})
 	return kill
+}
+
+// Serve serves on a loopback address until the test ends.
+func Serve(t testing.TB, handler http.Handler) *httptest.Server {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	return server
 }

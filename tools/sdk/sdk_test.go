@@ -186,8 +186,7 @@ func (s sdk) flow(t *testing.T, web *process.Candor, account client.Account) {
 	network := &faults{proxy: &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(target)
 	}}, calls: map[string][]attempt{}}
-	server := httptest.NewServer(network)
-	defer server.Close()
+	server := testkit.Serve(t, network)
 	c, in, out, failure := start(t, append(slices.Clone(s.program), server.URL, account.TestKey, account.TestWebhookSecret))
 	link, err := out.ReadString('\n')
 	if err != nil {

@@ -55,7 +55,7 @@ func (r Request) SignedBy(secret string) bool { return client.Signed(secret, r.H
 func NewReceiver(t testing.TB, answer func(n int, w http.ResponseWriter, r *http.Request)) *Receiver {
 	t.Helper()
 	rec := &Receiver{t: t}
-	rec.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	rec.Server = testkit.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		at := time.Now()
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -71,7 +71,6 @@ func NewReceiver(t testing.TB, answer func(n int, w http.ResponseWriter, r *http
 		rec.mu.Unlock()
 	}))
 	t.Cleanup(rec.CloseClientConnections)
-	t.Cleanup(rec.Close)
 	return rec
 }
 
