@@ -4,12 +4,12 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/lib/pq"
 
 	"candor/db"
 	"candor/internal/domain"
+	"candor/internal/testkit"
 	"candor/internal/testkit/dbtest"
 )
 
@@ -72,20 +72,15 @@ func (s *store) vacuum(tables ...string) {
 	s.Helper()
 	_, err := s.Raw().ExecContext(s.ctx, "SET synchronous_commit = on; ANALYZE "+strings.Join(tables, ", "))
 	s.ok(err)
-	for deadline := time.Now().Add(time.Minute); ; {
+	testkit.Await(s, "VACUUM leaves something unseen", func() bool {
 		_, err := s.Raw().ExecContext(s.ctx, "VACUUM "+strings.Join(tables, ", "))
 		s.ok(err)
 		var behind int
 		s.ok(s.Raw().GetContext(s.ctx, &behind,
 			`SELECT count(*) FROM pg_class WHERE relname = ANY ($1) AND relkind = 'r' AND relpages - relallvisible > 1 + relpages / 100`,
 			pq.Array(tables)))
-		if behind == 0 {
-			return
-		}
-		if time.Now().After(deadline) {
-			s.Fatalf("VACUUM leaves something of %d tables unseen", behind)
-		}
-	}
+		return behind == 0
+	})
 }
 
 // multiply makes n events and deliveries like the one given, ten to a session,

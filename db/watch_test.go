@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"candor/internal/testkit"
 )
 
 // TestNewestTimelineCounts: the watch moves to the server of the newest timeline, cuts off
@@ -152,14 +154,7 @@ func TestClientsThatLeave(t *testing.T) {
 	leave()
 	release()
 	expired.until(late)
-	deadline := time.After(30 * time.Second)
-	for !waits.cut.Load() || !expired.cut.Load() {
-		select {
-		case <-deadline:
-			t.Fatalf("cut off: waiting %t, expired %t", waits.cut.Load(), expired.cut.Load())
-		case <-time.After(time.Millisecond):
-		}
-	}
+	testkit.Await(t, "both are cut off", func() bool { return waits.cut.Load() && expired.cut.Load() })
 	if ended.cut.Load() {
 		t.Error("a statement that has ended is cut off")
 	}

@@ -80,27 +80,12 @@ type server struct {
 // start starts a server in an empty folder, and waits until it listens.
 func start(t *testing.T, command []string, env ...string) *server {
 	t.Helper()
-	free, err := ports.Free(1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := strconv.Itoa(free[0])
+	port := strconv.Itoa(ports.ForTest(t, 1)[0])
 	s := &server{T: t, url: "http://localhost:" + port, folder: t.TempDir()}
 	program := exec.CommandContext(t.Context(), command[0], command[1:]...)
 	program.Dir, program.Env = s.folder, append(os.Environ(), append(env, "PORT="+port)...)
-	var out bytes.Buffer
-	program.Stdout, program.Stderr = &out, &out
-	if err := program.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = program.Process.Kill()
-		_ = program.Wait()
-		if t.Failed() {
-			t.Logf("%s printed:\n%s", command[0], &out)
-		}
-	})
-	process.Eventually(t, "the server listens", func() bool {
+	testkit.Start(t, program)
+	testkit.Await(t, "the server listens", func() bool {
 		status, _ := s.send(http.MethodGet, "/applications/none", "")
 		return status == http.StatusNotFound
 	})
@@ -119,7 +104,7 @@ func (s *server) run(partner process.Partner) {
 	}
 	var known map[string]any
 	address := "/applications/" + strings.NewReplacer(" ", "%20", "/", "%2F").Replace(reference)
-	process.Eventually(s.T, "the webhooks came", func() bool {
+	testkit.Await(s.T, "the webhooks came", func() bool {
 		_, known = s.send(http.MethodGet, address, "")
 		return known["pdf"] != nil && known["net_worth"] != nil
 	})

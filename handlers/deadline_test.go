@@ -58,8 +58,7 @@ func TestUnfinishedBodiesEnd(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t, impatient(200*time.Millisecond))
 	c := h.NewCustomer()
-	server := httptest.NewServer(h.Handler)
-	t.Cleanup(server.Close)
+	server := testkit.Serve(t, h.Handler)
 	const urlencoded = "Content-Type: application/x-www-form-urlencoded\r\n"
 	requests := map[string]struct{ head, body string }{
 		"section": {"POST " + c.Path("income") + " HTTP/1.1\r\n" + cookie(c) + urlencoded, "a=b"},
@@ -107,8 +106,7 @@ func TestUploadMayTakeLonger(t *testing.T) {
 	testkit.Slow(t)
 	h := harness.New(t, impatient(2*time.Second))
 	c := h.NewCustomer()
-	server := httptest.NewServer(h.Handler)
-	t.Cleanup(server.Close)
+	server := testkit.Serve(t, h.Handler)
 	r, w := io.Pipe()
 	form := multipart.NewWriter(w)
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+c.Path("documents"), r)
@@ -165,8 +163,7 @@ func TestUnreadAnswersEnd(t *testing.T) {
 	documents, err := h.DB.Documents(t.Context(), c.ID)
 	h.OK(err)
 	h.Complete(c.ID)
-	server := httptest.NewServer(h.Handler)
-	t.Cleanup(server.Close)
+	server := testkit.Serve(t, h.Handler)
 	conn := connection(t, server, "")
 	h.OK(conn.(*net.TCPConn).SetReadBuffer(4096))
 	_, err = fmt.Fprintf(conn,

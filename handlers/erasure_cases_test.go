@@ -15,6 +15,7 @@ import (
 	"candor/internal/domain"
 	"candor/internal/statement"
 	"candor/internal/statement/statementtest"
+	"candor/internal/testkit"
 	"candor/internal/testkit/harness"
 	view "candor/views/form"
 )
@@ -442,7 +443,7 @@ func (s *subject) job(kind, queue, args string) {
 	var id int
 	s.OK(s.control.Raw().GetContext(s.Context(), &id, `
 		INSERT INTO river_job (kind, queue, args, max_attempts) VALUES ($1, $2, $3, 1) RETURNING id`, kind, queue, args))
-	for s.count(`SELECT count(*) FROM river_job WHERE id = $1 AND finalized_at IS NULL AND state <> 'scheduled'`, id) > 0 {
-		<-time.After(5 * time.Millisecond)
-	}
+	testkit.Await(s, "the job's end", func() bool {
+		return s.count(`SELECT count(*) FROM river_job WHERE id = $1 AND finalized_at IS NULL AND state <> 'scheduled'`, id) == 0
+	})
 }

@@ -31,6 +31,7 @@ import (
 	"candor/internal/testkit"
 	"candor/internal/testkit/dbtest"
 	"candor/internal/testkit/harness"
+	"candor/internal/testkit/hooktest"
 	"candor/internal/webhook"
 	"candor/jobs"
 )
@@ -147,12 +148,11 @@ func newErasureRace(t *testing.T) *erasureRace {
 		c.Called, c.Answered = log.Add, r.metrics.Answered
 	})
 	r.control, r.owner = dbtest.Open(t, r.DSN), r.Owner()
-	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+	receiver := hooktest.NewReceiver(t, func(_ int, w http.ResponseWriter, request *http.Request) {
 		body, _ := io.ReadAll(request.Body)
 		w.WriteHeader(http.StatusInternalServerError)
 		_, _ = fmt.Fprintf(w, "no thanks, %s, for %s", request.URL.RawQuery, body)
-	}))
-	t.Cleanup(receiver.Close)
+	})
 	r.hook = receiver.URL + "/hook?customer="
 	config := r.Service.Config
 	inserter, err := jobs.NewInserter(r.DB, config.Logger)

@@ -22,6 +22,7 @@ import (
 	"candor/internal/service/staff/auth"
 	"candor/internal/testkit"
 	"candor/internal/testkit/harness"
+	"candor/internal/testkit/hooktest"
 	"candor/internal/webhook"
 )
 
@@ -223,10 +224,6 @@ var (
 
 func newOddHarness(t *testing.T) *oddHarness {
 	t.Helper()
-	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(http.StatusNoContent)
-	}))
-	t.Cleanup(receiver.Close)
 	h := harness.New(t, func(c *handlers.Config) {
 		limiter, err := ratelimit.New(ratelimit.Config{PerMinute: 1000, Burst: 1000, Keys: 10})
 		if err != nil {
@@ -241,7 +238,7 @@ func newOddHarness(t *testing.T) *oddHarness {
 			ids[name] = id
 		}
 	}
-	ids["receiver"], ids["mode"], ids["token"] = receiver.URL, "test", "x"
+	ids["receiver"], ids["mode"], ids["token"] = hooktest.NewReceiver(t, nil).URL, "test", "x"
 	ids["staff"] = h.Staff(domain.RoleSupport).Session.ID.String()
 	return &oddHarness{Harness: h, ids: ids}
 }

@@ -51,8 +51,7 @@ func TestPlacesForUploads(t *testing.T) {
 			_, err := h.DB.Raw().ExecContext(t.Context(),
 				`UPDATE account SET approved_at = CASE WHEN $2 THEN approved_at END WHERE id = $1`, h.Account.AccountID, tt.approved)
 			h.OK(err)
-			server := httptest.NewServer(h.Handler)
-			t.Cleanup(server.Close)
+			server := testkit.Serve(t, h.Handler)
 			var held []net.Conn
 			for range tt.places {
 				held = append(held, slowly(h.NewCustomer(), server))
@@ -128,8 +127,7 @@ func TestUploadsMakeHasteWhilePlacesAreShort(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
 	h := harness.New(t, impatient(5*time.Second))
-	server := httptest.NewServer(h.Handler)
-	t.Cleanup(server.Close)
+	server := testkit.Serve(t, h.Handler)
 	ctx, cancel := context.WithCancel(t.Context())
 	var work sync.WaitGroup
 	for account := range 2 { // 16 places that have no deadline

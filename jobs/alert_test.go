@@ -93,7 +93,7 @@ func TestEndpointAlerts(t *testing.T) {
 		box.all = nil
 		box.mu.Unlock()
 		h.OK(jobs.SweepAlerts(h.Ctx, h.DB, h.Outbox, clock.now, 3))
-		h.Eventually("emails", func() bool {
+		testkit.Await(h, "emails", func() bool {
 			return h.Count("SELECT count(*) FROM river_job WHERE kind = 'alert_email' AND state <> 'completed'") == 0
 		})
 		box.mu.Lock()
@@ -184,7 +184,7 @@ func TestAlertsOfManyEndpointsAreOneEmail(t *testing.T) {
 		h.OK(err)
 		return h.Count("SELECT count(*) FROM river_job WHERE kind = 'alert_email' AND state <> 'completed'") == 0
 	}
-	h.Eventually("the emails", retried)
+	testkit.Await(h, "the emails", retried)
 	slices.Sort(box.all)
 	if want := []string{"owner-true@lender.example: Webhooks to 1440 webhook endpoints fail",
 		"owner-true@lender.example: Webhooks to 60 webhook endpoints fail"}; !slices.Equal(box.all, want) {
@@ -216,7 +216,7 @@ func TestKeyAlerts(t *testing.T) {
 		}}))
 		h.OK(jobs.SweepAlerts(h.Ctx, h.DB, h.Outbox, clock.now, 3))
 	}
-	h.Eventually("the emails", func() bool {
+	testkit.Await(h, "the emails", func() bool {
 		return h.Count("SELECT count(*) FROM river_job WHERE kind = 'alert_email' AND state <> 'completed'") == 0
 	})
 	box.mu.Lock()

@@ -87,7 +87,7 @@ func TestBillingEmailsReportOneThingEach(t *testing.T) {
 			return nil
 		})
 	})
-	h.Eventually("the emails", func() bool {
+	testkit.Await(h, "the emails", func() bool {
 		return h.Count(`SELECT count(*) FROM river_job WHERE kind = 'billing_letter' AND state <> 'completed'`) == 0
 	})
 	mu.Lock()

@@ -22,12 +22,12 @@ func TestExpiryWaitsForNoUpkeep(t *testing.T) {
 	_, err = blocked.ExecContext(h.Ctx, `LOCK TABLE audit_repeat, passkey_challenge`)
 	h.OK(err)
 	h.start(sweeping)
-	h.Eventually("retention and counting to take their time", func() bool {
+	testkit.Await(h, "retention and counting to take their time", func() bool {
 		return h.Count(`SELECT count(*) FROM river_job WHERE state = 'running' AND kind IN ('retention', 'audit_repeats')`) == 2
 	})
 	began := time.Now()
 	h.Session("", hooktest.Now().Add(-31*24*time.Hour))
-	h.Eventually("the session to expire", func() bool {
+	testkit.Await(h, "the session to expire", func() bool {
 		return h.Count(`SELECT count(*) FROM session WHERE status = 'expired'`) == 1
 	})
 	if took := time.Since(began); took > 20*time.Second {
@@ -65,7 +65,7 @@ func TestExpirySweep(t *testing.T) {
 	for range 3 {
 		h.start(sweeping)
 	}
-	h.Eventually("all to expire", func() bool { return h.Count("SELECT count(*) FROM session WHERE status = 'expired'") == n+1 })
+	testkit.Await(h, "all to expire", func() bool { return h.Count("SELECT count(*) FROM session WHERE status = 'expired'") == n+1 })
 	if events, once := h.Count("SELECT count(*) FROM event WHERE type = 'session.expired'"),
 		h.Count("SELECT count(DISTINCT session_id) FROM event"); events != n+1 || once != n+1 {
 		t.Errorf("%d events of %d sessions, want %d", events, once, n+1)
@@ -121,7 +121,7 @@ func TestCancelsAreCarriedOut(t *testing.T) {
 	for range 2 {
 		h.start(sweeping)
 	}
-	h.Eventually("the requests are carried out", func() bool { return h.Count("SELECT count(*) FROM session_cancel") == 1 })
+	testkit.Await(h, "the requests are carried out", func() bool { return h.Count("SELECT count(*) FROM session_cancel") == 1 })
 	for id, want := range map[domain.SessionID]domain.Status{
 		due.ID: domain.Cancelled, later.ID: domain.Pending, ended.ID: domain.Expired,
 	} {

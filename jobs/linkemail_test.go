@@ -45,11 +45,11 @@ func TestLostLinkEmailsAreFound(t *testing.T) {
 			})
 		})
 	}
-	h.Eventually("all emails", func() bool {
+	testkit.Await(h, "all emails", func() bool {
 		return h.Count("SELECT count(*) FROM link_email WHERE state = 'sent' AND tries = 1") == many &&
 			h.Count("SELECT count(*) FROM link_delivery WHERE look_at IS NULL") == many
 	})
-	h.Eventually("all emails counted, after their commits", func() bool {
+	testkit.Await(h, "all emails counted, after their commits", func() bool {
 		observer.mu.Lock()
 		defer observer.mu.Unlock()
 		return len(observer.emailed) >= many
@@ -105,7 +105,7 @@ func TestLinksOfOneAccountHoldUpNoOther(t *testing.T) {
 			return nil
 		})
 	})
-	h.Eventually("all links", func() bool {
+	testkit.Await(h, "all links", func() bool {
 		mu.Lock()
 		defer mu.Unlock()
 		return len(sent) == found+many+1

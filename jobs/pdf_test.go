@@ -47,7 +47,7 @@ func TestPDFIsMadeOnce(t *testing.T) {
 	for range 2 {
 		h.start(func(c *config) { c.PDFWorkers = 4 })
 	}
-	h.Eventually("all jobs", func() bool {
+	testkit.Await(h, "all jobs", func() bool {
 		return h.Count("SELECT count(*) FROM river_job WHERE kind = 'statement_pdf' AND state = 'completed'") == 18
 	})
 	for _, session := range []*domain.Session{s, other} {
@@ -66,7 +66,7 @@ func TestPDFIsMadeOnce(t *testing.T) {
 		}
 	}
 	h.Tx(func(tx *db.Tx) error { return h.Outbox.PDF(h.Ctx, tx, s.ID) }) // after the job is done, another may be inserted
-	h.Eventually("one more job", func() bool {
+	testkit.Await(h, "one more job", func() bool {
 		return h.Count("SELECT count(*) FROM river_job WHERE kind = 'statement_pdf' AND state = 'completed'") == 19
 	})
 	if n := len(h.Events(s, domain.SessionPDFReady)); n != 1 {
@@ -89,7 +89,7 @@ func TestPDFIsSignedOnce(t *testing.T) {
 		"INSERT INTO river_job (kind, queue, args, max_attempts) SELECT kind, queue, args, max_attempts FROM river_job, generate_series(1, 5)")
 	h.OK(err)
 	running := h.startWorker(func(c *config) { c.Signer = files.Signer(h) })
-	h.Eventually("all jobs", func() bool {
+	testkit.Await(h, "all jobs", func() bool {
 		return h.Count("SELECT count(*) FROM river_job WHERE kind = 'statement_pdf' AND state = 'completed'") == 6
 	})
 	h.OK(running.stop(h.Ctx))
@@ -99,7 +99,7 @@ func TestPDFIsSignedOnce(t *testing.T) {
 	running = h.startWorker(func(c *config) { c.Signer = renewed.Signer(h) })
 	insert(first)
 	insert(second)
-	h.Eventually("two more jobs", func() bool {
+	testkit.Await(h, "two more jobs", func() bool {
 		return h.Count("SELECT count(*) FROM river_job WHERE kind = 'statement_pdf' AND state = 'completed'") == 8
 	})
 	h.OK(running.stop(h.Ctx))
@@ -116,7 +116,7 @@ func TestPDFIsSignedOnce(t *testing.T) {
 	h.start(func(c *config) { // two hours: two years later the sessions would be erased
 		c.Signer, c.Clock = expiring.Signer(h), func() time.Time { return time.Now().Add(2 * time.Hour) }
 	})
-	h.Eventually("a job that failed", func() bool {
+	testkit.Await(h, "a job that failed", func() bool {
 		return h.Count("SELECT count(*) FROM river_job WHERE kind = 'statement_pdf' AND errors IS NOT NULL") == 1
 	})
 	if n := h.Count("SELECT count(*) FROM statement_pdf"); n != 2 || len(h.Events(third, domain.SessionPDFReady)) != 0 {
@@ -167,8 +167,8 @@ func TestPDFWaitsForItsFont(t *testing.T) {
 	lacking := h.startWorker(func(c *config) {
 		c.Observer, c.Logger = &counts, slog.New(slog.NewTextHandler(&log, nil))
 	})
-	h.Eventually("the alert's count", func() bool { return waits() == 1 })
-	h.Eventually("a later try", func() bool {
+	testkit.Await(h, "the alert's count", func() bool { return waits() == 1 })
+	testkit.Await(h, "a later try", func() bool {
 		return h.Count("SELECT count(*) FROM river_job WHERE kind = 'statement_pdf' AND state = 'scheduled'") == 1
 	})
 	h.OK(lacking.stop(h.Ctx))
@@ -188,7 +188,7 @@ func TestPDFWaitsForItsFont(t *testing.T) {
 		"UPDATE river_job SET scheduled_at = now(), state = 'available' WHERE kind = 'statement_pdf'")
 	h.OK(err)
 	h.start(func(c *config) { c.Fonts = more })
-	h.Eventually("the PDF", func() bool { return len(h.Events(s, domain.SessionPDFReady)) == 1 })
+	testkit.Await(h, "the PDF", func() bool { return len(h.Events(s, domain.SessionPDFReady)) == 1 })
 	if waits() != 1 {
 		t.Error("a PDF that is drawn counts as one that waits")
 	}

@@ -10,6 +10,7 @@ import (
 	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/platform/mail"
+	"candor/internal/testkit"
 	"candor/internal/testkit/hooktest"
 )
 
@@ -58,14 +59,14 @@ func TestReceiptsGoOnce(t *testing.T) {
 			WHERE kind = 'customer_receipt' AND state = $2::river_job_state`, time.Now(), from)
 		h.OK(err)
 	}
-	h.Eventually("the first email to fail", func() bool { return job("retryable") })
+	testkit.Await(h, "the first email to fail", func() bool { return job("retryable") })
 	if h.Count(`SELECT count(*) FROM customer_receipt`) != 0 {
 		t.Error("what failed counts as sent")
 	}
 	again("retryable")
-	h.Eventually("the second one to end the job", func() bool { return job("cancelled") })
+	testkit.Await(h, "the second one to end the job", func() bool { return job("cancelled") })
 	again("cancelled")
-	h.Eventually("no third one", func() bool { return job("completed") })
+	testkit.Await(h, "no third one", func() bool { return job("completed") })
 	if n := sent.Load(); n != 2 {
 		t.Errorf("%d emails, want 2", n)
 	}

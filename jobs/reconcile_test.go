@@ -77,7 +77,7 @@ func (h *harness) reconcile(n int) []string {
 		workers = append(workers, h.startWorker(func(c *config) { c.Observer = observer }))
 	}
 	h.Tx(func(tx *db.Tx) error { return h.inserter.Reconcile(h.Ctx, tx) })
-	h.Eventually("reconciliation", func() bool {
+	testkit.Await(h, "reconciliation", func() bool {
 		return h.Count(
 			"SELECT count(*) FROM river_job WHERE kind = 'reconciliation' AND state IN ('available', 'running', 'scheduled', 'retryable')") == 0 &&
 			h.Count("SELECT count(*) FROM river_job WHERE kind = 'reconciliation' AND state = 'completed'") > before
@@ -181,7 +181,7 @@ func TestReconciliationWaitsForTheSweep(t *testing.T) {
 		t.Errorf("completed ones checked until %s, %v", to, err)
 	}
 	h.start(sweeping)
-	h.Eventually("reconciliation after the sweep", func() bool {
+	testkit.Await(h, "reconciliation after the sweep", func() bool {
 		if h.Count("SELECT count(*) FROM river_job WHERE kind = 'reconciliation' AND finalized_at IS NULL") == 0 {
 			h.Tx(func(tx *db.Tx) error { return h.inserter.Reconcile(h.Ctx, tx) })
 		}
@@ -201,7 +201,7 @@ func TestObserversCountEvents(t *testing.T) {
 	s := h.Session(hook.URL, hooktest.Now())
 	h.Emit(s, 1)
 	h.Delivery(s, domain.DeliveryDelivered)
-	h.Eventually("all counts", func() bool {
+	testkit.Await(h, "all counts", func() bool {
 		observer.mu.Lock()
 		defer observer.mu.Unlock()
 		return slices.Equal(observer.events, []domain.EventType{domain.SessionSectionCompleted}) &&

@@ -41,7 +41,7 @@ func (h *harness) failed(n int, change ...func(*config)) (hook *hooktest.Receive
 	for i := range n {
 		h.Emit(old, i)
 	}
-	h.Eventually("all failed", func() bool {
+	testkit.Await(h, "all failed", func() bool {
 		return h.Count("SELECT count(*) FROM delivery WHERE state = 'failed'") == n
 	})
 	return hook, old, up
@@ -67,7 +67,7 @@ func TestRedelivery(t *testing.T) {
 	}
 	fresh := h.Session(hook.URL, hooktest.Now())
 	h.Emit(fresh, 1)
-	h.Eventually("all delivered", func() bool {
+	testkit.Await(h, "all delivered", func() bool {
 		return h.Count("SELECT count(*) FROM delivery WHERE state = 'delivered'") == failed+1
 	})
 	if least := time.Duration(failed-1) * time.Second / rate; time.Since(began) < least {
@@ -77,7 +77,7 @@ func TestRedelivery(t *testing.T) {
 	place := 0
 	for _, r := range again {
 		delete(ids, r.Header.Get("X-Webhook-Id"))
-		of := hooktest.Data[domain.SectionCompletedPayload](t, []byte(r.Body))
+		of := hooktest.Data[domain.SectionCompletedPayload](t, r.Body)
 		if of.SessionID != old.ID {
 			if place == failed {
 				t.Error("a new event arrived only after the whole redelivery")
@@ -93,7 +93,7 @@ func TestRedelivery(t *testing.T) {
 	if len(again) != failed+1 || len(ids) != 0 {
 		t.Errorf("%d requests, want %d; %d ids didn't arrive again", len(again), failed+1, len(ids))
 	}
-	h.Eventually("the end", func() bool {
+	testkit.Await(h, "the end", func() bool {
 		got, err := h.DB.Redelivery(h.Ctx, h.Scope, r.ID)
 		h.OK(err)
 		return got.State == domain.RedeliveryDone && got.Requeued == failed
@@ -110,7 +110,7 @@ func TestRedeliveryIsStopped(t *testing.T) {
 	hook, _, up := h.failed(failed)
 	up.Store(true)
 	r := h.redeliver(10)
-	h.Received(hook, failed+2)
+	hook.Wait("", failed+2)
 	var stopped *domain.Redelivery
 	h.OK(h.DB.InTx(h.Ctx, func(tx *db.Tx) (err error) {
 		stopped, err = tx.StopRedelivery(h.Ctx, h.Scope, r.ID, hooktest.Now())
@@ -120,10 +120,10 @@ func TestRedeliveryIsStopped(t *testing.T) {
 	if stopped.Requeued < 2 || stopped.Requeued == failed {
 		t.Errorf("%d were made again before the stop, of %d at 10 a second", stopped.Requeued, failed)
 	}
-	h.Eventually("the end of its job", func() bool {
+	testkit.Await(h, "the end of its job", func() bool {
 		return h.Count("SELECT count(*) FROM river_job WHERE kind = 'webhook_redelivery' AND state = 'completed'") == 1
 	})
-	h.Eventually("the last one made again", func() bool {
+	testkit.Await(h, "the last one made again", func() bool {
 		return h.Count("SELECT count(*) FROM delivery WHERE state = 'pending'") == 0
 	})
 	if n := h.Count("SELECT count(*) FROM delivery WHERE state = 'delivered'"); n != int(stopped.Requeued) ||

@@ -29,7 +29,7 @@ func TestRepeatsAreRecorded(t *testing.T) {
 	}
 	count("new", hooktest.Now().Add(time.Hour))
 	h.start(sweeping)
-	h.Eventually("the entry", func() bool { return h.Count("SELECT count(*) FROM audit_log WHERE times = 3") == 1 })
+	testkit.Await(h, "the entry", func() bool { return h.Count("SELECT count(*) FROM audit_log WHERE times = 3") == 1 })
 	var e domain.AuditEntry
 	h.OK(h.DB.Raw().GetContext(h.Ctx, &e, "SELECT at, until FROM audit_log WHERE times = 3"))
 	if !e.At.Equal(began) || !e.Until.Equal(began.Add(2*time.Second)) {

@@ -63,7 +63,7 @@ func TestUnsubmittedDataGoes(t *testing.T) {
 		h.OK(h.DB.InsertSessionKey(h.Ctx, session.ID, []byte{1}))
 	}
 	h.start()
-	h.Eventually("the old draft to go", func() bool {
+	testkit.Await(h, "the old draft to go", func() bool {
 		return h.Count(`SELECT count(*) FROM section WHERE session_id = $1`, old.ID) == 0
 	})
 	if keys := h.Count(`SELECT count(*) FROM session_key WHERE session_id = $1`, old.ID); keys != 0 {
@@ -164,11 +164,11 @@ func TestRetention(t *testing.T) {
 	}
 	var ahead atomic.Int64
 	h.start(func(c *config) { c.Clock = func() time.Time { return start.Add(time.Duration(ahead.Load())) } })
-	h.Eventually("the old PDF to go", func() bool { return h.Count("SELECT count(*) FROM statement_pdf") == 1 })
-	h.Eventually("the abandoned blob to go", func() bool { return !there(abandoned) })
-	h.Eventually("the old answer to go", func() bool { return h.Count("SELECT count(*) FROM idempotency_key") == 0 })
-	h.Eventually("the old API request to go", func() bool { return h.Count("SELECT count(*) FROM api_request") == 1 })
-	h.Eventually("the old held form and test event to go", func() bool {
+	testkit.Await(h, "the old PDF to go", func() bool { return h.Count("SELECT count(*) FROM statement_pdf") == 1 })
+	testkit.Await(h, "the abandoned blob to go", func() bool { return !there(abandoned) })
+	testkit.Await(h, "the old answer to go", func() bool { return h.Count("SELECT count(*) FROM idempotency_key") == 0 })
+	testkit.Await(h, "the old API request to go", func() bool { return h.Count("SELECT count(*) FROM api_request") == 1 })
+	testkit.Await(h, "the old held form and test event to go", func() bool {
 		return h.Count("SELECT count(*) FROM held_form") == 1 && h.Count("SELECT count(*) FROM test_event") == 1
 	})
 	if _, err := h.DB.APIRequest(h.Ctx, domain.Scope{}, recent.ID); err != nil {
@@ -189,7 +189,7 @@ func TestRetention(t *testing.T) {
 	_, err = h.DB.Raw().ExecContext(h.Ctx,
 		"INSERT INTO river_job (kind, queue, args, max_attempts) VALUES ('retention', 'upkeep', '{}', 1)")
 	h.OK(err)
-	h.Eventually("the old document's blob to go", func() bool { return !there(docs[old]) })
+	testkit.Await(h, "the old document's blob to go", func() bool { return !there(docs[old]) })
 	if !there(docs[young]) {
 		t.Error("the younger document's blob went")
 	}
@@ -235,7 +235,7 @@ func TestSignInsAreRetired(t *testing.T) {
 		"SELECT count(*) FROM staff_session": 1, "SELECT count(*) FROM attempt_count": 1,
 		"SELECT count(*) FROM staff_request": 1, "SELECT count(*) FROM invitation": 2,
 	} {
-		h.Eventually(query, func() bool { return h.Count(query) == want })
+		testkit.Await(h, query, func() bool { return h.Count(query) == want })
 	}
 	if _, err := h.DB.StaffRequest(h.Ctx, live.ID); err != nil {
 		t.Errorf("the live request: %v", err)
@@ -254,7 +254,7 @@ func TestPreviousSecretIsErased(t *testing.T) {
 	h.start(func(c *config) { c.Clock = func() time.Time { return started.Add(time.Duration(ahead.Load())) } })
 	retained := func(runs int) {
 		h.Helper()
-		h.Eventually("retention", func() bool {
+		testkit.Await(h, "retention", func() bool {
 			return h.Count("SELECT count(*) FROM river_job WHERE kind = 'retention' AND state = 'completed'") >= runs
 		})
 	}

@@ -12,6 +12,7 @@ import (
 	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/platform/mail"
+	"candor/internal/testkit"
 	"candor/internal/testkit/hooktest"
 )
 
@@ -63,7 +64,7 @@ func TestEmailsThatFail(t *testing.T) {
 		})
 	})
 	for state, want := range map[string]int{"retryable": 1, "cancelled": 2, "completed": 2} {
-		h.Eventually(state+" emails", func() bool {
+		testkit.Await(h, state+" emails", func() bool {
 			return h.Count("SELECT count(*) FROM river_job WHERE kind = 'staff_letter' AND state = '"+state+"'") == want
 		})
 	}
@@ -89,9 +90,9 @@ func TestEmailSentTwice(t *testing.T) {
 			return nil
 		})
 	})
-	h.Eventually("the email", func() bool { return sent.Load() == 1 })
+	testkit.Await(h, "the email", func() bool { return sent.Load() == 1 })
 	h.Tx(func(tx *db.Tx) error { return h.Outbox.RequestEmail(h.Ctx, tx, r.ID) })
-	h.Eventually("the second email", func() bool { return sent.Load() == 2 })
+	testkit.Await(h, "the second email", func() bool { return sent.Load() == 2 })
 	for i, token := range tokens {
 		_, err := h.DB.StaffRequestByToken(h.Ctx, domain.RequestSignUp, domain.HashToken(token), hooktest.Now())
 		if works := err == nil; works != (i == 1) {

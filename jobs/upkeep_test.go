@@ -20,14 +20,14 @@ func TestPeriodicJobsDontPileUp(t *testing.T) {
 		h.start(sweeping)
 	}
 	const kinds = "kind IN ('session_expiry', 'stranded_work')"
-	h.Eventually("ten runs", func() bool {
+	testkit.Await(h, "ten runs", func() bool {
 		return h.Count("SELECT count(*) FROM river_job WHERE "+kinds+" AND state = 'completed'") >= 20
 	})
 	runs, most := h.Count("SELECT count(*) FROM river_job WHERE "+kinds), 2*int(time.Since(began)/(100*time.Millisecond)+3)
 	if runs > most {
 		t.Errorf("%d runs in %s, want at most %d", runs, time.Since(began), most)
 	}
-	h.Eventually("no backlog", func() bool { return h.Count("SELECT count(*) FROM river_job WHERE state = 'available'") <= 2 })
+	testkit.Await(h, "no backlog", func() bool { return h.Count("SELECT count(*) FROM river_job WHERE state = 'available'") <= 2 })
 	if n := h.Count("SELECT count(*) FROM river_job WHERE state IN ('discarded', 'retryable') OR errors IS NOT NULL"); n != 0 {
 		t.Errorf("%d runs failed", n)
 	}
@@ -48,7 +48,7 @@ func TestStrandedWork(t *testing.T) {
 	h.OK(err)
 	h.start(sweeping)
 	h.Delivery(s, domain.DeliveryDelivered)
-	h.Eventually("the PDF", func() bool { return len(h.Events(done, domain.SessionPDFReady)) == 1 })
+	testkit.Await(h, "the PDF", func() bool { return len(h.Events(done, domain.SessionPDFReady)) == 1 })
 	if n := len(hook.Requests()); n != 1 {
 		t.Errorf("%d webhooks, want 1", n)
 	}

@@ -2,7 +2,6 @@ package scripts
 
 import (
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -47,8 +46,7 @@ func TestAptRepository(t *testing.T) {
 		printf 'Maintainer: A <a@example.com>\nDescription: a test\n' >>$DIR/deb/DEBIAN/control
 		dpkg-deb --build $DIR/deb $DIR/candor_1.0.0_all.deb
 		sh ../packaging/apt/make.sh $DIR/apt packages@example.com $DIR/candor_1.0.0_all.deb`)
-	server := httptest.NewServer(http.FileServer(http.Dir(filepath.Join(dir, "apt"))))
-	t.Cleanup(server.Close)
+	server := testkit.Serve(t, http.FileServer(http.Dir(filepath.Join(dir, "apt"))))
 	must(`echo "deb [signed-by=$DIR/apt/candor.gpg] ` + server.URL + ` stable main" >$DIR/root/sources.list`)
 	const apt = `apt-get -qq -o Dir::Etc=$DIR/root/etc -o Dir::Etc::SourceList=$DIR/root/sources.list \
 		-o Dir::Etc::SourceParts=/dev/null -o Dir::State=$DIR/root/state -o Dir::State::status=$DIR/root/status \

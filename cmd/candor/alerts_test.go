@@ -19,6 +19,7 @@ import (
 	"candor/internal/platform/devpg"
 	"candor/internal/testkit"
 	"candor/internal/testkit/client"
+	"candor/internal/testkit/hooktest"
 	"candor/internal/testkit/ports"
 	"candor/internal/testkit/process"
 	"candor/internal/testkit/redistest"
@@ -70,8 +71,8 @@ var alertFaults = []alertFault{
 	}, []string{"CandorLimitsAlone"}, nil},
 	{"a partner's receiver answers 500", func(d *alertDrill) func() {
 		d.fails.Store(true)
-		failed := len(d.hooks.Of(""))
-		process.Eventually(d, "ten attempts fail", func() bool { return len(d.hooks.Of("")) > failed+10 })
+		failed := len(d.hooks.Requests())
+		testkit.Await(d, "ten attempts fail", func() bool { return len(d.hooks.Requests()) > failed+10 })
 		return func() { d.fails.Store(false) }
 	}, nil, nil},
 }
@@ -83,7 +84,7 @@ type alertDrill struct {
 	web, worker *process.Candor
 	postgres    *devpg.Server
 	redis       *redistest.Server
-	hooks       *process.Receiver
+	hooks       *hooktest.Receiver
 	fails       atomic.Bool // the receiver
 	wal         string
 }
@@ -101,14 +102,12 @@ func TestDrillAlerts(t *testing.T) {
 	d.env = unlimitedEnvironment(t).With("DATABASE_URL", d.postgres.DSN("candor"), "CANDOR_ADDR", ports[2],
 		"CANDOR_RESCUE_AFTER", "1s", "CANDOR_REDIS_URL", d.redis.URL, "CANDOR_WEBHOOK_SCHEDULE", "0s,1s,1s,1s",
 		"CANDOR_DB_TIMEOUT", "1s")
-	d.hooks = process.NewReceiver(t, func(process.WebhookCall, int) int {
+	a, hooks := process.CreateAccountWithReceiver(t, d.env, func(_ int, w http.ResponseWriter, _ *http.Request) {
 		if d.fails.Load() {
-			return http.StatusInternalServerError
+			w.WriteHeader(http.StatusInternalServerError)
 		}
-		return http.StatusNoContent
 	})
-	a := process.CreateAccount(t, d.env, "--webhook-url", d.hooks.URL)
-	d.hooks.SetSecret(a.TestWebhookSecret)
+	d.hooks = hooks
 	d.web = process.Serve(t, d.env.With("CANDOR_METRICS_ADDR", d.targets[0]), "web")
 	d.worker = process.Serve(t, d.env.With("CANDOR_METRICS_ADDR", d.targets[1]), "worker")
 	d.alertWatch = watchAlerts(t, d.targets)
@@ -124,7 +123,7 @@ func TestDrillAlerts(t *testing.T) {
 		struck := time.Now()
 		end := fault.strike(d)
 		seen := map[string]bool{}
-		process.Eventually(t, fault.name+": its alerts", func() bool {
+		testkit.Await(t, fault.name+": its alerts", func() bool {
 			now, _ := d.firing()
 			maps.Copy(seen, now)
 			return !slices.ContainsFunc(fault.fires, func(name string) bool { return !seen[name] })
@@ -198,15 +197,8 @@ func watchAlerts(t *testing.T, targets []string) *alertWatch {
 	}
 	cmd := exec.CommandContext(context.Background(), "prometheus", "--config.file="+filepath.Join(dir, "prometheus.yml"),
 		"--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+addr, "--log.level=warn")
-	cmd.Stderr = os.Stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatalf("%v: sh scripts/setup.sh prometheus installs it", err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // it says that it was killed
-	})
-	process.Eventually(t, "Prometheus is ready", func() bool {
+	testkit.Start(t, cmd)
+	testkit.Await(t, "Prometheus is ready", func() bool {
 		response, err := http.Get(w.prometheus + "/-/ready")
 		if err != nil {
 			return false
@@ -261,7 +253,7 @@ func (w *alertWatch) quiet() (seen map[string]bool) {
 	w.Helper()
 	seen = map[string]bool{}
 	last := time.Now()
-	process.Eventually(w, "nothing fires", func() bool {
+	testkit.Await(w, "nothing fires", func() bool {
 		now, waiting := w.firing()
 		maps.Copy(seen, now)
 		if len(now) > 0 || waiting {
@@ -275,11 +267,7 @@ func (w *alertWatch) quiet() (seen map[string]bool) {
 // freeAddresses are addresses on which nothing listens.
 func freeAddresses(t *testing.T, n int) (addresses []string) {
 	t.Helper()
-	free, err := ports.Free(n)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, port := range free {
+	for _, port := range ports.ForTest(t, n) {
 		addresses = append(addresses, ports.Local(port))
 	}
 	return addresses

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"candor/internal/testkit"
+	"candor/internal/testkit/hooktest"
 	"candor/internal/testkit/process"
 )
 
@@ -20,13 +21,12 @@ func TestAttemptFollowsTheOneUnderWay(t *testing.T) {
 	web := process.Serve(t, env, "web")
 	process.Serve(t, env, "worker")
 	arrived, release := make(chan struct{}), make(chan struct{})
-	hook := process.NewReceiver(t, func(_ process.WebhookCall, earlier int) int {
-		if earlier == 0 {
+	hook := hooktest.NewReceiver(t, func(n int, w http.ResponseWriter, _ *http.Request) {
+		if n == 1 {
 			close(arrived)
 			<-release
-			return http.StatusInternalServerError
+			w.WriteHeader(http.StatusInternalServerError)
 		}
-		return http.StatusNoContent
 	})
 	hook.SetSecret(account.TestWebhookSecret)
 	partner := process.NewPartner(t, web.URL, account.TestKey)
@@ -55,7 +55,7 @@ func TestAttemptFollowsTheOneUnderWay(t *testing.T) {
 		_, _, body := partner.Do(http.MethodPost, "/test/deliveries/"+first.ID+"/attempt", "")
 		answer <- body
 	}()
-	process.Eventually(t, "the attempt is asked for", func() bool { return now().Next.After(first.Next) })
+	testkit.Await(t, "the attempt is asked for", func() bool { return now().Next.After(first.Next) })
 	close(release)
 	var got delivery
 	body := <-answer

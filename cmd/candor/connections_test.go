@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"candor/internal/testkit"
 	"candor/internal/testkit/process"
 )
 
@@ -37,7 +38,7 @@ func TestConnectionsAreLimited(t *testing.T) {
 	for _, conn := range open {
 		_ = conn.Close()
 	}
-	process.Eventually(t, "a further connection", func() bool {
+	testkit.Await(t, "a further connection", func() bool {
 		response, err := http.Get(p.URL + "/healthz")
 		if err == nil {
 			err = response.Body.Close()

@@ -23,7 +23,7 @@ func TestDoctor(t *testing.T) {
 	testkit.Slow(t)
 	env := process.NewEnvironment(t)
 	process.Serve(t, env, "serve")
-	process.Eventually(t, "a healthy report", func() bool {
+	testkit.Await(t, "a healthy report", func() bool {
 		r := process.Run(t, env, "doctor", "--json")
 		var healthy report
 		return r.Code == 0 && json.Unmarshal([]byte(r.Stdout), &healthy) == nil && healthy.OK && len(healthy.Checks) > 10

@@ -18,6 +18,7 @@ import (
 	"candor/internal/platform/devpg"
 	"candor/internal/testkit"
 	"candor/internal/testkit/dbtest"
+	"candor/internal/testkit/hooktest"
 	"candor/internal/testkit/process"
 )
 
@@ -42,7 +43,7 @@ func TestDrillFailoverLosesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	failures := l.failures.Load()
-	process.Eventually(t, "requests fail without a primary", func() bool { return l.failures.Load() > failures+10 })
+	testkit.Await(t, "requests fail without a primary", func() bool { return l.failures.Load() > failures+10 })
 	before := l.acknowledged()
 	admin := dbtest.Open(t, standby.DSN("candor"))
 	err := admin.InTx(t.Context(), func(*db.Tx) error { return nil })
@@ -61,9 +62,9 @@ func TestDrillFailoverLosesNothing(t *testing.T) {
 		}
 	}
 	passed("replica promoted")
-	process.Eventually(t, "a session is created", func() bool { return len(l.acknowledged()) > len(before) })
+	testkit.Await(t, "a session is created", func() bool { return len(l.acknowledged()) > len(before) })
 	passed("first session created")
-	process.Eventually(t, "a new session's webhook arrives", func() bool {
+	testkit.Await(t, "a new session's webhook arrives", func() bool {
 		for _, call := range hooks.Of("session.accessed") {
 			if _, known := before[call.SessionID]; !known {
 				return true
@@ -99,7 +100,7 @@ var riverListens = []string{`LISTEN "%.river_%"`, `-- ping`}
 // wantListening waits for a connection whose last statement is like one of the patterns.
 func wantListening(t *testing.T, d *db.DB, patterns ...string) {
 	t.Helper()
-	process.Eventually(t, patterns[0], func() bool {
+	testkit.Await(t, patterns[0], func() bool {
 		var n int
 		err := d.Raw().GetContext(t.Context(), &n,
 			`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE ANY ($1)`,
@@ -112,7 +113,7 @@ func wantListening(t *testing.T, d *db.DB, patterns ...string) {
 type replicated struct {
 	primary, standby *devpg.Server
 	web, worker      *process.Candor
-	hooks            *process.Receiver
+	hooks            *hooktest.Receiver
 	api              process.Partner
 	key              string // of the API, in test mode
 }
@@ -125,9 +126,7 @@ func serveReplicated(t *testing.T, env process.Environment) replicated {
 	standby := startStandby(t, primary, filepath.Join(dir, "b"))
 	env = env.With("DATABASE_URL", "postgres://candor@/candor?sslmode=disable&host="+socketOf(t, primary)+","+socketOf(t, standby)+
 		"&port=5432,5432")
-	hooks := process.NewReceiver(t, nil)
-	a := process.CreateAccount(t, env, "--webhook-url", hooks.URL)
-	hooks.SetSecret(a.TestWebhookSecret)
+	a, hooks := process.CreateAccountWithReceiver(t, env, nil)
 	web, worker := process.Serve(t, env, "web"), process.Serve(t, env, "worker")
 	api := process.NewPartner(t, web.URL, a.TestKey)
 	api.Do("GET", "/events?wait=1&type=billing.invoice_paid", "")
@@ -175,7 +174,7 @@ func startStandby(t *testing.T, primary *devpg.Server, dir string) *devpg.Server
 			t.Fatal(err)
 		}
 	}
-	process.Eventually(t, "the replica is synchronous", func() bool {
+	testkit.Await(t, "the replica is synchronous", func() bool {
 		var n int
 		err := d.Raw().GetContext(t.Context(), &n, `SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'`)
 		return err == nil && n == 1

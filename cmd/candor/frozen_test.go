@@ -77,7 +77,7 @@ func TestDrillFrozenStandby(t *testing.T) {
 	if status, _, body := api.Do("GET", "/sessions/"+stored.ID, ""); status != http.StatusOK || time.Since(began) > patience {
 		t.Errorf("a read while the replica is frozen: %d after %s %s", status, time.Since(began), body)
 	}
-	process.Eventually(t, "/readyz is 503", func() bool { return statusOf(t, web.URL+"/readyz") == http.StatusServiceUnavailable })
+	testkit.Await(t, "/readyz is 503", func() bool { return statusOf(t, web.URL+"/readyz") == http.StatusServiceUnavailable })
 	if waiting, age := metric(t, web, "candor_database_commits_waiting"), metric(t, web,
 		"candor_database_commit_wait_seconds"); waiting == 0 || age < patience.Seconds()/2 {
 		t.Errorf("the metrics say that %v commits wait, the longest for %v s", waiting, age)
@@ -95,8 +95,8 @@ func TestDrillFrozenStandby(t *testing.T) {
 	if took := time.Since(thawed); took > movesWithin {
 		t.Errorf("all are acknowledged %s after the thaw", took)
 	}
-	process.Eventually(t, "/readyz is 200", func() bool { return statusOf(t, web.URL+"/readyz") == http.StatusOK })
-	process.Eventually(t, "the metrics say that no commit waits", func() bool {
+	testkit.Await(t, "/readyz is 200", func() bool { return statusOf(t, web.URL+"/readyz") == http.StatusOK })
+	testkit.Await(t, "the metrics say that no commit waits", func() bool {
 		return metric(t, web, "candor_database_commits_waiting") == 0
 	})
 	l.wantOnce(t, primary.DSN("candor"))
@@ -125,12 +125,12 @@ func TestDrillFrozenPrimary(t *testing.T) {
 			}
 		})
 	}
-	process.Eventually(t, "sessions are created", func() bool { return l.count() > 40 })
+	testkit.Await(t, "sessions are created", func() bool { return l.count() > 40 })
 
 	thaw := freeze(t, primary)
 	frozen := time.Now()
-	process.Eventually(t, "requests are answered with 503", func() bool { return l.refusals() > 8 })
-	process.Eventually(t, "/readyz is 503", func() bool { return statusOf(t, web.URL+"/readyz") == http.StatusServiceUnavailable })
+	testkit.Await(t, "requests are answered with 503", func() bool { return l.refusals() > 8 })
+	testkit.Await(t, "/readyz is 503", func() bool { return statusOf(t, web.URL+"/readyz") == http.StatusServiceUnavailable })
 	if readable := metric(t, web, "candor_database_readable"); readable != 0 {
 		t.Errorf("candor_database_readable is %v", readable)
 	}
@@ -148,9 +148,9 @@ func TestDrillFrozenPrimary(t *testing.T) {
 			t.Errorf("%s: %s after the promotion, want at most %s", what, since, within)
 		}
 	}
-	process.Eventually(t, "a session is created", func() bool { return l.count() > before+8 })
+	testkit.Await(t, "a session is created", func() bool { return l.count() > before+8 })
 	passed("sessions are created", movesWithin)
-	process.Eventually(t, "/readyz is 200", func() bool { return statusOf(t, web.URL+"/readyz") == http.StatusOK })
+	testkit.Await(t, "/readyz is 200", func() bool { return statusOf(t, web.URL+"/readyz") == http.StatusOK })
 	passed("ready", movesWithin)
 	status, _, body := api.Do("POST", "/sessions",
 		`{"form_type": "financial_statement", "customer_email": "jo@customer.example", "simulate": "completed"}`)
@@ -159,7 +159,7 @@ func TestDrillFrozenPrimary(t *testing.T) {
 	}
 	hooks.Wait("session.pdf_ready", 1)
 	passed("a PDF is drawn and its webhook delivered", drawsWithin)
-	process.Eventually(t, "the web process listens, or has pinged since", func() bool {
+	testkit.Await(t, "the web process listens, or has pinged since", func() bool {
 		var n int
 		err := admin.Raw().GetContext(t.Context(), &n, `SELECT count(*) FROM pg_stat_activity
 			WHERE backend_type = 'client backend' AND state = 'idle' AND (query LIKE 'LISTEN "candor_%' OR query = '')`)
@@ -170,7 +170,7 @@ func TestDrillFrozenPrimary(t *testing.T) {
 
 	thaw() // the former primary still takes writes for one
 	count := l.count()
-	process.Eventually(t, "sessions are created beside the former primary", func() bool { return l.count() > count+80 })
+	testkit.Await(t, "sessions are created beside the former primary", func() bool { return l.count() > count+80 })
 	cancel()
 	wg.Wait()
 	if slowest := l.slowest(); slowest > bound {
@@ -298,7 +298,7 @@ func (l *keyedLoad) post(ctx context.Context, key string) (status int, retry str
 // insist creates the session of a key, however often that takes.
 func (l *keyedLoad) insist(t *testing.T, key string) {
 	t.Helper()
-	process.Eventually(t, key+" is acknowledged", func() bool {
+	testkit.Await(t, key+" is acknowledged", func() bool {
 		status, _ := l.create(key, bound)
 		return status == http.StatusCreated
 	})

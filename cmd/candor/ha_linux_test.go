@@ -21,6 +21,7 @@ import (
 	"candor/internal/testkit/client"
 	"candor/internal/testkit/dbtest"
 	"candor/internal/testkit/hatest"
+	"candor/internal/testkit/hooktest"
 	"candor/internal/testkit/process"
 )
 
@@ -86,9 +87,7 @@ func TestDrillHighAvailability(t *testing.T) {
 	c := hatest.Start(t)
 	c.CreateDatabase()
 	env := unlimitedEnvironment(t).With("DATABASE_URL", c.DSN(), "CANDOR_DB_TIMEOUT", "10s")
-	hooks := process.NewReceiver(t, nil)
-	a := process.CreateAccount(t, env, "--webhook-url", hooks.URL)
-	hooks.SetSecret(a.TestWebhookSecret)
+	a, hooks := process.CreateAccountWithReceiver(t, env, nil)
 	h := &haDrill{T: t, c: c, hooks: hooks}
 	targets := freeAddresses(t, 4)
 	for i := range 2 {
@@ -128,7 +127,7 @@ type haDrill struct {
 	*testing.T
 	c      *hatest.Cluster
 	loads  []*haLoad
-	hooks  *process.Receiver
+	hooks  *hooktest.Receiver
 	alerts *alertWatch
 }
 
@@ -136,7 +135,7 @@ type haDrill struct {
 func (h *haDrill) suffer(name string, fault int) (r haResult) {
 	h.Helper()
 	h.c.AwaitWhole()
-	process.Eventually(h, "the alerts of the fault before end", func() bool {
+	testkit.Await(h, "the alerts of the fault before end", func() bool {
 		now, _ := h.alerts.firing()
 		return !slices.ContainsFunc(lostPrimary, func(name string) bool { return now[name] })
 	})
@@ -151,12 +150,12 @@ func (h *haDrill) suffer(name string, fault int) (r haResult) {
 	struck := time.Now()
 	end := haFaults[fault].strike(h.c, former)
 	if haFaults[fault].moves {
-		process.Eventually(h, name+": another primary", func() bool { return h.c.Leader(former) != nil })
+		testkit.Await(h, name+": another primary", func() bool { return h.c.Leader(former) != nil })
 	}
 	chosen := time.Now()
 	r.chosen = chosen.Sub(struck)
 	for _, l := range h.loads {
-		process.Eventually(h, name+": a session is created and a form saved", func() bool { return l.servedSince(chosen) })
+		testkit.Await(h, name+": a session is created and a form saved", func() bool { return l.servedSince(chosen) })
 	}
 	r.serves = time.Since(struck)
 	h.draw()
@@ -200,7 +199,7 @@ func (h *haDrill) draw() {
 	h.Helper()
 	before := len(h.hooks.Of("session.pdf_ready"))
 	api := process.NewPartner(h.T, h.loads[0].base, h.loads[0].key)
-	process.Eventually(h, "a completed session is created", func() bool {
+	testkit.Await(h, "a completed session is created", func() bool {
 		status, _, _ := api.Do(http.MethodPost, "/sessions",
 			`{"form_type": "financial_statement", "customer_email": "jo@customer.example", "simulate": "completed"}`)
 		return status == http.StatusCreated

@@ -2,14 +2,8 @@ package main_test
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
-	"io"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -22,79 +16,10 @@ import (
 	"candor/internal/outbox"
 	"candor/internal/platform/devpg"
 	"candor/internal/testkit"
+	"candor/internal/testkit/hooktest"
 	"candor/internal/testkit/process"
 	"candor/jobs"
 )
-
-// tally is a partner's servers, which count what comes of each event.
-type tally struct {
-	secret string
-	urls   []string
-
-	mu       sync.Mutex
-	ids      map[int64]map[string]bool // by the event's sequence
-	answered map[int64]int
-	requests int
-	unsigned int
-	again    int // requests after an answered one
-}
-
-// newTally starts receivers that call hold, if it isn't nil, before they
-// answer.
-func newTally(t *testing.T, receivers int, hold func(*http.Request)) *tally {
-	t.Helper()
-	c := &tally{ids: map[int64]map[string]bool{}, answered: map[int64]int{}}
-	for range receivers {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if body, err := io.ReadAll(r.Body); err == nil { // else the worker died while it sent
-				sequence := c.note(r.Header, body)
-				if hold != nil {
-					hold(r)
-				}
-				w.WriteHeader(http.StatusNoContent)
-				c.answer(sequence)
-			}
-		}))
-		t.Cleanup(server.Close)
-		c.urls = append(c.urls, server.URL+"/hook")
-	}
-	return c
-}
-
-func (c *tally) note(header http.Header, body []byte) (sequence int64) {
-	var envelope struct {
-		Sequence int64 `json:"sequence"`
-	}
-	readable := json.Unmarshal(body, &envelope) == nil && envelope.Sequence > 0
-	mac := hmac.New(sha256.New, []byte(c.secret))
-	mac.Write(body)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.requests++
-	if !readable || header.Get("X-Webhook-Signature") != hex.EncodeToString(mac.Sum(nil)) {
-		c.unsigned++
-	}
-	if c.ids[envelope.Sequence] == nil {
-		c.ids[envelope.Sequence] = map[string]bool{}
-	}
-	c.ids[envelope.Sequence][header.Get("X-Webhook-ID")] = true
-	if c.answered[envelope.Sequence] > 0 {
-		c.again++
-	}
-	return envelope.Sequence
-}
-
-func (c *tally) answer(sequence int64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.answered[sequence]++
-}
-
-func (c *tally) arrived() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.ids)
-}
 
 // faultHarness is workers to be killed, and a database that gets events.
 type faultHarness struct {
@@ -103,18 +28,23 @@ type faultHarness struct {
 	db      *db.DB
 	outbox  *outbox.Outbox
 	account domain.AccountID
-	hooks   *tally
+	secret  string
+	hooks   []*hooktest.Receiver
 	workers []*process.Candor
 }
 
-func newFaultHarness(t *testing.T, dsn string, hooks *tally) *faultHarness {
+// newFaultHarness has as many receivers, which call hold before they answer.
+func newFaultHarness(t *testing.T, dsn string, receivers int, hold func(int, http.ResponseWriter, *http.Request)) *faultHarness {
 	t.Helper()
 	// A claim lasts 20 s at least; what a worker was at when it was killed is
 	// free once these tests end the claims (abandon).
-	b := &faultHarness{T: t, hooks: hooks, env: process.NewEnvironment(t).With("CANDOR_RESCUE_AFTER", "1s", "CANDOR_SWEEP_INTERVAL",
-		"1s", "DATABASE_URL", dsn)}
+	b := &faultHarness{T: t, env: process.NewEnvironment(t).With("CANDOR_RESCUE_AFTER", "1s", "CANDOR_SWEEP_INTERVAL", "1s",
+		"DATABASE_URL", dsn)}
+	for range receivers {
+		b.hooks = append(b.hooks, hooktest.NewReceiver(t, hold))
+	}
 	a := process.CreateAccount(t, b.env)
-	hooks.secret = a.TestWebhookSecret
+	b.secret = a.TestWebhookSecret
 	var err error
 	if b.account, err = domain.ParseAccountID(a.AccountID); err != nil {
 		t.Fatal(err)
@@ -164,7 +94,7 @@ func (b *faultHarness) abandon() {
 func (b *faultHarness) persist(work func(context.Context) error) {
 	b.Helper()
 	var last error
-	process.Eventually(b.T, "PostgreSQL takes a change", func() bool {
+	testkit.Await(b.T, "PostgreSQL takes a change", func() bool {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
 		last = work(ctx)
@@ -176,15 +106,23 @@ func (b *faultHarness) persist(work func(context.Context) error) {
 	})
 }
 
-// emit records an event of a new session for each URL. One whose commit wasn't
+// arrived is what the receivers got.
+func (b *faultHarness) arrived() (all []hooktest.Request) {
+	for _, hook := range b.hooks {
+		all = append(all, hook.Requests()...)
+	}
+	return all
+}
+
+// emit records n events for each receiver, each of a new session. One whose commit wasn't
 // acknowledged is recorded again, under the next number: the database says in
 // the end which events there are.
-func (b *faultHarness) emit(urls []string) {
+func (b *faultHarness) emit(n int) {
 	b.Helper()
 	b.persist(func(ctx context.Context) error {
 		return b.db.InTx(ctx, func(tx *db.Tx) error {
-			for _, url := range urls {
-				s, err := domain.NewSession{FormType: domain.FinancialStatement, CustomerEmail: "zoe@example.com", WebhookURL: url}.
+			for _, hook := range slices.Repeat(b.hooks, n) {
+				s, err := domain.NewSession{FormType: domain.FinancialStatement, CustomerEmail: "zoe@example.com", WebhookURL: hook.URL}.
 					Session(domain.Scope{AccountID: b.account}, domain.SystemClock.Now(), func(string) error { return nil }, nil)
 				if err != nil {
 					return err
@@ -215,7 +153,7 @@ func (b *faultHarness) deliveries(condition string) (n int) {
 // events that were committed.
 func (b *faultHarness) settle(duplicates int) {
 	b.Helper()
-	process.Eventually(b.T, "no delivery is pending", func() bool {
+	testkit.Await(b.T, "no delivery is pending", func() bool {
 		var pending int
 		err := b.db.Raw().GetContext(context.Background(), &pending, `SELECT count(*) FROM delivery WHERE state <> 'delivered'`)
 		return err == nil && pending == 0
@@ -225,25 +163,15 @@ func (b *faultHarness) settle(duplicates int) {
 		`SELECT sequence FROM event WHERE type = 'session.section_completed' ORDER BY sequence`); err != nil {
 		b.Fatal(err)
 	}
-	c := b.hooks
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var lost, twoIDs, gaps int
 	for i, sequence := range sequences {
-		if len(c.ids[sequence]) == 0 {
-			lost++
-		}
-		if len(c.ids[sequence]) > 1 {
-			twoIDs++
-		}
 		if sequence != int64(i+1) {
-			gaps++
+			b.Errorf("event %d has the sequence %d", i+1, sequence)
 		}
 	}
-	b.Logf("%d events: lost %d, duplicated %d, with two ids %d, gaps %d, wrong signatures %d of %d", len(sequences), lost, c.again,
-		twoIDs, gaps, c.unsigned, c.requests)
-	if lost+twoIDs+gaps+c.unsigned != 0 || len(c.ids) != len(sequences) || c.again > duplicates {
-		b.Errorf("%d events arrived, with at most %d duplicates expected", len(c.ids), duplicates)
+	got := hooktest.Count(b.secret, b.arrived())
+	b.Logf("%d events, of which arrived: %+v", len(sequences), got)
+	if got.Events != len(sequences) || got.TwoIDs+got.Unsigned != 0 || got.Duplicated > duplicates {
+		b.Errorf("%+v of %d events, with at most %d duplicates expected", got, len(sequences), duplicates)
 	}
 }
 
@@ -255,7 +183,9 @@ func TestDrillKilledWorkersAndPostgres(t *testing.T) {
 	dir := filepath.Join(openDir(t), "pg")
 	postgres := startPostgres(t, dir)
 	// Answers take a moment, so that there is always something to cut off.
-	b := newFaultHarness(t, postgres.DSN("candor"), newTally(t, 8, func(*http.Request) { <-time.After(5 * time.Millisecond) }))
+	b := newFaultHarness(t, postgres.DSN("candor"), 8, func(int, http.ResponseWriter, *http.Request) {
+		<-time.After(5 * time.Millisecond)
+	})
 	b.start(2)
 	const rounds, batches = 5, 10
 	total := 0
@@ -263,11 +193,13 @@ func TestDrillKilledWorkersAndPostgres(t *testing.T) {
 		var emitting sync.WaitGroup
 		emitting.Go(func() {
 			for range batches {
-				b.emit(b.hooks.urls)
+				b.emit(1)
 			}
 		})
-		total += batches * len(b.hooks.urls)
-		process.Eventually(t, "deliveries go on", func() bool { return b.hooks.arrived() >= total-batches*len(b.hooks.urls)/2 })
+		total += batches * len(b.hooks)
+		testkit.Await(t, "deliveries go on", func() bool {
+			return hooktest.Count(b.secret, b.arrived()).Events >= total-batches*len(b.hooks)/2
+		})
 		if round == rounds/2 {
 			quit(t, postgres)
 			postgres = startPostgres(t, dir)
@@ -303,18 +235,13 @@ func TestShutdownWithAHundredAttempts(t *testing.T) {
 	release := make(chan struct{})
 	letGo := sync.OnceFunc(func() { close(release) })
 	t.Cleanup(letGo)
-	b := newFaultHarness(t, process.NewEnvironment(t)["DATABASE_URL"], newTally(t, receivers, func(r *http.Request) {
-		select {
-		case <-release:
-		case <-r.Context().Done():
-		}
-	}))
-	b.emit(slices.Repeat(b.hooks.urls, 2*running/receivers))
+	b := newFaultHarness(t, process.NewEnvironment(t)["DATABASE_URL"], receivers, hooktest.Hang(release))
+	b.emit(2 * running / receivers)
 	b.start(1)
-	process.Eventually(t, "a hundred attempts run", func() bool { return b.hooks.arrived() == running })
+	testkit.Await(t, "a hundred attempts run", func() bool { return len(b.arrived()) == running })
 	b.workers[0].Signal(syscall.SIGTERM)
 	// An attempt that ended before the claims did would make room for another.
-	process.Eventually(t, "what isn't begun is given back", func() bool {
+	testkit.Await(t, "what isn't begun is given back", func() bool {
 		return b.deliveries(`lease_until IS NOT NULL`) == running
 	})
 	letGo()

@@ -133,7 +133,7 @@ func TestDrillLinksAreEmailedOnce(t *testing.T) {
 	// No job is left either: one that has just sent an email would stand for the next one's.
 	settled := func(want int) {
 		t.Helper()
-		process.Eventually(t, "every email has come to an end", func() bool {
+		testkit.Await(t, "every email has come to an end", func() bool {
 			var jobs int
 			err := database.Raw().Get(&jobs, `SELECT count(*) FROM river_job WHERE kind = 'session_email' AND finalized_at IS NULL`)
 			if err != nil {

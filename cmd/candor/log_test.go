@@ -59,7 +59,7 @@ func TestDrillProcessLog(t *testing.T) {
 			t.Fatalf("%s: %d", path, got)
 		}
 	}
-	process.Eventually(t, "the request's line", func() bool {
+	testkit.Await(t, "the request's line", func() bool {
 		for _, l := range logLines(t, p) {
 			if l.Route == "/healthz" || l.Route == "/readyz" {
 				t.Fatalf("a probe has the line %+v", l)
@@ -79,7 +79,7 @@ func TestDrillProcessLog(t *testing.T) {
 	}
 	wantSeldom(t, p, ask)
 	postgres = startPostgres(t, dir)
-	process.Eventually(t, "requests are served again", func() bool { return ask("/v1/sessions") == http.StatusOK })
+	testkit.Await(t, "requests are served again", func() bool { return ask("/v1/sessions") == http.StatusOK })
 	thaw := freeze(t, postgres)
 	wantSeldom(t, p, ask)
 	thaw()
@@ -92,7 +92,7 @@ func wantSeldom(t *testing.T, p *process.Candor, ask func(path string) int) {
 	t.Helper()
 	since := time.Now()
 	var away []logLine
-	process.Eventually(t, "twelve seconds of lines without PostgreSQL", func() bool {
+	testkit.Await(t, "twelve seconds of lines without PostgreSQL", func() bool {
 		ask("/readyz")
 		if got := ask("/v1/sessions"); got != http.StatusServiceUnavailable {
 			t.Fatalf("without PostgreSQL a request gets %d", got)

@@ -10,6 +10,7 @@ import (
 
 	"candor/internal/testkit"
 	"candor/internal/testkit/dbtest"
+	"candor/internal/testkit/hooktest"
 	"candor/internal/testkit/process"
 )
 
@@ -22,7 +23,7 @@ func TestMetricsAtTheOperatorsAddress(t *testing.T) {
 	testkit.Slow(t)
 	env := process.NewEnvironment(t).With("CANDOR_METRICS_ADDR", "127.0.0.1:0")
 	a := process.CreateAccount(t, env)
-	hooks := process.NewReceiver(t, nil)
+	hooks := hooktest.NewReceiver(t, nil)
 	hooks.SetSecret(a.TestWebhookSecret)
 	p := process.Serve(t, env, "serve")
 	ops := "http://" + p.WaitFor(metricsAddr)[1]
@@ -30,7 +31,7 @@ func TestMetricsAtTheOperatorsAddress(t *testing.T) {
 	process.OpenForm(t, s.SessionURL)
 	hooks.Wait("session.accessed", 1)
 
-	process.Eventually(t, "the metrics", func() bool {
+	testkit.Await(t, "the metrics", func() bool {
 		text := fetch(t, ops+"/metrics", http.StatusOK)
 		return strings.Contains(text, `candor_events_total{type="session.accessed"} 1`) &&
 			strings.Contains(text, `candor_webhook_attempts_total{outcome="delivered"} 1`) &&

@@ -16,6 +16,7 @@ import (
 	"candor/internal/platform/devpg"
 	"candor/internal/testkit"
 	"candor/internal/testkit/client"
+	"candor/internal/testkit/hooktest"
 	"candor/internal/testkit/process"
 )
 
@@ -28,9 +29,7 @@ func TestDrillPostgresRestartLosesNothing(t *testing.T) {
 	postgres := startPostgres(t, dir)
 	env := process.NewEnvironment(t).With("CANDOR_RATE_PER_MINUTE", "1000000", "CANDOR_RATE_BURST", "1000000",
 		"CANDOR_SWEEP_INTERVAL", "1s", "CANDOR_RESCUE_AFTER", "1s", "DATABASE_URL", postgres.DSN("candor"))
-	hooks := process.NewReceiver(t, nil)
-	a := process.CreateAccount(t, env, "--webhook-url", hooks.URL)
-	hooks.SetSecret(a.TestWebhookSecret)
+	a, hooks := process.CreateAccountWithReceiver(t, env, nil)
 	p := process.Serve(t, env, "serve")
 	l := &load{base: p.URL, key: a.TestKey, opened: map[string]bool{}}
 
@@ -40,7 +39,7 @@ func TestDrillPostgresRestartLosesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	failures := l.failures.Load()
-	process.Eventually(t, "requests fail without PostgreSQL", func() bool { return l.failures.Load() > failures })
+	testkit.Await(t, "requests fail without PostgreSQL", func() bool { return l.failures.Load() > failures })
 	startPostgres(t, dir)
 	l.await(t, l.count()+20)
 	stop()
@@ -96,7 +95,7 @@ func TestDrillWithoutPostgres(t *testing.T) {
 		}
 	}
 	startPostgres(t, dir)
-	process.Eventually(t, "the session is there again", func() bool { return api.Status(session.ID) == "in_progress" })
+	testkit.Await(t, "the session is there again", func() bool { return api.Status(session.ID) == "in_progress" })
 	p.Stop()
 }
 
@@ -159,7 +158,7 @@ func (l *load) start(t *testing.T) (stop func()) {
 // await waits until n forms were opened.
 func (l *load) await(t *testing.T, n int) {
 	t.Helper()
-	process.Eventually(t, "sessions are created and opened", func() bool { return l.count() >= n })
+	testkit.Await(t, "sessions are created and opened", func() bool { return l.count() >= n })
 }
 
 // acknowledged are the sessions so far.
@@ -171,7 +170,7 @@ func (l *load) acknowledged() map[string]bool {
 
 // wantAll fails the test unless every acknowledged session is there, and waits until
 // the event of every opened form is delivered. The load must have ended.
-func (l *load) wantAll(t *testing.T, api process.Partner, hooks *process.Receiver) {
+func (l *load) wantAll(t *testing.T, api process.Partner, hooks *hooktest.Receiver) {
 	t.Helper()
 	for id, opened := range l.opened {
 		status := api.Status(id)
@@ -179,7 +178,7 @@ func (l *load) wantAll(t *testing.T, api process.Partner, hooks *process.Receive
 			t.Errorf("session %s, acknowledged and opened: %t, is %q", id, opened, status)
 		}
 	}
-	process.Eventually(t, "session.accessed of every opened form is delivered", func() bool {
+	testkit.Await(t, "session.accessed of every opened form is delivered", func() bool {
 		delivered := map[string]bool{}
 		for _, call := range hooks.Of("session.accessed") {
 			delivered[call.SessionID] = true

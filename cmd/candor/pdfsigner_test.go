@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"candor/internal/testkit"
+	"candor/internal/testkit/hooktest"
 	"candor/internal/testkit/process"
 	"candor/internal/testkit/signtest"
 )
@@ -22,9 +23,7 @@ func TestStatementIsSigned(t *testing.T) {
 	testkit.Slow(t)
 	files := signtest.New(t, signtest.RSA(t, 2048))
 	env := process.WebEnvironment(t)
-	hooks := process.NewReceiver(t, nil)
-	a := process.CreateAccount(t, env, "--webhook-url", hooks.URL)
-	hooks.SetSecret(a.TestWebhookSecret)
+	a, hooks := process.CreateAccountWithReceiver(t, env, nil)
 	web := process.Serve(t, env, "web")
 	worker := process.Serve(t, env.With("CANDOR_PDF_CERT", files.Certificate, "CANDOR_PDF_KEY", files.Key), "worker")
 	api := process.NewPartner(t, web.URL, a.TestKey)
@@ -109,7 +108,7 @@ func TestPDFsWaitForAnotherCertificate(t *testing.T) {
 	expired := signtest.New(t, signtest.ECDSA(t), func(c *x509.Certificate) { c.NotAfter = time.Now().AddDate(0, 0, -1) })
 	env := process.NewEnvironment(t)
 	a := process.CreateAccount(t, env)
-	hooks := process.NewReceiver(t, nil)
+	hooks := hooktest.NewReceiver(t, nil)
 	hooks.SetSecret(a.TestWebhookSecret)
 	serve := func(files signtest.Files) *process.Candor {
 		return process.Serve(t, env.With("CANDOR_PDF_CERT", files.Certificate, "CANDOR_PDF_KEY", files.Key), "serve")
@@ -119,7 +118,7 @@ func TestPDFsWaitForAnotherCertificate(t *testing.T) {
 	s := api.CreateSession(hooks.URL)
 	process.OpenForm(t, s.SessionURL).Submit()
 	hooks.Wait("session.completed", 1)
-	process.Eventually(t, "the PDF is tried", func() bool { return strings.Contains(p.Stderr.String(), "job failed") })
+	testkit.Await(t, "the PDF is tried", func() bool { return strings.Contains(p.Stderr.String(), "job failed") })
 	if status, _, body := api.Do(http.MethodGet, "/sessions/"+s.ID+"/pdf", ""); status != http.StatusAccepted {
 		t.Errorf("the PDF without a certificate: %d %s, want 202", status, body)
 	}

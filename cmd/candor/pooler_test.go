@@ -22,9 +22,7 @@ func TestPooler(t *testing.T) {
 	if r := process.Run(t, env, "migrate"); r.Code != 0 {
 		t.Fatalf("candor migrate: exit code %d\n%s%s", r.Code, r.Stdout, r.Stderr)
 	}
-	hooks := process.NewReceiver(t, nil)
-	a := process.CreateAccount(t, env, "--webhook-url", hooks.URL)
-	hooks.SetSecret(a.TestWebhookSecret)
+	a, hooks := process.CreateAccountWithReceiver(t, env, nil)
 	web, worker := process.Serve(t, env, "web"), process.Serve(t, env, "worker")
 	api := process.NewPartner(t, web.URL, a.TestKey)
 	woken := make(chan string, 1)

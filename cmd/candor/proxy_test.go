@@ -52,10 +52,7 @@ func TestReverseProxies(t *testing.T) {
 				"CANDOR_FORM_RATE_PER_MINUTE", "5")
 			account := process.CreateAccount(t, env)
 			candor := process.Serve(t, env, "web")
-			free, err := ports.Free(2)
-			if err != nil {
-				t.Fatal(err)
-			}
+			free := ports.ForTest(t, 2)
 			p := &proxy{candor: strings.TrimPrefix(candor.URL, "http://"), http: ports.Local(free[0]), https: ports.Local(free[1]),
 				dir: t.TempDir()}
 			p.makeCertificate(t)
@@ -172,42 +169,20 @@ func (p *proxy) run(t *testing.T, name string, args ...string) {
 		path = "/usr/sbin/" + name // not in the PATH of users
 	}
 	cmd := exec.Command(path, args...)
-	var log bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &log, &log
 	cmd.Env = append(os.Environ(), "HOME="+p.dir, "XDG_DATA_HOME="+p.dir, "XDG_CONFIG_HOME="+p.dir)
-	if err := cmd.Start(); err != nil {
-		t.Fatalf("%v: run scripts/setup.sh caddy nginx", err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // killed
-		if t.Failed() {
-			t.Logf("%s printed:\n%s", name, log.String())
-		}
-	})
+	testkit.Start(t, cmd)
 }
 
 func (p *proxy) waitUntilServing(t *testing.T) {
 	t.Helper()
-	deadline := time.Now().Add(testkit.Patience)
 	browser := p.browser("127.0.0.1").HTTP
-	for {
+	testkit.Await(t, "the proxy serves", func() bool {
 		response, err := browser.Get("https://" + formsHost + "/healthz")
 		if err == nil {
 			_ = response.Body.Close() // the status is enough
-			if response.StatusCode == http.StatusOK {
-				return
-			}
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the proxy doesn't serve: %v", err)
-		}
-		select {
-		case <-time.After(20 * time.Millisecond):
-		case <-t.Context().Done():
-			t.Fatal(t.Context().Err())
-		}
-	}
+		return err == nil && response.StatusCode == http.StatusOK
+	})
 }
 
 // browser is one at an address of this machine, which trusts the certificate and

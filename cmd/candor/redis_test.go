@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"candor/internal/testkit"
 	"candor/internal/testkit/process"
 	"candor/internal/testkit/redistest"
 )
@@ -93,7 +94,7 @@ func TestDrillOneRateLimitForThreeProcesses(t *testing.T) {
 	}
 	together := func(key string) {
 		t.Helper()
-		process.Eventually(t, "the limits are shared", func() bool { shared, _ := rateLimits(t, web); return shared })
+		testkit.Await(t, "the limits are shared", func() bool { shared, _ := rateLimits(t, web); return shared })
 		_, before := rateLimits(t, web)
 		b := send(t, web, key, 270)
 		_, after := rateLimits(t, web) // a busy machine can make Redis seem slow
@@ -168,7 +169,7 @@ func TestRedisByTLS(t *testing.T) {
 	env := process.NewEnvironment(t).With("SSL_CERT_FILE", authority, "CANDOR_METRICS_ADDR", "127.0.0.1:0")
 	for password, shared := range map[string]bool{"hidden-password": true, "hidden-guess": false} {
 		p := process.Serve(t, env.With("CANDOR_REDIS_URL", "rediss://:"+password+"@"+listener.Addr().String()), "web")
-		process.Eventually(t, "shared limits with the right password alone", func() bool {
+		testkit.Await(t, "shared limits with the right password alone", func() bool {
 			is, _ := rateLimits(t, []*process.Candor{p})
 			return is == shared
 		})

@@ -55,9 +55,7 @@ func restoring(t *testing.T, env process.Environment, documents string) {
 	primary := startArchiving(t, filepath.Join(dir, "a"), wal)
 	env = env.With("CANDOR_SWEEP_INTERVAL", "1s", "CANDOR_SECRET_KEYS", keyring.Generate("k1"), "DATABASE_URL",
 		primary.DSN("candor"))
-	hooks := process.NewReceiver(t, nil)
-	a := process.CreateAccount(t, env, "--webhook-url", hooks.URL)
-	hooks.SetSecret(a.TestWebhookSecret)
+	a, hooks := process.CreateAccountWithReceiver(t, env, nil)
 	p := process.Serve(t, env, "serve")
 	api := process.NewPartner(t, p.URL, a.TestKey)
 	var ids []string
@@ -336,7 +334,7 @@ func TestDrillBackup(t *testing.T) {
 		t.Fatal(err)
 	}
 	query(t, server, "SELECT pg_switch_wal() FROM (SELECT pg_logical_emit_message(false, 'test', 'x')) x")
-	process.Eventually(t, "archiving fails", func() bool {
+	testkit.Await(t, "archiving fails", func() bool {
 		return query(t, server, "SELECT failed_count > 0 FROM pg_stat_archiver") == "true"
 	})
 	if got := examined(t, server); !strings.HasPrefix(got, "failed archive_command fails") {
@@ -432,7 +430,7 @@ func wantHangFound(t *testing.T, server *devpg.Server, wal string) {
 	if err := os.Remove(hangs); err != nil {
 		t.Fatal(err)
 	}
-	process.Eventually(t, "the WAL is archived", func() bool {
+	testkit.Await(t, "the WAL is archived", func() bool {
 		return query(t, server, "SELECT last_archived_wal >= '"+segment+"' FROM pg_stat_archiver") == "true"
 	})
 	if got := examined(t, server, later); got != "ok the WAL is archived" {
@@ -582,11 +580,11 @@ func documented(t *testing.T, pattern string) string {
 }
 
 // archived ends the WAL's current segment and waits until it is archived.
-func archived(t *testing.T, server *devpg.Server, wal string) {
+func archived(t *testing.T, on database, wal string) {
 	t.Helper()
-	segment := query(t, server, "SELECT pg_walfile_name(pg_current_wal_lsn())")
-	query(t, server, "SELECT pg_switch_wal()")
-	process.Eventually(t, "the WAL is archived", func() bool {
+	segment := query(t, on, "SELECT pg_walfile_name(pg_current_wal_lsn())")
+	query(t, on, "SELECT pg_switch_wal()")
+	testkit.Await(t, "the WAL is archived", func() bool {
 		_, err := os.Stat(filepath.Join(wal, segment+".gz"))
 		return err == nil
 	})
@@ -596,14 +594,17 @@ func archived(t *testing.T, server *devpg.Server, wal string) {
 func nextSecond(t *testing.T) string {
 	t.Helper()
 	moment := time.Now().UTC().Truncate(time.Second).Add(time.Second)
-	process.Eventually(t, "the next second", func() bool { return time.Now().After(moment.Add(10 * time.Millisecond)) })
+	testkit.Await(t, "the next second", func() bool { return time.Now().After(moment.Add(10 * time.Millisecond)) })
 	return moment.Format("2006-01-02T15:04:05Z")
 }
 
+// A database is a server of PostgreSQL, alone or in a cluster.
+type database interface{ DSN(name string) string }
+
 // query runs a statement and returns the value of its last row, if it has one.
-func query(t *testing.T, server *devpg.Server, statement string) (value string) {
+func query(t *testing.T, on database, statement string) (value string) {
 	t.Helper()
-	d, err := db.Open(t.Context(), server.DSN("candor"), db.Options{MaxOpenConns: 1})
+	d, err := db.Open(t.Context(), on.DSN("candor"), db.Options{MaxOpenConns: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -742,7 +743,7 @@ func startRestored(t *testing.T, dir string) *devpg.Server {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	process.Eventually(t, "the recovery ends", func() bool {
+	testkit.Await(t, "the recovery ends", func() bool {
 		recovering := true
 		err := d.Raw().GetContext(t.Context(), &recovering, "SELECT pg_is_in_recovery()")
 		return err == nil && !recovering

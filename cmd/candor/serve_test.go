@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
@@ -13,6 +14,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -21,6 +23,7 @@ import (
 	"candor/internal/testkit"
 	"candor/internal/testkit/client"
 	"candor/internal/testkit/dbtest"
+	"candor/internal/testkit/hooktest"
 	"candor/internal/testkit/ports"
 	"candor/internal/testkit/process"
 )
@@ -32,7 +35,7 @@ func TestStatementFromStartToEnd(t *testing.T) {
 	testkit.Slow(t)
 	env := process.NewEnvironment(t)
 	a := process.CreateAccount(t, env)
-	hooks := process.NewReceiver(t, nil)
+	hooks := hooktest.NewReceiver(t, nil)
 	hooks.SetSecret(a.TestWebhookSecret)
 	p := process.Serve(t, env, "serve")
 	api := process.NewPartner(t, p.URL, a.TestKey)
@@ -45,7 +48,7 @@ func TestStatementFromStartToEnd(t *testing.T) {
 	ready := hooks.Wait("session.pdf_ready", 1)[0]
 	hooks.Wait("session.section_completed", 7)
 	hooks.Wait("session.completed", 1)
-	checkEvents(t, hooks.Of(""), s.ID)
+	checkEvents(t, hooks.Requests(), s.ID)
 	checkCompleted(t, hooks.Of("session.completed")[0])
 	checkPDF(t, api, s.ID, ready, checkData(t, api, s.ID))
 	p.Stop()
@@ -60,7 +63,7 @@ func TestStatementFromStartToEnd(t *testing.T) {
 	}
 }
 
-func checkEvents(t *testing.T, calls []process.WebhookCall, sessionID string) {
+func checkEvents(t *testing.T, calls []hooktest.Request, sessionID string) {
 	t.Helper()
 	ids := map[string]bool{}
 	for _, c := range calls {
@@ -80,7 +83,7 @@ func checkEvents(t *testing.T, calls []process.WebhookCall, sessionID string) {
 	}
 }
 
-func checkCompleted(t *testing.T, call process.WebhookCall) {
+func checkCompleted(t *testing.T, call hooktest.Request) {
 	t.Helper()
 	var data struct {
 		ReferenceID string         `json:"reference_id"`
@@ -149,7 +152,7 @@ func dataIn(t *testing.T, answer []byte) []byte {
 	return exact.Data
 }
 
-func checkPDF(t *testing.T, api process.Partner, id string, ready process.WebhookCall, data []byte) {
+func checkPDF(t *testing.T, api process.Partner, id string, ready hooktest.Request, data []byte) {
 	t.Helper()
 	status, header, content := api.Do(http.MethodGet, "/sessions/"+id+"/pdf?download=true", "")
 	if status != http.StatusOK || header.Get("Content-Type") != "application/pdf" || !bytes.HasPrefix(content, []byte("%PDF-")) ||
@@ -173,14 +176,14 @@ func TestRetriesFollowTheSchedule(t *testing.T) {
 	testkit.Slow(t)
 	env := process.NewEnvironment(t).With("CANDOR_WEBHOOK_SCHEDULE", "0s,100ms,200ms,100ms")
 	a := process.CreateAccount(t, env)
-	hooks := process.NewReceiver(t, func(c process.WebhookCall, earlier int) int {
-		switch {
-		case c.Event == "session.section_completed":
-			return http.StatusInternalServerError // always
-		case earlier < 2:
-			return http.StatusFound // a redirect is a failure too
+	var others atomic.Int32
+	hooks := hooktest.NewReceiver(t, func(_ int, w http.ResponseWriter, r *http.Request) {
+		switch body, _ := io.ReadAll(r.Body); {
+		case bytes.Contains(body, []byte(`"session.section_completed"`)):
+			w.WriteHeader(http.StatusInternalServerError) // always
+		case others.Add(1) <= 2:
+			w.WriteHeader(http.StatusFound) // a redirect is a failure too
 		}
-		return http.StatusNoContent
 	})
 	hooks.SetSecret(a.TestWebhookSecret)
 	p := process.Serve(t, env, "serve")
@@ -349,11 +352,7 @@ func checkAttached(t *testing.T, id string, content, data []byte) {
 func TestServesWithoutS3(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
-	free, err := ports.Free(1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	env := process.WebEnvironment(t).With("CANDOR_BLOBS", "s3", "CANDOR_S3_ENDPOINT", "http://"+ports.Local(free[0]),
+	env := process.WebEnvironment(t).With("CANDOR_BLOBS", "s3", "CANDOR_S3_ENDPOINT", "http://"+ports.Local(ports.ForTest(t, 1)[0]),
 		"CANDOR_S3_BUCKET", "documents", "CANDOR_S3_ACCESS_KEY", "key", "CANDOR_S3_SECRET_KEY", "secret")
 	account := process.CreateAccount(t, env)
 	web := process.Serve(t, env, "web")

@@ -71,7 +71,7 @@ func TestShutdownFinishesRequests(t *testing.T) {
 
 	p.Signal(syscall.SIGTERM)
 	p.WaitFor(regexp.MustCompile(`msg="shutting down"`))
-	process.Eventually(t, "new connections are refused", func() bool {
+	testkit.Await(t, "new connections are refused", func() bool {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
 		if err == nil {
 			conn.Close()
@@ -104,7 +104,7 @@ func TestShutdownDelay(t *testing.T) {
 	}
 	p.Signal(syscall.SIGTERM)
 	p.WaitFor(regexp.MustCompile(`msg="leaving`))
-	process.Eventually(t, "the process is unready", func() bool {
+	testkit.Await(t, "the process is unready", func() bool {
 		return get("/readyz").StatusCode == http.StatusServiceUnavailable
 	})
 	if r := get("/dashboard/sign-in"); r.StatusCode != http.StatusOK || !r.Close {

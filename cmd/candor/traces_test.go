@@ -8,6 +8,7 @@ import (
 
 	"candor/internal/statement/statementtest"
 	"candor/internal/testkit"
+	"candor/internal/testkit/hooktest"
 	"candor/internal/testkit/process"
 	"candor/internal/testkit/tracetest"
 )
@@ -22,11 +23,10 @@ func TestTraces(t *testing.T) {
 	env := process.NewEnvironment(t).With("OTEL_EXPORTER_OTLP_ENDPOINT", traces.URL, "OTEL_EXPORTER_OTLP_HEADERS",
 		"x-token=let%20me%20in")
 	a := process.CreateAccount(t, env)
-	hooks := process.NewReceiver(t, func(call process.WebhookCall, _ int) int {
-		if call.Header.Get("Traceparent") != "" {
-			t.Errorf("the webhook has %v", call.Header)
+	hooks := hooktest.NewReceiver(t, func(_ int, _ http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Traceparent") != "" {
+			t.Errorf("the webhook has %v", r.Header)
 		}
-		return http.StatusNoContent
 	})
 	hooks.SetSecret(a.TestWebhookSecret)
 	p := process.Serve(t, env, "serve")
@@ -41,7 +41,7 @@ func TestTraces(t *testing.T) {
 	}
 	hooks.Wait("session.completed", 1)
 	for _, request := range []string{"POST /f/:session/personal_details", "POST /v1/test/sessions/:id/advance"} {
-		process.Eventually(t, "the trace of "+request, func() bool { return followed(traces.Spans(), request) })
+		testkit.Await(t, "the trace of "+request, func() bool { return followed(traces.Spans(), request) })
 	}
 	p.Stop()
 

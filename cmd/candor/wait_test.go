@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"candor/internal/testkit"
+	"candor/internal/testkit/hooktest"
 	"candor/internal/testkit/process"
 )
 
@@ -19,7 +20,7 @@ func TestWaitingAcrossProcesses(t *testing.T) {
 	env := process.WebEnvironment(t)
 	account := process.CreateAccount(t, env)
 	web, worker := process.Serve(t, env, "web"), process.Serve(t, env, "worker")
-	hook := process.NewReceiver(t, nil)
+	hook := hooktest.NewReceiver(t, nil)
 	hook.SetSecret(account.TestWebhookSecret)
 	partner := process.NewPartner(t, web.URL, account.TestKey)
 	type page struct {

@@ -1,9 +1,12 @@
 package main_test
 
 import (
+	"bytes"
+	"io"
 	"net/http"
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -19,9 +22,7 @@ func TestWebAndWorkerApart(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
 	env := process.WebEnvironment(t)
-	hooks := process.NewReceiver(t, nil)
-	a := process.CreateAccount(t, env, "--webhook-url", hooks.URL)
-	hooks.SetSecret(a.TestWebhookSecret)
+	a, hooks := process.CreateAccountWithReceiver(t, env, nil)
 	web := process.Serve(t, env, "web")
 	api := process.NewPartner(t, web.URL, a.TestKey)
 	s := api.CreateSession("") // its events go to the account's default URL
@@ -29,7 +30,7 @@ func TestWebAndWorkerApart(t *testing.T) {
 	if status, _, body := api.Do(http.MethodGet, "/sessions/"+s.ID+"/pdf", ""); status != http.StatusAccepted {
 		t.Errorf("without a worker the PDF endpoint returned %d %s, want 202", status, body)
 	}
-	if n := len(hooks.Of("")); n > 0 {
+	if n := len(hooks.Requests()); n > 0 {
 		t.Errorf("%d webhooks were sent without a worker", n)
 	}
 	worker := process.Serve(t, env, "worker")
@@ -48,15 +49,12 @@ func TestShutdownFinishesDeliveries(t *testing.T) {
 	testkit.Slow(t)
 	env := process.WebEnvironment(t)
 	arrived, release := make(chan struct{}), make(chan struct{})
-	hooks := process.NewReceiver(t, func(_ process.WebhookCall, earlier int) int {
-		if earlier == 0 {
+	a, _ := process.CreateAccountWithReceiver(t, env, func(n int, _ http.ResponseWriter, _ *http.Request) {
+		if n == 1 {
 			close(arrived)
 			<-release
 		}
-		return http.StatusNoContent
 	})
-	a := process.CreateAccount(t, env, "--webhook-url", hooks.URL)
-	hooks.SetSecret(a.TestWebhookSecret)
 	web, worker := process.Serve(t, env, "web"), process.Serve(t, env, "worker")
 	process.OpenForm(t, process.LinkOn(web, process.NewPartner(t, web.URL, a.TestKey).CreateSession("")))
 	<-arrived
@@ -80,16 +78,13 @@ func TestDrillKilledWorkerLosesNothing(t *testing.T) {
 	testkit.Slow(t)
 	env := process.WebEnvironment(t)
 	arrived, release := make(chan struct{}), make(chan struct{})
-	hooks := process.NewReceiver(t, func(c process.WebhookCall, earlier int) int {
-		if c.Event == "session.accessed" && earlier == 0 {
-			close(arrived)
-			<-release
+	arrive := sync.OnceFunc(func() { close(arrived); <-release })
+	a, hooks := process.CreateAccountWithReceiver(t, env, func(_ int, _ http.ResponseWriter, r *http.Request) {
+		if body, _ := io.ReadAll(r.Body); bytes.Contains(body, []byte(`"session.accessed"`)) {
+			arrive()
 		}
-		return http.StatusNoContent
 	})
 	t.Cleanup(func() { close(release) })
-	a := process.CreateAccount(t, env, "--webhook-url", hooks.URL)
-	hooks.SetSecret(a.TestWebhookSecret)
 	database := dbtest.Open(t, env["DATABASE_URL"])
 	web, doomed := process.Serve(t, env, "web"), process.Serve(t, env, "worker")
 	api := process.NewPartner(t, web.URL, a.TestKey)
@@ -173,9 +168,7 @@ func TestDrillJobsOfADeadWorkerAreTakenUp(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
 	env := process.WebEnvironment(t).With("CANDOR_RESCUE_AFTER", "2m")
-	hooks := process.NewReceiver(t, nil)
-	a := process.CreateAccount(t, env, "--webhook-url", hooks.URL)
-	hooks.SetSecret(a.TestWebhookSecret)
+	a, hooks := process.CreateAccountWithReceiver(t, env, nil)
 	web, doomed := process.Serve(t, env, "web"), process.Serve(t, env, "worker")
 	database := dbtest.Open(t, env["DATABASE_URL"])
 	unlock := midPDF(t, database, web, process.NewPartner(t, web.URL, a.TestKey).CreateSession(""))
@@ -187,7 +180,7 @@ func TestDrillJobsOfADeadWorkerAreTakenUp(t *testing.T) {
 		return n
 	}
 	var since time.Time
-	process.Eventually(t, "the second worker could say who is dead, and asks", func() bool {
+	testkit.Await(t, "the second worker could say who is dead, and asks", func() bool {
 		err := database.Raw().Get(&since, `SELECT max(since) FROM worker`)
 		return err == nil && time.Since(since) > 12*time.Second
 	})
@@ -196,7 +189,7 @@ func TestDrillJobsOfADeadWorkerAreTakenUp(t *testing.T) {
 	}
 	doomed.Kill()
 	killed := time.Now()
-	process.Eventually(t, "the job is taken up", func() bool { return attempts() == 2 })
+	testkit.Await(t, "the job is taken up", func() bool { return attempts() == 2 })
 	if took := time.Since(killed); took > takenUpWithin {
 		t.Errorf("the job was taken up %s after its worker was killed, want at most %s", took, takenUpWithin)
 	} else {
@@ -227,7 +220,7 @@ func midPDF(t *testing.T, database *db.DB, web *process.Candor, s client.Session
 		t.Fatal(err)
 	}
 	process.OpenForm(t, process.LinkOn(web, s)).Submit()
-	process.Eventually(t, "a worker is in the middle of the PDF", func() bool {
+	testkit.Await(t, "a worker is in the middle of the PDF", func() bool {
 		var waiting bool
 		err := database.Raw().Get(&waiting, `
 			SELECT EXISTS (SELECT 1 FROM pg_stat_activity

@@ -10,6 +10,7 @@ import (
 
 	"candor/handlers"
 	"candor/internal/platform/ratelimit"
+	"candor/internal/testkit"
 	"candor/internal/testkit/harness"
 )
 
@@ -225,8 +226,7 @@ func TestNoEchoOfInput(t *testing.T) {
 func TestOverHTTP(t *testing.T) {
 	t.Parallel()
 	h := harness.New(t)
-	server := httptest.NewServer(h.Handler)
-	t.Cleanup(server.Close)
+	server := testkit.Serve(t, h.Handler)
 	send := func(method, path string, body io.Reader) (*http.Response, string) {
 		t.Helper()
 		r, err := http.NewRequestWithContext(t.Context(), method, server.URL+path, body)

@@ -103,14 +103,7 @@ func TestSimulatorHoldsNoEventNumberWhileItWaits(t *testing.T) {
 				return err
 			}
 			go func() { done <- simulate() }()
-			tick := time.NewTicker(5 * time.Millisecond)
-			defer tick.Stop()
-			for waiting := 0; waiting == 0; <-tick.C {
-				if err := tx.Raw().GetContext(h.Context(), &waiting,
-					`SELECT count(*) FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))`); err != nil {
-					return err
-				}
-			}
+			h.WaitForLock()
 			_, err := tx.Raw().ExecContext(h.Context(), `SELECT FROM event_sequence WHERE account_id = $1 FOR UPDATE NOWAIT`,
 				h.Account.AccountID)
 			return err

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -136,8 +135,7 @@ func TestCompressedAnswers(t *testing.T) {
 	session := h.NewSession(h.TestScope(), domain.NewSession{})
 	h.Complete(session.ID)
 	data := "/v1/sessions/" + session.ID.String() + "/data"
-	server := httptest.NewServer(h.Handler)
-	t.Cleanup(server.Close)
+	server := testkit.Serve(t, h.Handler)
 	get := func(path, encoding string) (http.Header, []byte) {
 		t.Helper()
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+path, nil)

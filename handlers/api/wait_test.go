@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -158,8 +157,7 @@ func TestWaitsAreBounded(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
 	h := harness.New(t)
-	server := httptest.NewServer(h.Handler)
-	t.Cleanup(server.Close)
+	server := testkit.Serve(t, h.Handler)
 	ctx, leave := context.WithCancel(t.Context())
 	defer leave()
 	var clients sync.WaitGroup

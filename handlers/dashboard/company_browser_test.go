@@ -40,22 +40,10 @@ func startZitadel(t *testing.T, redirect string) string {
 	if err := os.WriteFile(users, []byte(companyUsers), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	free, err := ports.Free(1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := strconv.Itoa(free[0])
-	ctx, cancel := context.WithCancel(context.Background())
-	server := exec.CommandContext(ctx, binary)
+	port := strconv.Itoa(ports.ForTest(t, 1)[0])
+	server := exec.CommandContext(context.Background(), binary)
 	server.Env = append(os.Environ(), "PORT="+port, "REDIRECT_URI="+redirect, "USERS_FILE="+users)
-	if err := server.Start(); err != nil {
-		cancel()
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		cancel()
-		_ = server.Wait() // it says that it was killed
-	})
+	testkit.Start(t, server)
 	issuer := "http://localhost:" + port + "/"
 	testkit.Await(t, "the provider doesn't answer", func() bool {
 		answer, err := http.Get(issuer + ".well-known/openid-configuration")

@@ -65,8 +65,7 @@ func newCompany(t *testing.T) *company {
 	t.Helper()
 	p := &company{records: map[string][]string{}, metadata: map[string]any{}}
 	p.sign = func(payload []byte) string { return p.signed(jose.RS256, companyKey(), payload) }
-	p.Server = httptest.NewServer(p)
-	t.Cleanup(p.Server.Close)
+	p.Server = testkit.Serve(t, p)
 	p.Harness = harness.New(t, func(c *handlers.Config) { c.SSO.Policy.Development, c.SSO.Resolver = true, p })
 	p.OK(p.Service.SSO.VerifyDomain(p.Context(), p.Account.AccountID, harness.Operator, "lender.example"))
 	p.connect(nil)
@@ -796,12 +795,10 @@ func TestCompanySettings(t *testing.T) {
 	p := newCompany(t)
 	owner := p.Harness.Owner()
 	const settings = "/dashboard/test/settings/sign-in"
-	redirects := httptest.NewServer(http.RedirectHandler(p.URL+"/.well-known/openid-configuration", http.StatusFound))
-	t.Cleanup(redirects.Close)
-	long := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	redirects := testkit.Serve(t, http.RedirectHandler(p.URL+"/.well-known/openid-configuration", http.StatusFound))
+	long := testkit.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte(`{"issuer":"` + strings.Repeat("x", 300<<10)))
 	}))
-	t.Cleanup(long.Close)
 	for text, form := range map[string]url.Values{
 		"Enter the issuer": {"issuer": {""}}, "Enter the client id": {"client_id": {""}},
 		"The URL must use https": {"issuer": {"http://login.example.com"}}, "public": {"issuer": {"https://10.0.0.1"}},

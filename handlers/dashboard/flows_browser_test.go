@@ -3,7 +3,6 @@ package dashboard_test
 import (
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"candor/internal/testkit"
 	"candor/internal/testkit/browsertest"
 	"candor/internal/testkit/harness"
+	"candor/internal/testkit/hooktest"
 	"candor/internal/webhook"
 )
 
@@ -53,10 +53,9 @@ func withTestEvents(t *testing.T) func(*handlers.Config) {
 // next signing secret, of an endpoint, too.
 func TestBrowserDeveloper(t *testing.T) {
 	t.Parallel()
-	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	receiver := hooktest.NewReceiver(t, func(_ int, w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, `{"received": true}`)
-	}))
-	t.Cleanup(receiver.Close)
+	})
 	h, base := harness.Listen(t, withTestEvents(t))
 	tab := browsertest.New(t, browsertest.Options{})
 	signInTo(h, tab, base, "/dashboard/test/keys")

@@ -2,13 +2,13 @@ package dashboard_test
 
 import (
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
 
 	"candor/internal/domain"
 	"candor/internal/testkit/harness"
+	"candor/internal/testkit/hooktest"
 	"candor/internal/testkit/page"
 )
 
@@ -26,12 +26,11 @@ func linesOf(home *page.Page, title string) (lines []*page.Page) {
 // by what happened, until all is done. Each reader's links lead where their role may go.
 func TestGoLive(t *testing.T) {
 	t.Parallel()
-	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	receiver := hooktest.NewReceiver(t, func(_ int, w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/broken" {
 			w.WriteHeader(http.StatusInternalServerError)
 		}
-	}))
-	defer receiver.Close()
+	})
 	h := harness.New(t, withTestEvents(t))
 	owner := h.Owner()
 	account := h.Account.AccountID

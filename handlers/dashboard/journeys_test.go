@@ -363,7 +363,7 @@ func TestFromSignUpToAWebhook(t *testing.T) {
 	w.press("Send test event")
 	w.page.Shows("200 OK")
 	got := hook.Requests()[0]
-	if want := webhook.Signature(secret, []byte(got.Body)); !strings.Contains(got.Header.Get("X-Webhook-Signature"), want) {
+	if want := webhook.Signature(secret, got.Body); !strings.Contains(got.Header.Get("X-Webhook-Signature"), want) {
 		t.Errorf("the signature %q is not of the secret, which makes %q", got.Header.Get("X-Webhook-Signature"), want)
 	}
 	if w.clicks > 12 {

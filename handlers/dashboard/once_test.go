@@ -3,7 +3,6 @@ package dashboard_test
 import (
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
 	"sync/atomic"
@@ -103,7 +102,7 @@ func TestBrowserStoppedFormIsSentAgain(t *testing.T) {
 	h := harness.New(t, func(c *handlers.Config) { c.Development = true })
 	var posts atomic.Int32
 	arrived := make(chan struct{})
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := testkit.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.URL.Path == "/arrived":
 			<-arrived
@@ -115,7 +114,6 @@ func TestBrowserStoppedFormIsSentAgain(t *testing.T) {
 			h.Handler.ServeHTTP(w, r)
 		}
 	}))
-	t.Cleanup(server.Close)
 	tab := browsertest.New(t, browsertest.Options{Device: browsertest.Desktop, AllowCuts: true})
 	signInTo(h, tab, server.URL, "/dashboard/test/sessions/new")
 	tab.Type("#customer_email", "sam@example.con")

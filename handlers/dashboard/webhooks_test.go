@@ -4,11 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,6 +15,7 @@ import (
 	"candor/internal/domain"
 	"candor/internal/service/webhooks"
 	"candor/internal/testkit/harness"
+	"candor/internal/testkit/hooktest"
 	"candor/internal/webhook"
 	"candor/views/dashboard/snippets"
 )
@@ -327,9 +326,7 @@ func TestManyEndpoints(t *testing.T) {
 // about one session that doesn't exist.
 func TestTestEventsOfEachType(t *testing.T) {
 	t.Parallel()
-	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-	defer receiver.Close()
-	h := harness.New(t, withTestEvents(t))
+	receiver, h := hooktest.NewReceiver(t, nil), harness.New(t, withTestEvents(t))
 	developer := h.Staff(domain.RoleDeveloper)
 	path := "/dashboard/test/webhooks"
 	offered := developer.WantPage(developer.Get(path+"/settings?type=session.expired"), http.StatusOK).
@@ -374,13 +371,10 @@ func failedAt(h *harness.Harness, url string, status int, class string) domain.D
 // again sends nothing, and it is gone after an hour.
 func TestTestEventByHand(t *testing.T) {
 	t.Parallel()
-	var calls atomic.Int64
-	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		calls.Add(1)
+	receiver := hooktest.NewReceiver(t, func(_ int, w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusTeapot)
 		fmt.Fprint(w, "<b>short and stout</b>")
-	}))
-	defer receiver.Close()
+	})
 	h := harness.New(t, withTestEvents(t))
 	developer := h.Staff(domain.RoleDeveloper)
 	answer := developer.Post("/dashboard/test/webhooks/test", url.Values{"url": {receiver.URL}})
@@ -393,7 +387,7 @@ func TestTestEventByHand(t *testing.T) {
 		reader.WantPage(reader.Get(result), http.StatusOK, "418 I'm a teapot", "<b>short and stout", "session.completed",
 			"X-Webhook-Signature", receiver.URL)
 	}
-	if n := calls.Load(); n != 1 {
+	if n := len(receiver.Requests()); n != 1 {
 		t.Errorf("the receiver got %d requests, want 1", n)
 	}
 	audited(h, domain.AuditTestEvent, 1)

@@ -10,15 +10,16 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"candor/internal/domain"
 	"candor/internal/testkit"
 	"candor/internal/testkit/harness"
+	"candor/internal/testkit/hooktest"
 	"candor/internal/webhook"
 )
 
@@ -88,31 +89,6 @@ func (r *listening) stop() {
 	r.OK(r.Wait())
 }
 
-// receiver verifies and keeps what comes.
-type receiver struct {
-	testing.TB
-	secret string
-	now    func() time.Time
-	mu     sync.Mutex
-	ids    []string
-	bodies []string
-}
-
-// ServeHTTP answers 401 to a wrong or old signature, and to another address.
-func (r *receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
-	body, err := io.ReadAll(q.Body)
-	if err != nil || q.Header.Get("X-Webhook-Signature") != webhook.Signature(r.secret, body) ||
-		q.Header.Get("Content-Type") != "application/json" || q.Header.Get("User-Agent") != "Candor-Webhooks/1" ||
-		q.Header.Get("X-Webhook-Timestamp") != strconv.FormatInt(r.now().Unix(), 10) || q.URL.Path != "/hook/" {
-		r.Errorf("wrong: %s to %s with %v: %v", body, q.URL, q.Header, err)
-		w.WriteHeader(http.StatusUnauthorized)
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.ids, r.bodies = append(r.ids, q.Header.Get("X-Webhook-Id")), append(r.bodies, string(body))
-}
-
 // TestListen forwards events with their bytes, headers and signatures, through a
 // receiver that is down and a listener that is stopped and killed. Nothing is lost
 // and nothing comes twice.
@@ -130,12 +106,16 @@ func TestListen(t *testing.T) {
 		}
 	}
 	record(2) // before it is started for the first time: not forwarded
-	got := &receiver{TB: t, secret: h.Account.TestWebhookSecret, now: h.Clock.Now}
-	socket, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	h.OK(err)
-	to := "http://" + socket.Addr().String() + "/hook/"
-	server := &http.Server{Handler: got, ReadHeaderTimeout: time.Minute}
-	go func() { _ = server.Serve(socket) }()
+	got := hooktest.NewReceiver(t, func(_ int, w http.ResponseWriter, q *http.Request) {
+		body, _ := io.ReadAll(q.Body)
+		if q.Header.Get("X-Webhook-Signature") != webhook.Signature(h.Account.TestWebhookSecret, body) ||
+			q.Header.Get("Content-Type") != "application/json" || q.Header.Get("User-Agent") != "Candor-Webhooks/1" ||
+			q.Header.Get("X-Webhook-Timestamp") != strconv.FormatInt(h.Clock.Now().Unix(), 10) || q.URL.Path != "/hook/" {
+			t.Errorf("wrong: %s to %s with %v", body, q.URL, q.Header)
+			w.WriteHeader(http.StatusUnauthorized)
+		}
+	})
+	to := got.URL + "/hook/"
 
 	run := l.start("--forward", to)
 	run.sees("after event 2, forwarding to " + to)
@@ -153,14 +133,14 @@ func TestListen(t *testing.T) {
 	run.sees("6  session.pdf_ready")
 	h.OK(run.Process.Kill())
 	_ = run.Wait()
-	h.OK(server.Close())
+	got.Close()
 	record(2)
 	run = l.start("--forward", to)
 	run.sees("(ECONNREFUSED): is your receiver running? Trying again in 1 s.")
 	h.Clock.Advance(6 * time.Minute) // the headers that came are too old now
-	socket, err = new(net.ListenConfig).Listen(t.Context(), "tcp", socket.Addr().String())
+	socket, err := new(net.ListenConfig).Listen(t.Context(), "tcp", got.Listener.Addr().String())
 	h.OK(err)
-	again := &http.Server{Handler: got, ReadHeaderTimeout: time.Minute}
+	again := &http.Server{Handler: got.Config.Handler, ReadHeaderTimeout: time.Minute}
 	go func() { _ = again.Serve(socket) }()
 	defer again.Close()
 	run.sees("8  session.pdf_ready")
@@ -169,10 +149,13 @@ func TestListen(t *testing.T) {
 	var bodies []string
 	h.OK(h.DB.Raw().SelectContext(t.Context(), &bodies,
 		`SELECT convert_from(body, 'UTF8') FROM event WHERE sequence > 2 ORDER BY sequence`))
-	if got.mu.Lock(); strings.Join(got.bodies, "\n") != strings.Join(bodies, "\n") {
-		t.Errorf("it forwarded\n%s\nwant\n%s", strings.Join(got.bodies, "\n"), strings.Join(bodies, "\n"))
+	var forwarded []string
+	for _, r := range got.Requests() {
+		forwarded = append(forwarded, string(r.Body))
 	}
-	got.mu.Unlock()
+	if !slices.Equal(forwarded, bodies) {
+		t.Errorf("it forwarded\n%s\nwant\n%s", strings.Join(forwarded, "\n"), strings.Join(bodies, "\n"))
+	}
 	state, err := os.ReadFile(filepath.Join(l.folder, ".candor-listen.json"))
 	h.OK(err)
 	if strings.Contains(string(state), "candor_test") || !strings.Contains(string(state), ":8}") {
@@ -195,10 +178,9 @@ func TestListenExplains(t *testing.T) {
 	testkit.Slow(t)
 	h, base := harness.ListenAsItself(t)
 	l := newLaptop(t, h)
-	broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	broken := testkit.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusBadGateway)
 	}))
-	defer broken.Close()
 	for text, args := range map[string][]string{
 		"This is a live key. listen.mjs is for test mode": {"--key", h.Account.LiveKey},
 		"A test key is missing. Set CANDOR_API_KEY":       {"--key", ""},

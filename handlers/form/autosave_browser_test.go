@@ -81,8 +81,7 @@ func newTyping(t *testing.T) *typing {
 	t.Helper()
 	h := harness.New(t, func(c *handlers.Config) { c.Development = true })
 	c := &typing{Customer: h.NewCustomer(), line: line{release: make(chan bool)}}
-	server := httptest.NewServer(c.line.to(h.Handler))
-	t.Cleanup(server.Close)
+	server := testkit.Serve(t, c.line.to(h.Handler))
 	c.base = server.URL
 	return c
 }

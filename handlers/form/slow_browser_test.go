@@ -155,7 +155,10 @@ func (w *slowWalk) finish(section string) {
 	w.t.Helper()
 	w.line.state.Store(whole)
 	again := time.Now().Add(12 * time.Second)
-	for deadline := time.Now().Add(60 * time.Second); keptOnDevice(w.tab) > 0; {
+	testkit.Await(w.t, section+": what the device keeps is never sent", func() bool {
+		if keptOnDevice(w.tab) == 0 {
+			return true
+		}
 		if browsertest.Eval[bool](w.tab, `!!document.querySelector("button[value^='keep:']")`) {
 			w.t.Logf("%s: a collision: %s", section, w.tab.Text(".collision"))
 			w.tab.Click(`button[value^="keep:"]`)
@@ -165,10 +168,8 @@ func (w *slowWalk) finish(section string) {
 			again = now.Add(time.Minute)
 			w.tab.Open(w.base + w.Path(section))
 		}
-		if time.Now().After(deadline) {
-			w.t.Fatalf("%s: what the device keeps is never sent", section)
-		}
-	}
+		return false
+	})
 	var want []string
 	for _, e := range slowEntries {
 		if e.section == section {

@@ -6,7 +6,6 @@ import (
 	"image/jpeg"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,6 +14,7 @@ import (
 	"candor/handlers"
 	"candor/internal/domain"
 	"candor/internal/statement"
+	"candor/internal/testkit"
 	"candor/internal/testkit/browsertest"
 	"candor/internal/testkit/harness"
 )
@@ -85,8 +85,7 @@ func uploader(t *testing.T, options browsertest.Options) (*person, *slowNetwork)
 	t.Helper()
 	h := harness.New(t, func(c *handlers.Config) { c.Development = true })
 	n := &slowNetwork{form: h.Handler}
-	server := httptest.NewServer(n)
-	t.Cleanup(server.Close)
+	server := testkit.Serve(t, n)
 	session := h.NewSession(h.TestScope(), domain.NewSession{})
 	p := &person{Customer: &harness.Customer{Harness: h, ID: session.ID}, base: server.URL, tab: browsertest.New(t, options)}
 	arrive(p.tab, p.base, p.Customer, statement.DocumentsSection)

@@ -19,6 +19,7 @@ import (
 	"candor/handlers/mcp"
 	"candor/internal/domain"
 	"candor/internal/platform/ratelimit"
+	"candor/internal/testkit"
 	"candor/internal/testkit/harness"
 )
 
@@ -96,11 +97,12 @@ func TestJourney(t *testing.T) {
 	a.object("advanceSession", map[string]any{"id": session["id"], "to": "completed"})
 	summary := a.object("getSessionData", id)["data"].(map[string]any)["summary"].(map[string]any)
 	pdf, failed := "", true
-	for deadline := time.Now().Add(time.Minute); failed && time.Now().Before(deadline); {
+	testkit.Await(t, "the PDF", func() bool {
 		if pdf, failed = a.call("getSessionPDF", id); failed && !strings.Contains(pdf, "pdf_not_ready") {
 			t.Fatal(pdf)
 		}
-	}
+		return !failed
+	})
 	file := filepath.Join(t.TempDir(), "statement.pdf")
 	h.OK(os.WriteFile(file, []byte(pdf), 0o600))
 	text, err := exec.CommandContext(t.Context(), "pdftotext", "-layout", file, "-").Output()

@@ -2,8 +2,6 @@ package delivery_test
 
 import (
 	"context"
-	"encoding/base64"
-	"encoding/hex"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -19,49 +17,13 @@ import (
 	"candor/internal/testkit/hooktest"
 )
 
-// tally is how n events arrived.
-type tally struct{ lost, duplicated, twoIDs, unsigned int }
-
-// count compares what arrived with the n events that should have, by their bodies.
-func count(t testing.TB, all []hooktest.Request, n int) tally {
-	t.Helper()
-	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(hooktest.Secret, "whsec_"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out tally
-	ids := map[string]map[string]bool{}
-	for _, r := range all {
-		id := r.Header.Get("X-Webhook-Id")
-		if ids[r.Body] == nil {
-			ids[r.Body] = map[string]bool{}
-		} else {
-			out.duplicated++
-		}
-		ids[r.Body][id] = true
-		standard := base64.StdEncoding.EncodeToString(sign(key, id+"."+r.Header.Get("Webhook-Timestamp")+"."+r.Body))
-		if r.Header.Get("X-Webhook-Signature") != hex.EncodeToString(sign([]byte(hooktest.Secret), r.Body)) ||
-			r.Header.Get("Webhook-Signature") != "v1,"+standard {
-			out.unsigned++
-		}
-	}
-	for _, under := range ids {
-		if len(under) > 1 {
-			out.twoIDs++
-		}
-	}
-	out.lost = n - len(ids)
-	t.Logf("%d events: lost %d, duplicated %d, with two ids %d, wrong signatures %d of %d", n, out.lost, out.duplicated, out.twoIDs,
-		out.unsigned, len(all))
-	return out
-}
-
 // expectAll checks that n events arrived, none with two ids or a wrong signature,
 // and with at most that many duplicates.
 func expectAll(t testing.TB, all []hooktest.Request, n, duplicates int) {
 	t.Helper()
-	got := count(t, all, n)
-	if got.lost != 0 || got.twoIDs != 0 || got.unsigned != 0 || got.duplicated > duplicates {
+	got := hooktest.Count(hooktest.Secret, all)
+	t.Logf("%d requests of %d events: %+v", len(all), n, got)
+	if got.Events != n || got.TwoIDs != 0 || got.Unsigned != 0 || got.Duplicated > duplicates {
 		t.Errorf("of %d events: %+v, want at most %d duplicates and no other fault", n, got, duplicates)
 	}
 }
@@ -85,7 +47,7 @@ func TestTwoDispatchers(t *testing.T) {
 		})
 	}
 	emitting.Wait()
-	h.Eventually("every delivery", func() bool { return h.delivered() == len(hooks)*rounds*sessions })
+	testkit.Await(h, "every delivery", func() bool { return h.delivered() == len(hooks)*rounds*sessions })
 	for _, hook := range hooks {
 		expectAll(t, hook.Requests(), rounds*sessions, 0)
 	}
@@ -114,20 +76,20 @@ func TestClockJumps(t *testing.T) {
 	h.start(patient(t), moving, schedule(t, "0s,30m,30m"))
 	h.start(patient(t), moving, schedule(t, "0s,30m,30m"))
 	h.emitAll(h.newSessions(hook.URL, 40), 1)
-	h.Received(hook, delivery.PerNew)
+	hook.Wait("", delivery.PerNew)
 	shift.Store(int64(time.Hour)) // while these run and the rest is claimed
 	h.emitAllAt(h.newSessions(hook.URL+"/later", 10), 2, clock.Now())
 	close(release)
-	h.Eventually("all but the retries", func() bool {
+	testkit.Await(h, "all but the retries", func() bool {
 		return h.delivered() == 40 && h.Count("SELECT count(*) FROM delivery WHERE state = 'pending' AND attempts = 1") == 10
 	})
 	expectAll(t, hook.Requests(), 50, 0)
 	shift.Store(-int64(time.Hour))
 	// The retries are due by the former clock. New events are sent at once.
 	h.emitAllAt(h.newSessions(hook.URL, 5), 3, clock.Now())
-	h.Eventually("events after the jump back", func() bool { return h.delivered() == 45 })
+	testkit.Await(h, "events after the jump back", func() bool { return h.delivered() == 45 })
 	shift.Store(int64(2 * time.Hour))
-	h.Eventually("the retries", func() bool { return h.delivered() == 55 })
+	testkit.Await(h, "the retries", func() bool { return h.delivered() == 55 })
 	expectAll(t, hook.Requests(), 55, 10)
 	if n := h.Count("SELECT count(*) FROM delivery_attempt"); n != 65 {
 		t.Errorf("%d attempts are recorded, want 65", n)
@@ -146,7 +108,7 @@ func TestPoolExhausted(t *testing.T) {
 	t.Cleanup(func() { h.OK(small.Close()) }) // after the worker's stop
 	h.start(func(c *delivery.Config) { c.DB = small })
 	h.emitAll(h.newSessions(hook.URL, 5), 1)
-	h.Received(hook, 5)
+	hook.Wait("", 5)
 	var held []interface{ Close() error }
 	for range 2 {
 		conn, err := small.Raw().Conn(h.Ctx)
@@ -154,14 +116,14 @@ func TestPoolExhausted(t *testing.T) {
 		held = append(held, conn)
 	}
 	h.emitAll(h.newSessions(hook.URL, 50), 2)
-	h.Eventually("the wait for a connection", func() bool { return small.Raw().Stats().WaitCount > 2 })
+	testkit.Await(h, "the wait for a connection", func() bool { return small.Raw().Stats().WaitCount > 2 })
 	if n := len(hook.Requests()); n > 5 {
 		t.Errorf("%d webhooks without a connection", n-5)
 	}
 	for _, conn := range held {
 		h.OK(conn.Close())
 	}
-	h.Eventually("every delivery", func() bool { return h.delivered() == 55 })
+	testkit.Await(h, "every delivery", func() bool { return h.delivered() == 55 })
 	expectAll(t, hook.Requests(), 55, 0)
 }
 
@@ -182,7 +144,7 @@ func TestPoolOfOne(t *testing.T) {
 		sessions = append(sessions, h.newSessions(hook.URL, 10)...)
 	}
 	h.emitAll(sessions, 1)
-	h.Eventually("every delivery", func() bool { return h.delivered() == 100 })
+	testkit.Await(h, "every delivery", func() bool { return h.delivered() == 100 })
 	var all []hooktest.Request
 	for _, hook := range hooks {
 		all = append(all, hook.Requests()...)
@@ -210,7 +172,7 @@ func TestClocksDisagree(t *testing.T) {
 	h.emitAllAt(h.newSessions(hook.URL, 100), 1, hooktest.Now().Add(-2*time.Hour))
 	h.emitAllAt(h.newSessions(hook.URL, 100), 2, hooktest.Now())
 	h.emitAllAt(h.newSessions(hook.URL+"/later", 20), 3, hooktest.Now().Add(-2*time.Hour))
-	h.Eventually("all but the retries", func() bool {
+	testkit.Await(h, "all but the retries", func() bool {
 		return h.delivered() == 200 && h.Count("SELECT count(*) FROM delivery WHERE state = 'pending' AND attempts = 1") == 20
 	})
 	expectAll(t, hook.Requests(), 220, 0)
@@ -237,7 +199,7 @@ func TestConnectionsCut(t *testing.T) {
 	cut := 0
 	for i := range rounds {
 		h.emitAll(group, i+1)
-		h.Received(hook, (i+1)*sessions/2)
+		hook.Wait("", (i+1)*sessions/2)
 		cut += h.Count(
 			"SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'dispatcher'")
 	}
@@ -248,7 +210,7 @@ func TestConnectionsCut(t *testing.T) {
 	_, err = h.DB.Raw().ExecContext(h.Ctx,
 		"UPDATE delivery SET lease_until = now() WHERE lease_until IS NOT NULL AND state = 'pending'")
 	h.OK(err)
-	h.Eventually("every delivery", func() bool { return h.delivered() == rounds*sessions })
+	testkit.Await(h, "every delivery", func() bool { return h.delivered() == rounds*sessions })
 	expectAll(t, hook.Requests(), rounds*sessions, rounds*sessions/10)
 }
 
@@ -264,7 +226,7 @@ func TestReceiverCutsTheConnection(t *testing.T) {
 	})
 	h.start(schedule(t, "0s,20ms,20ms,1s,1s"))
 	h.emitAll(h.newSessions(hook.URL, 30), 1)
-	h.Eventually("every delivery", func() bool { return h.delivered() == 30 })
+	testkit.Await(h, "every delivery", func() bool { return h.delivered() == 30 })
 	expectAll(t, hook.Requests(), 30, len(hook.Requests()))
 	if n := h.Count("SELECT count(*) FROM delivery_attempt WHERE number = 1 AND error_class = 'protocol'"); n != 30 {
 		t.Errorf("%d attempts are recorded as cut off, want 30", n)
@@ -319,7 +281,7 @@ func (h *harness) hundredRunning() (*delivery.Dispatcher, []*hooktest.Receiver, 
 	w := h.dispatcher(patient(h.TB))
 	w.Start()
 	for _, hook := range hooks {
-		h.Received(hook, delivery.PerNew)
+		hook.Wait("", delivery.PerNew)
 	}
 	return w, hooks, release
 }
@@ -328,7 +290,7 @@ func (h *harness) hundredRunning() (*delivery.Dispatcher, []*hooktest.Receiver, 
 func (h *harness) expectRest(hooks []*hooktest.Receiver, duplicates int) {
 	h.Helper()
 	h.start()
-	h.Eventually("every delivery", func() bool { return h.delivered() == 200 })
+	testkit.Await(h, "every delivery", func() bool { return h.delivered() == 200 })
 	var all []hooktest.Request
 	for _, hook := range hooks {
 		all = append(all, hook.Requests()...)
@@ -351,13 +313,13 @@ func TestRecordsOnceTheDatabaseIsBack(t *testing.T) {
 	_, err := h.DB.Raw().ExecContext(h.Ctx, "ALTER TABLE delivery_attempt RENAME TO away")
 	h.OK(err)
 	h.emitAll(h.newSessions(hook.URL, 20), 1)
-	h.Received(hook, 20)
+	hook.Wait("", 20)
 	_, err = h.DB.Raw().ExecContext(h.Ctx, "UPDATE delivery SET lease_until = now()")
 	h.OK(err)
-	h.Eventually("several tries", func() bool { return strings.Count(log.String(), "record webhook attempts") >= 5 })
+	testkit.Await(h, "several tries", func() bool { return strings.Count(log.String(), "record webhook attempts") >= 5 })
 	_, err = h.DB.Raw().ExecContext(h.Ctx, "ALTER TABLE away RENAME TO delivery_attempt")
 	h.OK(err)
-	h.Eventually("every record", func() bool { return h.delivered() == 20 })
+	testkit.Await(h, "every record", func() bool { return h.delivered() == 20 })
 	expectAll(t, hook.Requests(), 20, 0)
 }
 
@@ -374,7 +336,7 @@ func TestRefusedRecord(t *testing.T) {
 	h.OK(err)
 	h.start(schedule(t, "0s"))
 	h.emitAll(append(h.newSessions(hook.URL+"/odd", 1), h.newSessions(hook.URL, 30)...), 1)
-	h.Eventually("the others' records", func() bool { return h.delivered() == 30 })
+	testkit.Await(h, "the others' records", func() bool { return h.delivered() == 30 })
 	if n := len(hook.Requests()); n != 31 {
 		t.Errorf("%d requests, want 31: the refused one's claim hasn't ended", n)
 	}
@@ -391,7 +353,7 @@ func TestStopWithoutDatabase(t *testing.T) {
 	_, err := h.DB.Raw().ExecContext(h.Ctx, "ALTER TABLE delivery_attempt RENAME TO away")
 	h.OK(err)
 	h.emitAll(h.newSessions(hook.URL, 400), 1) // more than the recorder buffers
-	h.Received(hook, 260)
+	hook.Wait("", 260)
 	ctx, cancel := context.WithTimeout(h.Ctx, 100*time.Millisecond)
 	defer cancel()
 	stopped := make(chan struct{})
@@ -409,6 +371,6 @@ func TestStopWithoutDatabase(t *testing.T) {
 	_, err = h.DB.Raw().ExecContext(h.Ctx, "UPDATE delivery SET lease_until = NULL") // as in two minutes
 	h.OK(err)
 	h.start()
-	h.Eventually("every delivery", func() bool { return h.delivered() == 400 })
+	testkit.Await(h, "every delivery", func() bool { return h.delivered() == 400 })
 	expectAll(t, hook.Requests(), 400, 400)
 }

@@ -14,11 +14,6 @@ import (
 	"candor/internal/webhook"
 )
 
-// signedBy reports whether the secret alone signed the request.
-func signedBy(r hooktest.Request, secret string) bool {
-	return r.Header.Get("X-Webhook-Signature") == webhook.Signature(secret, []byte(r.Body))
-}
-
 // pause pauses an endpoint, or resumes it.
 func (h *harness) pause(e *domain.Endpoint, paused bool) {
 	h.Helper()
@@ -49,12 +44,12 @@ func TestEndpoints(t *testing.T) {
 		return h.Outbox.BillingEvent(h.Ctx, tx, h.Scope.AccountID, domain.InvoicePaidPayload{InvoiceID: "inv_1"}, hooktest.Now())
 	})
 	h.Emit(h.Session(own.URL, hooktest.Now()), 1)
-	h.Eventually("all deliveries", func() bool { return h.delivered() == 3+3+2+1 })
+	testkit.Await(h, "all deliveries", func() bool { return h.delivered() == 3+3+2+1 })
 	ids := map[string]bool{}
 	by := map[string][]hooktest.Request{}
 	for _, r := range hook.Requests() {
 		for _, secret := range []string{hooktest.Secret, second} {
-			if signedBy(r, secret) {
+			if r.SignedBy(secret) {
 				by[secret] = append(by[secret], r)
 			}
 		}
@@ -68,10 +63,10 @@ func TestEndpoints(t *testing.T) {
 			t.Errorf("one endpoint got %v, want them in order", got)
 		}
 	}
-	if got := crm.Requests(); len(got) != 1 || !signedBy(got[0], third) {
+	if got := crm.Requests(); len(got) != 1 || !got[0].SignedBy(third) {
 		t.Errorf("the third got %d requests, want the invoice's, signed with its own secret", len(got))
 	}
-	if got := own.Requests(); len(got) != 1 || !signedBy(got[0], hooktest.Secret) {
+	if got := own.Requests(); len(got) != 1 || !got[0].SignedBy(hooktest.Secret) {
 		t.Errorf("the session's own URL got %d requests, want 1, signed with the default secret", len(got))
 	}
 }
@@ -117,7 +112,7 @@ func TestDeadEndpointHoldsUpNoOther(t *testing.T) {
 	for range 40 {
 		h.Emit(h.Session("", hooktest.Now()), 1)
 	}
-	h.Eventually("the healthy endpoint’s deliveries", func() bool {
+	testkit.Await(h, "the healthy endpoint’s deliveries", func() bool {
 		return h.Count("SELECT count(*) FROM delivery WHERE state = 'delivered' AND endpoint_id = $1", healthy.ID) == 40
 	})
 	if n := h.delivered(); n != 40 {
@@ -136,10 +131,10 @@ func TestPausedEndpoint(t *testing.T) {
 	h.start()
 	s := h.Session("", hooktest.Now())
 	h.emitEvents(s, 2)
-	h.Received(hook, 2)
+	hook.Wait("", 2)
 	h.pause(e, true)
 	h.emitEvents(s, 5)
-	h.Eventually("the other endpoint’s deliveries", func() bool { return h.delivered() == 2+2+5 })
+	testkit.Await(h, "the other endpoint’s deliveries", func() bool { return h.delivered() == 2+2+5 })
 	if due, err := h.DB.DueEndpoints(h.Ctx, hooktest.Now()); err != nil || len(due) > 0 {
 		t.Errorf("a paused endpoint is due: %v, %v", due, err)
 	}
@@ -151,7 +146,7 @@ func TestPausedEndpoint(t *testing.T) {
 		t.Errorf("a paused endpoint got %d requests", n-2)
 	}
 	h.pause(e, false)
-	h.Eventually("what was held", func() bool { return h.delivered() == 2+2+5+5 })
+	testkit.Await(h, "what was held", func() bool { return h.delivered() == 2+2+5+5 })
 	if got := numbers(t, hook.Requests())[s.ID]; !slices.Equal(got, []int{1, 2, 1, 2, 3, 4, 5}) {
 		t.Errorf("the events came as %v", got)
 	}
@@ -169,20 +164,20 @@ func TestPauseReachesTheQueue(t *testing.T) {
 	for range 40 {
 		h.Emit(h.Session("", hooktest.Now()), 1)
 	}
-	h.Eventually("attempts that hang", func() bool { return hook.Running() == 4 })
+	testkit.Await(h, "attempts that hang", func() bool { return hook.Running() == 4 })
 	e, err := h.DB.DefaultEndpoint(h.Ctx, h.Scope)
 	h.OK(err)
 	h.pause(e, true)
 	time.AfterFunc(delivery.SecretsLease, func() { close(release) }) // what the queue was read with may be that old
-	h.Eventually("the attempts that were under way", func() bool { return h.delivered() == 4 })
-	h.Eventually("the release of the queue", func() bool {
+	testkit.Await(h, "the attempts that were under way", func() bool { return h.delivered() == 4 })
+	testkit.Await(h, "the release of the queue", func() bool {
 		return h.Count("SELECT count(*) FROM delivery WHERE lease_until > now()") == 0
 	})
 	if n := len(hook.Requests()); n != 4 {
 		t.Errorf("%d attempts started while it was paused", n-4)
 	}
 	h.pause(e, false)
-	h.Eventually("all", func() bool { return h.delivered() == 40 })
+	testkit.Await(h, "all", func() bool { return h.delivered() == 40 })
 }
 
 // What is pending at a deleted endpoint isn't sent, and ends as cancelled (D111), also at

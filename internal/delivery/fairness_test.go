@@ -74,8 +74,8 @@ func TestFairness(t *testing.T) {
 	h.start(patient(t))
 	h.emitAll(h.newSessions(hole.URL, 100), 1)
 	h.emitAll(h.newSessions(slow.URL, 100), 1)
-	h.Received(hole, delivery.PerNew)
-	h.Received(slow, delivery.PerNew)
+	hole.Wait("", delivery.PerNew)
+	slow.Wait("", delivery.PerNew)
 
 	const endpoints, events, perSecond = 100, 400, 50
 	healthy, sessions := make([]*hooktest.Receiver, endpoints), make([]*domain.Session, endpoints)
@@ -86,7 +86,7 @@ func TestFairness(t *testing.T) {
 	emitted := h.emitSteadily(sessions, events, time.Second/perSecond)
 	var took []time.Duration
 	for i, hook := range healthy {
-		for n, request := range h.Received(hook, events/endpoints) {
+		for n, request := range hook.Wait("", events/endpoints) {
 			took = append(took, request.At.Sub(emitted[n*endpoints+i]))
 		}
 	}
@@ -146,13 +146,13 @@ func TestConcurrencyOfAnEndpoint(t *testing.T) {
 	at := func(n int) func() bool {
 		return func() bool { return hook.Running() == n }
 	}
-	h.Eventually("a few attempts at a new endpoint", at(delivery.PerNew))
+	testkit.Await(h, "a few attempts at a new endpoint", at(delivery.PerNew))
 	open(http.StatusOK)
-	h.Eventually("twice as many once those were answered", at(2*delivery.PerNew))
+	testkit.Await(h, "twice as many once those were answered", at(2*delivery.PerNew))
 	open(http.StatusInternalServerError)
-	h.Eventually("all that an endpoint may have", at(delivery.PerEndpoint))
+	testkit.Await(h, "all that an endpoint may have", at(delivery.PerEndpoint))
 	open(http.StatusInternalServerError) // these fail
-	h.Eventually("few at a failing one", at(delivery.PerFailing))
+	testkit.Await(h, "few at a failing one", at(delivery.PerFailing))
 	if hook.Most() > delivery.PerEndpoint {
 		t.Errorf("%d attempts at once, want at most %d", hook.Most(), delivery.PerEndpoint)
 	}
@@ -201,13 +201,13 @@ func TestCapsOfTheProcess(t *testing.T) {
 	w := h.dispatcher(patient(t))
 	w.SetCaps(running, failing, running)
 	w.Start()
-	h.Eventually("the dead to fill their share", func() bool {
+	testkit.Await(h, "the dead to fill their share", func() bool {
 		all.Lock()
 		defer all.Unlock()
 		return all.dead == failing
 	})
 	h.emitAll(h.newSessions(healthy.URL, 50), 1)
-	h.Received(healthy, 50)
+	healthy.Wait("", 50)
 	all.Lock()
 	if all.most > failing {
 		t.Errorf("%d attempts at failing endpoints, want at most %d", all.most, failing)
@@ -243,16 +243,16 @@ func TestShareOfAnAccount(t *testing.T) {
 		}
 		return n
 	}
-	h.Eventually("the slow ones to fill their share", func() bool { return atOnce() == share })
+	testkit.Await(h, "the slow ones to fill their share", func() bool { return atOnce() == share })
 	other := hooktest.NewReceiver(t, nil)
 	h.NewAccount()
 	h.emitAll(h.newSessions(other.URL, 50), 1)
-	h.Received(other, 50)
+	other.Wait("", 50)
 	if n := atOnce(); n != share {
 		t.Errorf("%d attempts for the slow account, want %d", n, share)
 	}
 	close(release)
-	h.Eventually("every delivery", func() bool { return h.delivered() == endpoints*each+50 })
+	testkit.Await(h, "every delivery", func() bool { return h.delivered() == endpoints*each+50 })
 	stopWithin(h, w, 10*time.Second)
 	if places, shares := w.Taken(); places+shares != 0 {
 		t.Errorf("%d places and %d shares are left", places, shares)
@@ -280,7 +280,7 @@ func TestAccountsAtOneHost(t *testing.T) {
 	w := h.dispatcher(func(c *delivery.Config) { c.Client = client })
 	w.SetCaps(late+1, late, late)
 	w.Start()
-	h.Eventually("the late ones to take what they may", func() bool { return host.Running() == late })
+	testkit.Await(h, "the late ones to take what they may", func() bool { return host.Running() == late })
 	h.NewAccount()
 	prompt := h.Session(host.URL+"/prompt", hooktest.Now())
 	h.Emit(prompt, 1)
@@ -309,11 +309,11 @@ func TestOrderWithinASession(t *testing.T) {
 	for i := range events {
 		h.emitAll(all, i+1)
 	}
-	h.Eventually("every delivery", func() bool { return h.delivered() == len(all)*events })
+	testkit.Await(h, "every delivery", func() bool { return h.delivered() == len(all)*events })
 	first := map[string][]int{}
 	seen := map[string]bool{}
 	for _, request := range hook.Requests() {
-		payload := hooktest.Data[domain.SectionCompletedPayload](t, []byte(request.Body))
+		payload := hooktest.Data[domain.SectionCompletedPayload](t, request.Body)
 		key := fmt.Sprint(payload.SessionID, payload.SectionNumber)
 		if !seen[key] {
 			first[payload.SessionID.String()] = append(first[payload.SessionID.String()], payload.SectionNumber)

@@ -9,6 +9,7 @@ import (
 
 	"candor/db"
 	"candor/internal/domain"
+	"candor/internal/testkit"
 	"candor/internal/testkit/hooktest"
 )
 
@@ -31,7 +32,7 @@ func numbers(t *testing.T, all []hooktest.Request) map[domain.SessionID][]int {
 	t.Helper()
 	out := map[domain.SessionID][]int{}
 	for _, request := range all {
-		payload := hooktest.Data[domain.SectionCompletedPayload](t, []byte(request.Body))
+		payload := hooktest.Data[domain.SectionCompletedPayload](t, request.Body)
 		out[payload.SessionID] = append(out[payload.SessionID], payload.SectionNumber)
 	}
 	return out
@@ -50,7 +51,7 @@ func TestFailingEventHoldsUpNothing(t *testing.T) {
 	h.start(schedule(t, "0s,1h"))
 	s := h.Session(hook.URL, hooktest.Now())
 	h.emitEvents(s, 6)
-	h.Eventually("all but the first", func() bool { return h.delivered() == 5 })
+	testkit.Await(h, "all but the first", func() bool { return h.delivered() == 5 })
 	if got := numbers(t, hook.Requests())[s.ID]; !slices.Equal(got, []int{1, 2, 3, 4, 5, 6}) {
 		t.Errorf("the events arrived in the order %v", got)
 	}
@@ -86,7 +87,7 @@ func TestOrderWithTwoWorkers(t *testing.T) {
 	}
 	h.start(schedule(t, "0s,1h"))
 	h.start(schedule(t, "0s,1h"))
-	h.Eventually("every first attempt", func() bool {
+	testkit.Await(h, "every first attempt", func() bool {
 		return h.Count("SELECT count(*) FROM delivery WHERE attempts = 1") == len(all)*events
 	})
 	arrived := append(hook.Requests(), other.Requests()...)

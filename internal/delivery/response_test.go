@@ -37,7 +37,7 @@ func TestGoneEndpoint(t *testing.T) {
 		h.OK(err)
 		return e
 	}
-	h.Eventually("the endpoint to be gone, and tried again", func() bool {
+	testkit.Await(h, "the endpoint to be gone, and tried again", func() bool {
 		return health().Gone && health().ConsecutiveFailures >= 2
 	})
 	back.Store(true)
@@ -100,7 +100,7 @@ func TestRetryAfterMovesTheNextAttempt(t *testing.T) {
 			hooktest.Now())
 	}
 	h.emitAll(sessions, 1)
-	h.Eventually("every first attempt", func() bool {
+	testkit.Await(h, "every first attempt", func() bool {
 		return h.Count("SELECT count(*) FROM delivery WHERE attempts = 1") == len(tests)
 	})
 	for i, test := range tests {
@@ -139,7 +139,7 @@ func TestResponsesAreNotInterpreted(t *testing.T) {
 	h.Emit(s, 1)
 	delivery := h.Delivery(s, domain.DeliveryDelivered)
 	h.Emit(h.Session(hook.URL, hooktest.Now()), 1)
-	h.Received(hook, 2)
+	hook.Wait("", 2)
 	attempts, err := h.DB.Attempts(h.Ctx, delivery.ID)
 	h.OK(err)
 	if len(attempts) != 1 || *attempts[0].Response != body {
@@ -170,10 +170,10 @@ func TestConnectionsAreKept(t *testing.T) {
 	h.start()
 	const events = 200
 	h.emitEvents(h.Session(hook.URL, hooktest.Now()), events) // in order, so one by one
-	h.Eventually("deliveries one by one", func() bool { return h.delivered() == events })
+	testkit.Await(h, "deliveries one by one", func() bool { return h.delivered() == events })
 	oneByOne := connections()
 	h.emitAll(h.newSessions(hook.URL, events), 1)
-	h.Eventually("deliveries at once", func() bool { return h.delivered() == 2*events })
+	testkit.Await(h, "deliveries at once", func() bool { return h.delivered() == 2*events })
 	atOnce := connections() - oneByOne
 	t.Logf("%d deliveries one by one over %d connections, %d at once over %d more", events, oneByOne, events, atOnce)
 	if oneByOne > 3 || atOnce > 32 {

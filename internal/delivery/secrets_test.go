@@ -38,8 +38,8 @@ func TestHeldUpAttemptReadsSecretsAgain(t *testing.T) {
 	fresh := webhook.NewSecret()
 	h.SwitchSecret(fresh)
 	time.AfterFunc(delivery.SecretsLease, func() { close(release) })
-	got := h.Received(hook, 1)[0]
-	if got.Header.Get("X-Webhook-Signature") != webhook.Signature(fresh, []byte(got.Body)) {
+	got := hook.Wait("", 1)[0]
+	if got.Header.Get("X-Webhook-Signature") != webhook.Signature(fresh, got.Body) {
 		t.Error("an attempt that started after the lease is signed with the secret from before the switch")
 	}
 }
@@ -70,12 +70,12 @@ func TestNothingIsSentWithoutSecrets(t *testing.T) {
 	complaint := &complaint{Handler: slog.DiscardHandler, about: "claim deliveries"}
 	h.start(func(c *delivery.Config) { c.PollEvery, c.Logger = 100*time.Millisecond, slog.New(complaint) })
 	h.Emit(h.Session(hook.URL, hooktest.Now()), 1)
-	h.Eventually("a complaint in the log", complaint.logged.Load)
+	testkit.Await(h, "a complaint in the log", complaint.logged.Load)
 	_, err = h.DB.Raw().ExecContext(h.Ctx, "UPDATE webhook_endpoint SET secret = $1 WHERE is_default",
 		h.Ring.Seal(h.Scope.SecretOwner(), []byte(hooktest.Secret)))
 	h.OK(err)
-	got := h.Received(hook, 1)
-	if got[0].Header.Get("X-Webhook-Signature") != webhook.Signature(hooktest.Secret, []byte(got[0].Body)) ||
+	got := hook.Wait("", 1)
+	if got[0].Header.Get("X-Webhook-Signature") != webhook.Signature(hooktest.Secret, got[0].Body) ||
 		got[0].Header.Get("X-Webhook-Retry-Count") != "" {
 		t.Errorf("sent with %v", got[0].Header)
 	}

@@ -8,13 +8,13 @@ import (
 // Patience is how long a test waits for what must happen on a busy machine.
 const Patience = 90 * time.Second
 
-// Await waits until something is ready, and fails the test if that takes longer than
+// Await waits until ready returns true, and fails the test if that takes longer than
 // Patience. What it waits for has the processor between two questions.
-func Await(t testing.TB, failure string, ready func() bool) {
+func Await(t testing.TB, what string, ready func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(Patience); !ready(); <-time.After(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal(failure)
+			t.Fatalf("gave up after %s: %s", Patience, what)
 		}
 	}
 }

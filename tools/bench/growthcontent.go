@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"time"
@@ -23,15 +23,10 @@ const (
 // growthContents completes sessions as customers do, each with one document, and prints
 // what a session's content takes in each table, and the processor time for all of it.
 func (b *bench) growthContents(ctx context.Context, e *environment) error {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	receiver := &http.Server{ReadHeaderTimeout: time.Second, Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})}
-	go func() { _ = receiver.Serve(listener) }() // ends with Close
-	defer func() { _ = receiver.Close() }()
+	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer receiver.Close()
 	body := fmt.Sprintf(
-		`{"form_type":"financial_statement","customer_email":"jessica@example.com","customer_name":"Jessica Example","reference_id":"LOAN-2026","webhook_url":"http://%s/hook"}`, listener.Addr())
+		`{"form_type":"financial_statement","customer_email":"jessica@example.com","customer_name":"Jessica Example","reference_id":"LOAN-2026","webhook_url":"%s/hook"}`, receiver.URL)
 	before := e.cpu()
 	var ids []string
 	for range wholeSessions {
@@ -59,7 +54,7 @@ func (b *bench) growthContents(ctx context.Context, e *environment) error {
 		Bytes float64 `db:"bytes"`
 	}
 	const of = ` WHERE session_id = ANY ($1::uuid[])`
-	err = e.DB.Raw().SelectContext(ctx, &sizes, `
+	err := e.DB.Raw().SelectContext(ctx, &sizes, `
 		SELECT 'session' AS name, count(*)::float8 AS rows, sum(pg_column_size(t.*))::float8 AS bytes FROM session t
 			WHERE id = ANY ($1::uuid[])
 		UNION ALL SELECT 'section', count(*), sum(pg_column_size(t.*)) FROM section t`+of+`

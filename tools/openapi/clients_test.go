@@ -129,26 +129,12 @@ func goTool(t *testing.T, args ...string) {
 // problem document, if a request or an answer isn't as described.
 func proxy(t *testing.T, description, service string) (address string) {
 	t.Helper()
-	free, err := ports.Free(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	free := ports.ForTest(t, 1)
 	address = ports.Local(free[0])
 	command := exec.CommandContext(t.Context(), filepath.Join("node_modules", ".bin", "prism"), "proxy", "--errors", "--port",
 		strconv.Itoa(free[0]), description, service)
-	var out strings.Builder
-	command.Stdout, command.Stderr = &out, &out
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = command.Process.Kill()
-		_ = command.Wait()
-		if t.Failed() {
-			t.Logf("prism printed:\n%s", &out)
-		}
-	})
-	process.Eventually(t, "Prism listens", func() bool {
+	testkit.Start(t, command)
+	testkit.Await(t, "Prism listens", func() bool {
 		connection, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
 		if err != nil {
 			return false

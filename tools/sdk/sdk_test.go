@@ -186,8 +186,7 @@ func (s sdk) flow(t *testing.T, web *process.Candor, account client.Account) {
 	network := &faults{proxy: &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(target)
 	}}, calls: map[string][]attempt{}}
-	server := httptest.NewServer(network)
-	defer server.Close()
+	server := testkit.Serve(t, network)
 	c, in, out, failure := start(t, append(slices.Clone(s.program), server.URL, account.TestKey, account.TestWebhookSecret))
 	link, err := out.ReadString('\n')
 	if err != nil {
@@ -380,7 +379,7 @@ func (s sdk) receive(t *testing.T, guide map[string]string, account client.Accou
 	code := strings.ReplaceAll(guide["sdks-code-4-"+s.name], "3000", port)
 	_, _, out, failure := start(t, s.sample("receive", code), "CANDOR_WEBHOOK_SECRET="+account.TestWebhookSecret)
 	partner := client.New("http://localhost:" + port)
-	process.Eventually(t, "the receiver refuses what isn't signed", func() bool {
+	testkit.Await(t, "the receiver refuses what isn't signed", func() bool {
 		answer, err := partner.Send(t.Context(), http.MethodPost, "/webhooks", strings.NewReader(`{"event": "session.completed"}`), nil)
 		return err == nil && answer.Status == http.StatusUnauthorized
 	})
@@ -395,11 +394,7 @@ func (s sdk) receive(t *testing.T, guide map[string]string, account client.Accou
 
 func freePort(t *testing.T) string {
 	t.Helper()
-	free, err := ports.Free(1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return strconv.Itoa(free[0])
+	return strconv.Itoa(ports.ForTest(t, 1)[0])
 }
 
 // verify gives the SDK webhooks, of which some are genuine.

@@ -56,9 +56,7 @@ type soak struct {
 }
 
 func (s *soak) run(ctx context.Context, plan []fault, seed uint64) (err error) {
-	if s.receivers, err = listen(s.ledger.violate); err != nil {
-		return err
-	}
+	s.receivers = listen(s.ledger.violate)
 	defer s.receivers.close()
 	if s.env, err = start(ctx, s.receivers.addrs); err != nil {
 		return err

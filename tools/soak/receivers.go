@@ -2,20 +2,17 @@ package main
 
 import (
 	"bytes"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/hex"
 	"encoding/json"
 	"io"
 	"math/rand/v2"
-	"net"
 	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"candor/internal/testkit/client"
 	"candor/tools/harness"
 )
 
@@ -36,8 +33,8 @@ const receiverCount = 6
 // receivers are the partners' servers, each on its own port. They verify signatures
 // by the contract, without Candor's code.
 type receivers struct {
+	servers []*httptest.Server
 	addrs   []string
-	close   func()
 	report  func(kind, detail string) // of a violation
 	secrets []string                  // by partner
 
@@ -64,29 +61,22 @@ type arrival struct {
 	taken    bool // answered 2xx, or taken and cut off
 }
 
-func listen(report func(kind, detail string)) (*receivers, error) {
+func listen(report func(kind, detail string)) *receivers {
 	r := &receivers{report: report, arrivals: map[string]*arrival{}}
-	var servers []*http.Server
-	r.close = func() {
-		for _, s := range servers {
-			_ = s.Close()
-		}
-	}
 	for i := range receiverCount {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			r.close()
-			return nil, err
-		}
-		server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter,
-			request *http.Request) {
+		r.servers = append(r.servers, httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 			r.take(w, request, i)
-		})}
-		go func() { _ = server.Serve(listener) }() // ends with Close
-		servers = append(servers, server)
-		r.addrs = append(r.addrs, listener.Addr().String())
+		})))
+		r.addrs = append(r.addrs, r.servers[i].Listener.Addr().String())
 	}
-	return r, nil
+	return r
+}
+
+func (r *receivers) close() {
+	for _, server := range r.servers {
+		server.CloseClientConnections() // some wait for an answer
+		server.Close()
+	}
 }
 
 func (r *receivers) behave(i int, h habit) {
@@ -137,7 +127,7 @@ func (r *receivers) note(partner int, header http.Header, body []byte) *arrival 
 	if err := json.Unmarshal(body, a); err != nil || a.Sequence == 0 || a.ID == "" {
 		r.report("webhooks that can't be read", a.ID)
 	}
-	if !signed(r.secrets[partner], header, body) {
+	if !client.Signed(r.secrets[partner], header, body) {
 		r.report("wrong signatures", a.ID)
 	}
 	r.mu.Lock()
@@ -171,22 +161,4 @@ func (r *receivers) any(partner int, rnd *rand.Rand) (id string, ok bool) {
 		}
 	}
 	return "", false
-}
-
-// signed verifies both signatures.
-func signed(secret string, header http.Header, body []byte) bool {
-	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
-	if err != nil {
-		return false
-	}
-	standard := header.Get("Webhook-Id") + "." + header.Get("Webhook-Timestamp") + "." + string(body)
-	return header.Get("X-Webhook-Signature") == hex.EncodeToString(sign([]byte(secret), string(body))) &&
-		header.Get("Webhook-Signature") == "v1,"+base64.StdEncoding.EncodeToString(sign(key, standard)) &&
-		header.Get("Webhook-Id") == header.Get("X-Webhook-ID")
-}
-
-func sign(key []byte, text string) []byte {
-	mac := hmac.New(sha256.New, key)
-	mac.Write([]byte(text))
-	return mac.Sum(nil)
 }

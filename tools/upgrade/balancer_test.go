@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"candor/internal/testkit"
 	"candor/internal/testkit/process"
 )
 
@@ -169,7 +170,7 @@ func (b *balancer) add(t *testing.T, p *process.Candor) {
 	b.mu.Lock()
 	b.backends = append(b.backends, one)
 	b.mu.Unlock()
-	process.Eventually(t, "the balancer finds a new process", func() bool {
+	testkit.Await(t, "the balancer finds a new process", func() bool {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		return one.ready
@@ -185,7 +186,7 @@ func (b *balancer) remove(t *testing.T, p *process.Candor) {
 	one := b.backends[at]
 	b.backends = slices.Delete(b.backends, at, at+1)
 	b.mu.Unlock()
-	process.Eventually(t, "requests at a removed process end", func() bool {
+	testkit.Await(t, "requests at a removed process end", func() bool {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		return one.running == 0

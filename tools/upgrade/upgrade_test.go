@@ -17,8 +17,10 @@ import (
 	"time"
 
 	"candor/db"
+	"candor/internal/testkit"
 	"candor/internal/testkit/client"
 	"candor/internal/testkit/dbtest"
+	"candor/internal/testkit/hooktest"
 	"candor/internal/testkit/process"
 )
 
@@ -32,7 +34,7 @@ type scenario struct {
 	*testing.T
 	env          process.Environment
 	balancer     *balancer
-	hooks        *process.Receiver
+	hooks        *hooktest.Receiver
 	db           *db.DB
 	traffic      *traffic
 	webs         []*process.Candor
@@ -53,7 +55,7 @@ func TestUpgradeAndBack(t *testing.T) {
 		"DATABASE_URL", dbtest.EmptyDSN(t), "CANDOR_BASE_URL", s.balancer.URL, "CANDOR_TRUSTED_PROXIES", "127.0.0.1,::1",
 		"CANDOR_SHUTDOWN_DELAY", "1s", "CANDOR_RESCUE_AFTER", "30s",
 		"CANDOR_RATE_PER_MINUTE", "1000000", "CANDOR_RATE_BURST", "1000000", "CANDOR_FORM_RATE_PER_MINUTE", "1000000")
-	s.hooks = process.NewReceiver(t, nil)
+	s.hooks = hooktest.NewReceiver(t, nil)
 	s.run(*previous, "migrate")
 	account := s.createAccount()
 	s.hooks.SetSecret(account.TestWebhookSecret)
@@ -176,7 +178,7 @@ func (s *scenario) replace(program string) {
 // arrived with what was acknowledged.
 func (s *scenario) settle(account client.Account) {
 	s.Helper()
-	process.Eventually(s.T, "everything is delivered", func() bool {
+	testkit.Await(s.T, "everything is delivered", func() bool {
 		var open int
 		err := s.db.Raw().GetContext(context.Background(), &open, `
 			SELECT (SELECT count(*) FROM delivery WHERE state <> 'delivered')
@@ -205,16 +207,12 @@ func (s *scenario) checkEvents() {
 	}
 	type arrival struct{ ids, calls int }
 	arrived, ids := map[int64]*arrival{}, map[string]bool{}
-	calls := s.hooks.Of("")
+	calls := s.hooks.Requests()
 	for _, call := range calls {
-		var envelope struct{ Sequence int64 }
-		if err := json.Unmarshal(call.Body, &envelope); err != nil {
-			s.Fatal(err)
+		if arrived[call.Sequence] == nil {
+			arrived[call.Sequence] = &arrival{}
 		}
-		if arrived[envelope.Sequence] == nil {
-			arrived[envelope.Sequence] = &arrival{}
-		}
-		one := arrived[envelope.Sequence]
+		one := arrived[call.Sequence]
 		one.calls++
 		if !ids[call.DeliveryID()] {
 			ids[call.DeliveryID()] = true

@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"image/color"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"candor/internal/domain"
+	"candor/internal/testkit"
 	"candor/internal/testkit/browsertest"
 	"candor/internal/testkit/harness"
 	"candor/views/email"
@@ -85,7 +85,7 @@ func TestBrowserLinkEmails(t *testing.T) {
 	session := &domain.Session{Status: domain.InProgress, CustomerName: &name,
 		ExpiresAt: time.Date(2026, 12, 20, 13, 30, 0, 0, time.UTC)}
 	picture := "data:image/png;base64," + base64.StdEncoding.EncodeToString([]byte(harness.Drawing(t, width, height, color.Black)))
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := testkit.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		language, kind, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 		ctx := i18n.At(i18n.In(r.Context(), domain.Language(language)), partner.Zone())
 		html, err := email.Link(ctx, email.LinkParts{Partner: partner, Session: session, Kind: domain.LinkEmailKind(kind),
@@ -95,7 +95,6 @@ func TestBrowserLinkEmails(t *testing.T) {
 		}
 		_, _ = w.Write([]byte(strings.ReplaceAll(html, "cid:logo", picture)))
 	}))
-	t.Cleanup(server.Close)
 	tab := browsertest.New(t, browsertest.Options{Device: browsertest.Phone})
 	for _, language := range domain.Languages {
 		for _, kind := range []domain.LinkEmailKind{domain.LinkItself, domain.LinkUnfinished1} {

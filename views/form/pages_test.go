@@ -8,7 +8,6 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"os"
 	"slices"
@@ -21,6 +20,7 @@ import (
 	"candor/internal/domain"
 	"candor/internal/form"
 	"candor/internal/statement"
+	"candor/internal/testkit"
 	"candor/internal/testkit/browsertest"
 	"candor/static"
 	view "candor/views/form"
@@ -325,12 +325,11 @@ func serve(t *testing.T, all map[string]templ.Component) string {
 	for name, component := range all {
 		mux.Handle("GET /"+name, templ.Handler(component))
 	}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := testkit.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Security-Policy", policy)
 		mux.ServeHTTP(w, r.WithContext(i18n.In(r.Context(), domain.Language(cmp.Or(r.URL.Query().Get("lang"),
 			string(domain.English))))))
 	}))
-	t.Cleanup(server.Close)
 	return server.URL
 }
 

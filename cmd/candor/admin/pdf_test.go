@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"candor/internal/testkit"
+	"candor/internal/testkit/hooktest"
 	"candor/internal/testkit/process"
 )
 
@@ -24,7 +25,7 @@ func TestPDFVerify(t *testing.T) {
 	testkit.Slow(t)
 	env := process.NewEnvironment(t)
 	a := process.CreateAccount(t, env)
-	hooks := process.NewReceiver(t, nil)
+	hooks := hooktest.NewReceiver(t, nil)
 	hooks.SetSecret(a.TestWebhookSecret)
 	p := process.Serve(t, env, "serve")
 	api := process.NewPartner(t, p.URL, a.TestKey)

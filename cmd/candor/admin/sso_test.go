@@ -29,12 +29,11 @@ func TestSSOCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	var provider *httptest.Server
-	provider = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	provider = testkit.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprintf(w, `{"issuer": %q, "authorization_endpoint": "%[1]s/authorize", "token_endpoint": "%[1]s/token",
 			"jwks_uri": "%[1]s/keys"}`, provider.URL)
 	}))
-	t.Cleanup(provider.Close)
 	err = dbtest.Open(t, env["DATABASE_URL"]).InTx(t.Context(), func(tx *db.Tx) error {
 		return tx.InsertSSOConnection(t.Context(), &domain.SSOConnection{AccountID: account, Issuer: provider.URL,
 			ClientID: "candor", ClientSecret: []byte("sealed"), DefaultRole: domain.RoleSupport, GroupRoles: []byte("[]"),

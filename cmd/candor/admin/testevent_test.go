@@ -30,14 +30,11 @@ func TestTestEventCommand(t *testing.T) {
 	testkit.Slow(t)
 	env := process.NewEnvironment(t)
 	var refuse atomic.Bool
-	hooks := process.NewReceiver(t, func(process.WebhookCall, int) int {
+	a, hooks := process.CreateAccountWithReceiver(t, env, func(_ int, w http.ResponseWriter, _ *http.Request) {
 		if refuse.Load() {
-			return http.StatusTeapot
+			w.WriteHeader(http.StatusTeapot)
 		}
-		return http.StatusOK
 	})
-	a := process.CreateAccount(t, env, "--webhook-url", hooks.URL)
-	hooks.SetSecret(a.TestWebhookSecret)
 	test := []string{"webhooks", "test", "--account", a.AccountID}
 
 	sent := process.RunJSON[testEvent](t, env, test...)

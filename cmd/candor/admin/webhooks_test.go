@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"candor/internal/testkit"
 	"candor/internal/testkit/client"
 	"candor/internal/testkit/dbtest"
+	"candor/internal/testkit/hooktest"
 	"candor/internal/testkit/process"
 )
 
@@ -95,7 +95,7 @@ func (o operator) show(id string) shownDelivery {
 func (o operator) becomes(state string, n int) []shownDelivery {
 	o.t.Helper()
 	var got []shownDelivery
-	process.Eventually(o.t, fmt.Sprintf("%d deliveries %s", n, state), func() bool {
+	testkit.Await(o.t, fmt.Sprintf("%d deliveries %s", n, state), func() bool {
 		got = o.list("--state", state).Deliveries
 		return len(got) == n
 	})
@@ -108,15 +108,12 @@ func TestOperatorRedeliversFailedWebhooks(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
 	var up atomic.Bool
-	var got atomic.Int64
-	hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		got.Add(1)
+	hook := hooktest.NewReceiver(t, func(_ int, w http.ResponseWriter, _ *http.Request) {
 		if !up.Load() {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			_, _ = w.Write([]byte("out of\torder \x1b[2J\nsince noon"))
 		}
-	}))
-	t.Cleanup(hook.Close)
+	})
 	env := process.WebEnvironment(t).With("CANDOR_WEBHOOK_SCHEDULE", "0s")
 	o := operator{t, env, process.CreateAccount(t, env)}
 	web := process.Serve(t, env, "web")
@@ -176,20 +173,20 @@ func TestOperatorRedeliversFailedWebhooks(t *testing.T) {
 		t.Errorf("after the retry: %+v", after)
 	}
 
-	asked := got.Load()
+	asked := len(hook.Requests())
 	o.prints(o.of("redeliver", "--since", "1h"),
 		"2 failed deliveries would be redelivered, at most 10 a second. Nothing was sent. Add --yes to start.")
 	o.prints(o.of("redeliver", "--since", "1h", "--rate", "1"), "at most 1 a second, in at least 2s. Nothing")
 	o.prints(o.of("redeliver", "--since", "1h", "--status", "4xx"), "No failed delivery matches in test mode. Add --live")
 	o.becomes("failed", 2)
 	if n := len(process.RunJSON[struct{ Redeliveries []any }](t, env, append([]string{"webhooks"},
-		o.of("redeliveries")...)...).Redeliveries); n != 0 || got.Load() != asked {
-		t.Errorf("the preview started %d redeliveries and %d requests", n, got.Load()-asked)
+		o.of("redeliveries")...)...).Redeliveries); n != 0 || len(hook.Requests()) != asked {
+		t.Errorf("the preview started %d redeliveries and %d requests", n, len(hook.Requests())-asked)
 	}
 	o.prints(o.of("redeliver", "--since", "1h", "--status", "5xx", "--endpoint", hook.URL+"/other", "--rate", "50", "--yes"),
 		"rdl_", "redelivering 2 failed deliveries, at most 50 a second", "candor webhooks stop rdl_")
 	o.becomes("delivered", 3)
-	process.Eventually(t, "the redelivery's end", func() bool {
+	testkit.Await(t, "the redelivery's end", func() bool {
 		return strings.Contains(process.Run(t, env, append([]string{"webhooks"}, o.of("redeliveries")...)...).Stdout, "done")
 	})
 	o.prints(o.of("redeliveries"), "rdl_", "operator", "5xx", hook.URL)

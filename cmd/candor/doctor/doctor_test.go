@@ -10,7 +10,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,6 +23,7 @@ import (
 	"candor/internal/platform/keyring"
 	"candor/internal/platform/mail"
 	"candor/internal/platform/pdfsign"
+	"candor/internal/testkit"
 	"candor/internal/testkit/dbtest"
 	"candor/internal/testkit/servicetest"
 	"candor/internal/testkit/signtest"
@@ -50,13 +50,12 @@ func newPatient(t *testing.T) *patient {
 	server := mailServer(t, "235 fine")
 	sender, err := mail.NewSMTP("smtp://user:hidden@"+server, "Candor <no-reply@candor.example>")
 	p.ok(err)
-	reached := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	reached := testkit.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodHead {
 			t.Errorf("webhooks' probe is a %s", r.Method)
 		}
 		w.WriteHeader(http.StatusMethodNotAllowed) // a response is enough
 	}))
-	t.Cleanup(reached.Close)
 	p.Config = doctor.Config{
 		Version: "v1", Development: true, Connections: 5, DB: f.DB, Ring: f.Ring, Blobs: files, Mail: sender,
 		Client: webhook.NewClient(webhook.Policy{Development: true}), URL: reached.URL + "/hidden", Clock: domain.SystemClock,

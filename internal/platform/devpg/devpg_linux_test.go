@@ -16,7 +16,7 @@ func TestServerDiesWithItsStarter(t *testing.T) {
 		t.Fatal("the helper's server was not reused")
 	}
 	kill(t, starter)
-	testkit.Await(t, "never happened: the server ends after kill -9 of its starter", func() bool { return !answers(s) })
+	testkit.Await(t, "the server ends after kill -9 of its starter", func() bool { return !answers(s) })
 	if again := start(t, dir, Options{}); !again.Started() {
 		t.Error("Start right after it did not start a server")
 	}

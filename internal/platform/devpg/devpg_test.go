@@ -395,7 +395,7 @@ func TestDetachedOutlivesItsStarterAndStopsWhenIdle(t *testing.T) {
 	if err := s.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	testkit.Await(t, "never happened: the idle server stops", func() bool {
+	testkit.Await(t, "the idle server stops", func() bool {
 		_, err := os.Stat(filepath.Join(s.place.data(), "postmaster.pid"))
 		return errors.Is(err, os.ErrNotExist)
 	})

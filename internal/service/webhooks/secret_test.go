@@ -122,7 +122,7 @@ func (r *rotation) during() {
 	for i, c := range r.attempts {
 		before[i] = c.n.Load()
 	}
-	testkit.Await(r, "waited in vain: attempts of both workers", func() bool {
+	testkit.Await(r, "attempts of both workers", func() bool {
 		return r.attempts[0].n.Load() >= before[0]+3 && r.attempts[1].n.Load() >= before[1]+3
 	})
 }
@@ -182,7 +182,7 @@ func TestSecretsRotateWithoutAWrongSignature(t *testing.T) {
 	})
 	stop()
 	r.OK(<-sent)
-	testkit.Await(r, "waited in vain: all deliveries", func() bool {
+	testkit.Await(r, "all deliveries", func() bool {
 		return r.Count("SELECT count(*) FROM delivery WHERE state <> 'delivered'") == 0
 	})
 	r.check([]string{old, fresh, r.Account.LiveWebhookSecret})
@@ -404,7 +404,7 @@ func TestNextSecretIsShownWhenTheWaitIsCut(t *testing.T) {
 		secret, err = b.Webhooks.CreateNextSecret(ctx, b.Test(), nil, servicetest.Someone)
 		cut <- err
 	}()
-	testkit.Await(b, "waited in vain: the next secret", func() bool {
+	testkit.Await(b, "the next secret", func() bool {
 		state, err := b.Webhooks.Secrets(b.Ctx, b.Test(), nil)
 		return err == nil && state.NextSince != nil
 	})

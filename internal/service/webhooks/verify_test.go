@@ -29,7 +29,7 @@ func verify(t testing.TB, calls []hooktest.Request, secrets ...string) []signedB
 	}
 	input := make([]nodeCall, len(calls))
 	for i, c := range calls {
-		input[i] = nodeCall{map[string]string{}, c.Body, secrets}
+		input[i] = nodeCall{map[string]string{}, string(c.Body), secrets}
 		for name, values := range c.Header {
 			input[i].Headers[strings.ToLower(name)] = values[0]
 		}
@@ -65,5 +65,5 @@ func verifiedInGo(t testing.TB, c hooktest.Request, secret string) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return library.Verify([]byte(c.Body), c.Header) == nil
+	return library.Verify(c.Body, c.Header) == nil
 }

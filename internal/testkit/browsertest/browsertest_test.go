@@ -3,11 +3,12 @@ package browsertest
 import (
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"candor/internal/testkit"
 )
 
 func TestMain(m *testing.M) { os.Exit(Main(m)) }
@@ -50,8 +51,7 @@ func serve(t *testing.T, body string) string {
 		fmt.Fprintf(w, `<link rel="icon" href="/icon"><body>name=%s state=%s file=%s`, r.FormValue("name"), r.FormValue("state"),
 			header.Filename)
 	})
-	server := httptest.NewServer(mux)
-	t.Cleanup(server.Close)
+	server := testkit.Serve(t, mux)
 	return server.URL
 }
 

@@ -299,8 +299,7 @@ func QueryOne[ID any](h *Harness, query string, args ...any) ID {
 func Listen(t *testing.T, change ...func(*handlers.Config)) (*Harness, string) {
 	t.Helper()
 	h := New(t, append(change, func(c *handlers.Config) { c.Development = true })...)
-	server := httptest.NewServer(h.Handler)
-	t.Cleanup(server.Close)
+	server := testkit.Serve(t, h.Handler)
 	return h, server.URL
 }
 
@@ -308,8 +307,7 @@ func Listen(t *testing.T, change ...func(*handlers.Config)) (*Harness, string) {
 func ListenAsItself(t *testing.T) (*Harness, string) {
 	t.Helper()
 	var h *Harness
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.Handler.ServeHTTP(w, r) }))
-	t.Cleanup(server.Close)
+	server := testkit.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.Handler.ServeHTTP(w, r) }))
 	h = New(t, func(c *handlers.Config) { c.Development, c.BaseURL = true, server.URL })
 	return h, server.URL
 }

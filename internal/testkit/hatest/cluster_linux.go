@@ -29,7 +29,6 @@ import (
 	"candor/internal/testkit/dbtest"
 	"candor/internal/testkit/ports"
 	"candor/internal/testkit/proc"
-	"candor/internal/testkit/process"
 	"candor/internal/testkit/toxiproxy"
 )
 
@@ -76,10 +75,7 @@ func Start(t testing.TB) *Cluster {
 		t.Fatal(err)
 	}
 	c.certificate()
-	free, err := ports.Free(2 + machines*(4+2+machines))
-	if err != nil {
-		t.Fatal(err)
-	}
+	free := ports.ForTest(t, 2+machines*(4+2+machines))
 	take := func() int { port := free[0]; free = free[1:]; return port }
 	c.ports.proxies, c.ports.primary = take(), take()
 	for i := range machines {
@@ -269,7 +265,7 @@ func (c *Cluster) Replica(primary *Node) *Node {
 // AwaitWhole waits until there is a primary with two replicas that commits wait for.
 func (c *Cluster) AwaitWhole() {
 	c.t.Helper()
-	process.Eventually(c.t, "the cluster is whole", func() bool {
+	testkit.Await(c.t, "the cluster is whole", func() bool {
 		leader := c.Leader(nil)
 		if leader == nil {
 			return false
@@ -444,7 +440,7 @@ func (c *Cluster) Restore(n *Node, restore func(data string), steps []string) {
 		one.patroni.hold(syscall.SIGTERM)
 	}
 	for _, one := range c.Nodes {
-		process.Eventually(t, one.Name+" has stopped", one.patroni.ended) // PostgreSQL has, too
+		testkit.Await(t, one.Name+" has stopped", one.patroni.ended) // PostgreSQL has, too
 		if err := os.Rename(one.data(), one.data()+".away"); err != nil {
 			t.Fatal(err)
 		}
@@ -456,7 +452,7 @@ func (c *Cluster) Restore(n *Node, restore func(data string), steps []string) {
 	here := strings.NewReplacer(append(n.values(), "/etc/patroni/config.yml", filepath.Join(n.dir, "patroni.yml"),
 		"listen_addresses=", own)...)
 	for _, step := range steps {
-		process.Eventually(t, step, func() bool {
+		testkit.Await(t, step, func() bool {
 			cmd := exec.CommandContext(t.Context(), "sh", "-c", here.Replace(step))
 			cmd.Dir, cmd.Stdin = n.dir, strings.NewReader("candor\nYes I am aware\n") // patronictl asks
 			cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + n.dir, "LC_ALL=C.UTF-8", "PGHOST=" + n.dir,
@@ -477,7 +473,7 @@ func (c *Cluster) Restore(n *Node, restore func(data string), steps []string) {
 		})
 	}
 	n.patroni.release()
-	process.Eventually(t, "Patroni leads on "+n.Name, func() bool { return c.Leader(nil) == n })
+	testkit.Await(t, "Patroni leads on "+n.Name, func() bool { return c.Leader(nil) == n })
 	for _, one := range c.Nodes {
 		one.etcd.release()
 		one.patroni.release()

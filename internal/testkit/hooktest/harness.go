@@ -112,12 +112,6 @@ func (h *Harness) Count(query string, args ...any) (n int) {
 	return n
 }
 
-// Eventually waits until check returns true.
-func (h *Harness) Eventually(what string, check func() bool) {
-	h.Helper()
-	testkit.Await(h, "waited in vain: "+what, check)
-}
-
 // Session makes a session that sends its events to url, or to the account's
 // default URL if url is "".
 func (h *Harness) Session(url string, created time.Time) *domain.Session {
@@ -158,7 +152,7 @@ func (h *Harness) Events(s *domain.Session, kind domain.EventType) []domain.Even
 func (h *Harness) Delivery(s *domain.Session, state domain.DeliveryState) domain.Delivery {
 	h.Helper()
 	var all []domain.Delivery
-	h.Eventually("a delivery that is "+string(state), func() (done bool) {
+	testkit.Await(h, "a delivery that is "+string(state), func() (done bool) {
 		var err error
 		all, err = h.DB.Deliveries(h.Ctx, s.ID)
 		h.OK(err)
@@ -181,13 +175,6 @@ func (h *Harness) SwitchSecret(fresh string) {
 		return errors.Join(tx.SetNextSecret(h.Ctx, h.Scope, nil, h.Ring.Seal(h.Scope.SecretOwner(), []byte(fresh)), Now()),
 			tx.SwitchSecret(h.Ctx, h.Scope, nil, Now().Add(24*time.Hour)))
 	}))
-}
-
-// Received waits until the receiver has n requests.
-func (h *Harness) Received(r *Receiver, n int) []Request {
-	h.Helper()
-	h.Eventually("webhooks", func() bool { return len(r.Requests()) >= n })
-	return r.Requests()
 }
 
 // Data reads the data of a webhook's body.

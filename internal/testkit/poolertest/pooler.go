@@ -81,12 +81,6 @@ max_client_conn = 500
 // test runs as root, which PgBouncer refuses.
 func run(t testing.TB, dir string, cmd *exec.Cmd) {
 	t.Helper()
-	log := filepath.Join(dir, "log")
-	file, err := os.Create(log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
 	owner, err := devpg.Credential()
 	if err == nil && owner != nil {
 		err = os.Chown(dir, int(owner.Uid), int(owner.Gid))
@@ -94,18 +88,6 @@ func run(t testing.TB, dir string, cmd *exec.Cmd) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd.Stdout, cmd.Stderr, cmd.Dir = file, file, "/"
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: owner}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // it was killed
-		if t.Failed() {
-			if out, err := os.ReadFile(log); err == nil {
-				t.Logf("PgBouncer printed:\n%s", out)
-			}
-		}
-	})
+	cmd.Dir, cmd.SysProcAttr = "/", &syscall.SysProcAttr{Credential: owner}
+	testkit.Start(t, cmd)
 }

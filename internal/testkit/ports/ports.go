@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"strconv"
+	"testing"
 )
 
 // Free returns n ports of this machine on which nothing listened a moment ago. They are
@@ -26,6 +27,16 @@ func Free(n int) (free []int, err error) {
 		return nil, fmt.Errorf("%d of %d ports are free", len(free), n)
 	}
 	return free, nil
+}
+
+// ForTest is Free for a test, which fails without them.
+func ForTest(t testing.TB, n int) []int {
+	t.Helper()
+	free, err := Free(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return free
 }
 
 // Local is the loopback address of a port.

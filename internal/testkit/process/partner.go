@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"candor/internal/testkit/client"
+	"candor/internal/testkit/hooktest"
 )
 
 // CreateAccount creates the account of Acme Loans; extra are more flags.
@@ -14,6 +15,17 @@ func CreateAccount(t *testing.T, env Environment, extra ...string) client.Accoun
 	t.Helper()
 	return RunJSON[client.Account](t, env, append([]string{"account", "create", "--name", "Acme Loans", "--email",
 		"staff@acme.example", "--plan", "starter"}, extra...)...)
+}
+
+// CreateAccountWithReceiver is CreateAccount of one whose default URL in test mode is a
+// receiver's, which answers as that of hooktest.NewReceiver does and checks every request.
+func CreateAccountWithReceiver(t *testing.T, env Environment, answer func(n int, w http.ResponseWriter, r *http.Request)) (
+	client.Account, *hooktest.Receiver) {
+	t.Helper()
+	hooks := hooktest.NewReceiver(t, answer)
+	a := CreateAccount(t, env, "--webhook-url", hooks.URL)
+	hooks.SetSecret(a.TestWebhookSecret)
+	return a, hooks
 }
 
 // Partner calls the API with a key.

@@ -1,7 +1,7 @@
 // Package process runs the built program for tests: its commands to their end, and
 // its servers until they are stopped or killed. It also has what surrounds a
-// running service: a partner that calls the API, a customer who fills in the form,
-// a webhook receiver. It shares no code with the service.
+// running service: a partner that calls the API and receives webhooks, a customer who
+// fills in the form. It shares no code with the service.
 package process
 
 import (
@@ -308,10 +308,4 @@ func wantAPIFormats(t *testing.T, args []string, printed string) {
 	if strings.Contains(printed, `_cents"`) {
 		t.Errorf("candor %s --json prints cents, want dollars as the API does:\n%s", strings.Join(args, " "), printed)
 	}
-}
-
-// Eventually polls until ok returns true.
-func Eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	testkit.Await(t, "never happened: "+what, ok)
 }

@@ -19,6 +19,7 @@ import (
 type Server struct {
 	URL    string // unix://…
 	Socket string
+	Kill   func() // is kill -9
 	t      testing.TB
 	args   []string
 	cmd    *exec.Cmd
@@ -36,7 +37,6 @@ func Start(t testing.TB, args ...string) *Server {
 	s := &Server{t: t, Socket: filepath.Join(dir, "s")}
 	s.URL = "unix://" + s.Socket
 	s.args = append([]string{"--port", "0", "--unixsocket", s.Socket, "--save", "", "--appendonly", "no", "--dir", dir}, args...)
-	t.Cleanup(s.Kill)
 	s.Restart()
 	return s
 }
@@ -45,23 +45,13 @@ func Start(t testing.TB, args ...string) *Server {
 func (s *Server) Restart() {
 	s.t.Helper()
 	s.cmd = exec.CommandContext(context.Background(), "redis-server", s.args...)
-	if err := s.cmd.Start(); err != nil {
-		s.t.Fatalf("%v: sh scripts/setup.sh redis installs it", err)
-	}
+	s.Kill = testkit.Start(s.t, s.cmd)
 	testkit.Await(s.t, "redis-server doesn't answer", func() bool {
 		// One that wants a password answers, too.
 		_, err := s.do("PING")
 		var answer redis.Error
 		return err == nil || errors.As(err, &answer)
 	})
-}
-
-// Kill is kill -9.
-func (s *Server) Kill() {
-	if s.cmd.ProcessState == nil {
-		_ = s.cmd.Process.Kill()
-		_ = s.cmd.Wait() // it says that it was killed
-	}
 }
 
 // Pause lets the server accept connections and answer nothing.

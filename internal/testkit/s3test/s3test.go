@@ -25,8 +25,8 @@ type Server struct {
 	Config blob.S3Config
 	Addr   string
 	dir    string
+	Kill   func() // is kill -9
 	t      testing.TB
-	cmd    *exec.Cmd
 }
 
 // Start starts a service. Without the program the test is skipped.
@@ -39,14 +39,9 @@ func Start(t testing.TB) *Server {
 	if err := os.Mkdir(filepath.Join(s.dir, bucket), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	free, err := ports.Free(1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Addr = ports.Local(free[0])
+	s.Addr = ports.Local(ports.ForTest(t, 1)[0])
 	s.Config = blob.S3Config{Endpoint: "http://" + s.Addr, Bucket: bucket, Region: "us-east-1", AccessKey: "test",
 		SecretKey: "secret-of-s3"}
-	t.Cleanup(s.Kill)
 	s.Restart()
 	return s
 }
@@ -54,23 +49,12 @@ func Start(t testing.TB) *Server {
 // Restart starts the service again after Kill, with what it has stored.
 func (s *Server) Restart() {
 	s.t.Helper()
-	s.cmd = exec.CommandContext(context.Background(), gateway(), "--port", s.Addr, "--access", s.Config.AccessKey, "--secret",
-		s.Config.SecretKey, "--quiet", "posix", s.dir)
-	if err := s.cmd.Start(); err != nil {
-		s.t.Fatal(err)
-	}
+	s.Kill = testkit.Start(s.t, exec.CommandContext(context.Background(), gateway(), "--port", s.Addr, "--access",
+		s.Config.AccessKey, "--secret", s.Config.SecretKey, "--quiet", "posix", s.dir))
 	testkit.Await(s.t, "versitygw doesn't answer", func() bool {
 		conn, err := new(net.Dialer).DialContext(context.Background(), "tcp", s.Addr)
 		return err == nil && conn.Close() == nil
 	})
-}
-
-// Kill is kill -9.
-func (s *Server) Kill() {
-	if s.cmd != nil && s.cmd.ProcessState == nil {
-		_ = s.cmd.Process.Kill()
-		_ = s.cmd.Wait() // it says that it was killed
-	}
 }
 
 // Settings are the names and values of a process's settings for the bucket.

@@ -7,9 +7,10 @@ import (
 	"encoding/hex"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"sync"
 	"testing"
+
+	"candor/internal/testkit"
 
 	collector "go.opentelemetry.io/proto/slim/otlp/collector/trace/v1"
 	"google.golang.org/protobuf/proto"
@@ -38,7 +39,7 @@ type Receiver struct {
 func NewReceiver(t testing.TB) *Receiver {
 	t.Helper()
 	r := &Receiver{}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+	server := testkit.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		body, err := io.ReadAll(request.Body)
 		var sent collector.ExportTraceServiceRequest
 		if err == nil {
@@ -52,7 +53,6 @@ func NewReceiver(t testing.TB) *Receiver {
 		}
 		r.take(request.Header, body, &sent)
 	}))
-	t.Cleanup(server.Close)
 	r.URL = server.URL
 	return r
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"candor/internal/testkit"
 	"candor/internal/webhook"
 	"candor/views/dashboard/snippets"
 	"candor/views/dashboard/snippets/receiver"
@@ -194,7 +194,7 @@ func TestSendSnippet(t *testing.T) {
 		}
 	}
 	secret := webhook.NewSecret()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := testkit.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		genuine := err == nil && receiver.VerifyWebhook(secret, r.Header, body) &&
 			r.Header.Get("X-Webhook-Signature") == webhook.Signature(secret, body) &&
@@ -204,7 +204,6 @@ func TestSendSnippet(t *testing.T) {
 			w.WriteHeader(http.StatusUnauthorized)
 		}
 	}))
-	defer server.Close()
 	for with, want := range map[string]string{secret: "200", webhook.NewSecret(): "401"} {
 		out, err := exec.CommandContext(t.Context(), "bash", "-c", `source ./send.sh && send_webhook "$1" "$2"`, "bash", with,
 			server.URL).CombinedOutput()
