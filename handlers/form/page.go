@@ -122,9 +122,8 @@ func (s *Server) confirmation(v *visit) view.ConfirmationPage {
 	page := view.ConfirmationPage{
 		Page: s.page(v), Reference: v.Session.Reference(), Submitted: *v.Session.CompletedAt,
 		CopyURL: formURL(v.Session.ID) + "/pdf", ReadURL: formURL(v.Session.ID) + "/copy", Until: v.copyUntil(),
-		CopyReady: v.Session.PDFReadyAt != nil, SelfURL: formURL(v.Session.ID),
+		CopyReady: v.Session.PDFReadyAt != nil, SelfURL: formURL(v.Session.ID), Return: v.Session.ReturnLink(),
 	}
-	page.Return, page.ReturnTo = v.Session.ReturnLink()
 	page.HomeURL, page.Closed = "", true
 	return page
 }
@@ -227,7 +226,7 @@ func (s *Server) ShowHub(c echo.Context, v *visit) error {
 		Customer: cmp.Or(v.Statement.Personal.FullName, web.Text(v.Session.CustomerName)),
 		Couple:   v.Statement.Personal.Household.Couple(),
 	}
-	page.Return, _ = v.Session.ReturnLink()
+	page.Return = v.Session.ReturnLink()
 	page.Offered = v.offersMore()
 	return web.Render(c, http.StatusOK, view.Hub(page))
 }

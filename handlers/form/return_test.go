@@ -49,7 +49,7 @@ func TestCustomerGoesBack(t *testing.T) {
 	}
 	c.WantRedirect(c.Sign())
 	done := c.Get("")
-	if got := c.WantPage(done, http.StatusOK).Link("Back to my.lender.example"); got != want || done.Header().
+	if got := c.WantPage(done, http.StatusOK).Link("Back to Lender & Sons"); got != want || done.Header().
 		Get("Referrer-Policy") != "no-referrer" {
 		t.Errorf("the confirmation leads to %q with %v", got, done.Header())
 	}

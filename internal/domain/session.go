@@ -146,15 +146,15 @@ func (s *Session) Reference() string {
 	return SessionReference(s.ID)
 }
 
-// ReturnLink is the partner's return URL with the session's id added to its query (D96), and
-// its host, by which the customer knows it. Both are "" if the partner gave none.
-func (s *Session) ReturnLink() (link, host string) {
+// ReturnLink is the partner's return URL with the session's id added to its query (D96), ""
+// if the partner gave none.
+func (s *Session) ReturnLink() string {
 	if s.ReturnURL == nil {
-		return "", ""
+		return ""
 	}
 	u, err := url.Parse(*s.ReturnURL)
 	if err != nil {
-		return "", "" // never: it was checked
+		return "" // never: it was checked
 	}
 	var query []string // as it was given, but for a session_id, which would come first
 	for member := range strings.SplitSeq(u.RawQuery, "&") {
@@ -164,7 +164,7 @@ func (s *Session) ReturnLink() (link, host string) {
 		}
 	}
 	u.RawQuery = strings.Join(append(query, "session_id="+s.ID.String()), "&")
-	return u.String(), u.Hostname()
+	return u.String()
 }
 
 // SessionFilter filters a list of sessions; zero fields match everything

@@ -296,8 +296,7 @@ func pages(t *testing.T) map[string]templ.Component {
 		"check-errors":        view.Check(signed),
 		"check-unfinished":    view.Check(unfinished),
 		"confirmation": view.Confirmation(view.ConfirmationPage{Page: page(), Reference: "LOAN-2026-00417", Submitted: now,
-			Until: now.AddDate(0, 0, 30), CopyURL: "/copy", CopyReady: true, Return: "https://my.harbour.example/",
-			ReturnTo: "my.harbour.example"}),
+			Until: now.AddDate(0, 0, 30), CopyURL: "/copy", CopyReady: true, Return: "https://my.harbour.example/"}),
 		"confirmation-making": view.Confirmation(view.ConfirmationPage{Page: page(), Reference: "sess_01kx2v8p9fe0pvr4y8m3n5t6qz",
 			Submitted: now, CopyURL: "/copy", SelfURL: "/confirmation-making"}),
 	}
