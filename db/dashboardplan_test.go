@@ -1,15 +1,12 @@
 package db_test
 
 import (
-	"context"
 	"slices"
 	"testing"
 	"time"
 
-	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/testkit"
-	"candor/internal/testkit/dbtest"
 )
 
 // What the dashboard reads of very many deliveries that failed, of errors of
@@ -18,63 +15,56 @@ import (
 func TestPlansOfWhatWentWrong(t *testing.T) {
 	t.Parallel()
 	testkit.Slow(t)
-	dsn := dbtest.DSN(t)
-	s := &store{DB: dbtest.Open(t, dsn), TB: t, ctx: context.Background()}
-	fill := openWith(t, dsn, "-c session_replication_role=replica")
-	s.scope = s.newScope("Large")
+	s := newPlanStore(t)
 	failed := s.delivery(s.event(s.session(s.scope, start), start), "https://a.example/", start)
 	s.record(failed, 1, domain.DeliveryFailed, nil)
 	cancelled := s.delivery(s.event(s.session(s.scope, start), start), "https://rare.example/", start)
 	_, err := s.cancelDelivery(cancelled.ID, start)
 	s.ok(err)
-	s.multiply(fill, failed, 45_000, "delivered")
-	s.multiply(fill, failed, 5_000, "failed")
+	s.multiply(failed, manyDeliveries, "delivered")
+	s.multiply(failed, fewRows*3/2, "failed")
 	codes := s.manyErrors(3 * domain.RequestReach)
-	s.manyOfOneCustomer(2 * fewRows)
+	s.manyOfOneCustomer(fewRows * 3 / 2)
 	s.vacuum("event", "delivery", "api_request", "session")
-	for _, d := range []*db.DB{s.DB, fill} {
-		(&store{DB: d, TB: t, ctx: s.ctx}).touched() // now, or what it has counted comes in amid a measurement
-	}
-	for _, mode := range []string{"force_generic_plan", "force_custom_plan"} {
-		measured := &store{DB: openWith(t, dsn, "-c plan_cache_mode="+mode), TB: t, ctx: s.ctx, scope: s.scope}
-		measured.expectFewFailed(cancelled.EndpointID)
-		measured.expectFewErrors(codes)
+	s.withEachPlan(t, func(s *store) {
+		s.expectFewFailed(cancelled.EndpointID)
+		s.expectFewErrors(codes)
 		period := domain.Period{Start: start.AddDate(-1, 0, 0), End: start.AddDate(1, 0, 0)}
 		var last *domain.BilledSession
 		for _, read := range []string{"the first billed sessions", "the next billed sessions"} {
-			measured.expectFew(read, func() error {
-				page, err := measured.BilledSessions(s.ctx, s.scope.AccountID, period, last, 25)
+			s.expectFew(read, func() error {
+				page, err := s.BilledSessions(s.ctx, s.scope.AccountID, period, last, 25)
 				if len(page) == 25 {
 					last = &page[24]
 				} else {
-					t.Errorf("%s: %d, want 25", read, len(page))
+					s.Errorf("%s: %d, want 25", read, len(page))
 				}
 				return err
 			})
 		}
 		for name, f := range map[string]domain.SessionFilter{"by customer": {CustomerEmail: "many@customer.example"},
 			"by reference": {ReferenceID: "MANY"}} {
-			measured.expectFew("count "+name, func() error {
-				n, err := measured.CountSessions(s.ctx, s.scope, f, start, 100)
+			s.expectFew("count "+name, func() error {
+				n, err := s.CountSessions(s.ctx, s.scope, f, start, 100)
 				if n != 100 {
-					t.Errorf("counted %d sessions %s, want to stop at 100", n, name)
+					s.Errorf("counted %d sessions %s, want to stop at 100", n, name)
 				}
 				return err
 			})
 			f.Status = domain.Cancelled
-			measured.expectFew("cancelled "+name, func() error {
-				sessions, err := measured.SessionsBefore(s.ctx, s.scope, f, nil, 25, start)
+			s.expectFew("cancelled "+name, func() error {
+				sessions, err := s.SessionsBefore(s.ctx, s.scope, f, nil, 25, start)
 				if len(sessions) != 0 {
-					t.Errorf("%d cancelled sessions %s, want none", len(sessions), name)
+					s.Errorf("%d cancelled sessions %s, want none", len(sessions), name)
 				}
 				return err
 			})
 		}
-	}
+	})
 }
 
-// manyErrors logs n calls that failed in one way, one in another, and three times
-// as many that didn't fail.
+// manyErrors logs n calls that failed in one way, one in another, and as many
+// that didn't fail.
 func (s *store) manyErrors(n int) []domain.Code {
 	s.Helper()
 	s.logged(n+1, func(i int, r *domain.APIRequest) {
@@ -86,7 +76,7 @@ func (s *store) manyErrors(n int) []domain.Code {
 	_, err := s.Raw().ExecContext(s.ctx, `
 		INSERT INTO api_request (id, account_id, livemode, key_id, duration_us, status, replayed, method, route, error_code, address)
 		SELECT gen_random_uuid(), account_id, livemode, key_id, duration_us, 200, false, method, route, '', address
-		FROM (SELECT * FROM api_request LIMIT 1) r, generate_series(1, $1::int) i`, 3*n)
+		FROM (SELECT * FROM api_request LIMIT 1) r, generate_series(1, $1::int) i`, n)
 	s.ok(err)
 	return []domain.Code{domain.CodeSessionNotFound, domain.CodeValidation, domain.CodeUnauthorized}
 }

@@ -1,7 +1,6 @@
 package db_test
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -12,7 +11,6 @@ import (
 	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/testkit"
-	"candor/internal/testkit/dbtest"
 )
 
 // An outcome is what a delivery has come to.
@@ -200,44 +198,36 @@ func TestDeliveryIsItsScopesAlone(t *testing.T) {
 	}
 }
 
+// manyDeliveries are several times as many as a request may touch.
+const manyDeliveries = 5 * fewRows
+
 // TestPlansOfDeliveryLists: no filter of the delivery log and of the feed
 // reads in proportion to the history, with plans made for the values and with
 // those made for any.
 func TestPlansOfDeliveryLists(t *testing.T) {
 	t.Parallel()
-	dsn := dbtest.DSN(t)
-	s := &store{DB: openWith(t, dsn, "-c plan_cache_mode=auto"), TB: t, ctx: context.Background()}
-	fill := openWith(t, dsn, "-c session_replication_role=replica")
-	s.scope = s.newScope("Large")
+	s := newPlanStore(t)
 	urls := []string{"https://a.example/", "https://rare.example/"}
 	s.history(s.scope, 20, rand.New(rand.NewPCG(1, 2)), urls...)
 	delivery := s.delivery(s.event(s.session(s.scope, start), start), urls[0], start)
 	s.record(delivery, 1, domain.DeliveryDelivered, nil)
-	s.multiply(fill, delivery, 50_000, "delivered")
-	_, err := fill.Raw().ExecContext(s.ctx, `UPDATE event e SET endpoint_id = d.endpoint_id, created_at = e.created_at + e.sequence * interval '1 second'
+	s.multiply(delivery, manyDeliveries, "delivered")
+	s.untriggered(`UPDATE event e SET endpoint_id = d.endpoint_id, created_at = e.created_at + e.sequence * interval '1 second'
 		FROM delivery d WHERE d.event_id = e.id`)
-	s.ok(err)
-	_, err = fill.Raw().ExecContext(s.ctx, `UPDATE delivery d SET created_at = e.created_at FROM event e WHERE d.event_id = e.id`)
-	s.ok(err)
+	s.untriggered(`UPDATE delivery d SET created_at = e.created_at FROM event e WHERE d.event_id = e.id`)
 	s.vacuum("event", "delivery")
 	rare, err := s.EndpointsAt(s.ctx, s.scope, "https://rare.example", "")
 	s.ok(err)
-	for _, d := range []*db.DB{s.DB, fill} {
-		(&store{DB: d, TB: t, ctx: s.ctx}).touched() // now, or what it has counted comes in amid a measurement
-	}
-	for _, mode := range []string{"force_generic_plan", "force_custom_plan"} {
-		t.Run(mode, func(t *testing.T) {
-			measured := &store{DB: openWith(t, dsn, "-c plan_cache_mode="+mode), TB: t, ctx: s.ctx, scope: s.scope}
-			measured.expectFewDeliveries(delivery, rare[0].ID)
-			measured.expectFewEvents(delivery)
-		})
-	}
+	s.withEachPlan(t, func(s *store) {
+		s.expectFewDeliveries(delivery, rare[0].ID)
+		s.expectFewEvents(delivery)
+	})
 }
 
-// expectFewDeliveries reads the delivery log of 50,000 deliveries like the one given.
+// expectFewDeliveries reads the delivery log of manyDeliveries like the one given.
 func (s *store) expectFewDeliveries(delivery *domain.Delivery, rare domain.EndpointID) {
 	s.Helper()
-	middle := start.Add(25_000 * time.Second)
+	middle := start.Add(manyDeliveries / 2 * time.Second)
 	filters := map[string]domain.DeliveryFilter{
 		"all": {}, "of a rare type": {Type: domain.SessionSectionCompleted}, "of no type": {Type: domain.BillingInvoicePaid},
 		"at a rare endpoint": {Endpoint: &rare},
@@ -252,11 +242,11 @@ func (s *store) expectFewDeliveries(delivery *domain.Delivery, rare domain.Endpo
 	for name, f := range filters {
 		s.expectFew("deliveries "+name, func() error { _, err := s.DeliveryPage(s.ctx, s.scope, f, 0, 25); return err })
 		s.expectFew("deliveries "+name+", further on", func() error {
-			_, err := s.DeliveryPage(s.ctx, s.scope, f, 25_000, 25)
+			_, err := s.DeliveryPage(s.ctx, s.scope, f, manyDeliveries/2, 25)
 			return err
 		})
 	}
-	since := start.Add(49_000 * time.Second)
+	since := start.Add((manyDeliveries - 1_000) * time.Second)
 	s.expectFew("failed since", func() error {
 		_, err := s.CountFailed(s.ctx, s.scope, domain.DeliveryFilter{Since: &since}, 10_000)
 		return err
@@ -275,13 +265,13 @@ func (s *store) expectFewEvents(delivery *domain.Delivery) {
 	_, last, err := s.EventRange(s.ctx, s.scope)
 	s.ok(err)
 	for name, f := range map[string]domain.EventFilter{
-		"all": {}, "after": {After: 40_000}, "of a rare type": {Type: domain.SessionSectionCompleted},
+		"all": {}, "after": {After: manyDeliveries * 4 / 5}, "of a rare type": {Type: domain.SessionSectionCompleted},
 		"of no type": {Type: domain.BillingInvoicePaid}, "of a session": {Session: delivery.SessionID},
 	} {
 		s.expectFew("events "+name, func() error { _, err := s.EventFeed(s.ctx, s.scope, f, last, 101); return err })
 	}
 	for name, search := range map[string]domain.EventSearch{
-		"newest": {}, "from the middle on": {Before: 25_000}, "of a rare type": {Type: domain.SessionSectionCompleted},
+		"newest": {}, "from the middle on": {Before: manyDeliveries / 2}, "of a rare type": {Type: domain.SessionSectionCompleted},
 		"of no type":   {Type: domain.BillingInvoicePaid},
 		"of a session": {Session: delivery.SessionID}, "by id": {Event: &delivery.EventID}, "by delivery": {Delivery: &delivery.ID},
 		"by number": {Sequence: 7},

@@ -1,7 +1,6 @@
 package db_test
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -9,7 +8,6 @@ import (
 
 	"candor/db"
 	"candor/internal/domain"
-	"candor/internal/testkit/dbtest"
 )
 
 // attempt is a delivery's next attempt at a time: it failed with the status, or arrived.
@@ -124,26 +122,17 @@ func TestAttemptsAreCountedOnce(t *testing.T) {
 // many endpoints fail at once nor on how many outages they have had.
 func TestPlansOfOutages(t *testing.T) {
 	t.Parallel()
-	for _, mode := range []string{"force_generic_plan", "force_custom_plan"} {
+	for _, mode := range planModes {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
-			s := &store{DB: openWith(t, dbtest.DSN(t), "-c plan_cache_mode="+mode), TB: t, ctx: context.Background()}
-			s.scope = s.newScope("Flapping")
+			s := newPlanStore(t, "SET plan_cache_mode = "+mode)
 			const some = 64
 			all := s.atEndpoints(some)
 			s.pastOutages(all[0], 13_000)
-			expect := func(name string, most int, record func()) {
-				t.Helper()
-				before := s.touched()
-				record()
-				if rows := s.touched() - before; rows > most {
-					t.Errorf("%s reads %d rows, want at most %d", name, rows, most)
-				}
-			}
-			expect("a failure at an endpoint with many outages", 500, func() { s.attempts(all[:1], 1, 503, start) })
-			expect("a delivery there", 500, func() { s.attempts(all[:1], 2, 200, start.Add(time.Minute)) })
-			expect("a delivery a week later", 500, func() { s.attempts(s.atEndpoints(1), 1, 200, start.AddDate(0, 0, 7)) })
-			expect("failures at many endpoints", some*25, func() { s.attempts(all[1:], 1, 503, start) })
+			s.expectRows(500, "a failure at an endpoint with many outages", func() { s.attempts(all[:1], 1, 503, start) })
+			s.expectRows(500, "a delivery there", func() { s.attempts(all[:1], 2, 200, start.Add(time.Minute)) })
+			s.expectRows(500, "a delivery a week later", func() { s.attempts(s.atEndpoints(1), 1, 200, start.AddDate(0, 0, 7)) })
+			s.expectRows(some*25, "failures at many endpoints", func() { s.attempts(all[1:], 1, 503, start) })
 		})
 	}
 }
