@@ -289,7 +289,7 @@ func TestLiabilitiesStartWithWhatIsKnown(t *testing.T) {
 	c.WantPage(c.Get("liabilities"), http.StatusOK).WantField("Mortgages", "").WantField("mortgages.0.balance", "")
 	c.Answer("assets")
 	page := c.WantPage(c.Get("liabilities"), http.StatusOK)
-	page.Shows("306,200.38", "241,666.67", "Your part.", "Car loan, Toyota Corolla", "We added your part of the loans").
+	page.Shows("306,200.38", "241,666.67", "Your part.", "Car loan, Toyota Corolla", "We added your part of each loan").
 		WantField("Mortgages", "mortgages")
 	c.WantPage(c.Post("liabilities", url.Values{"mortgages.0.balance": {"1"}, "action": {"remove:mortgages.0"}}), http.StatusOK)
 	page = c.WantPage(c.Get("liabilities"), http.StatusOK)
