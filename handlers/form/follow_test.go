@@ -49,6 +49,24 @@ func TestFilledInRepaymentsFollow(t *testing.T) {
 	}
 }
 
+// A repayment that comes to be after Expenses were completed is filled in there and looked at
+// before the signature, also that of a loan which was taken out and comes back.
+func TestNewRepaymentIsLookedAt(t *testing.T) {
+	t.Parallel()
+	c := owing(t)
+	finish(load(c, "expenses"))
+	repay(c, "1800", "")
+	stored(c, "expenses", "commitments.debt_repayments", "", "living.groceries", "400")
+	repay(c, "1800", "300")
+	stored(c, "expenses", "commitments.debt_repayments", "300", "living.groceries", "400")
+	c.WantPage(c.Get(""), http.StatusOK).Shows("Expenses Changes to finish")
+	tab := load(c, "expenses")
+	tab.values.Set("action", "continue")
+	c.WantRedirect(tab.Post("expenses", tab.values))
+	stored(c, "expenses", "commitments.debt_repayments", "300")
+	c.WantPage(c.Get(""), http.StatusOK).Hides("Changes to finish")
+}
+
 // A page of Expenses that was open while the liabilities changed has the new amount, too.
 func TestOpenExpensesTakeTheNewRepayment(t *testing.T) {
 	t.Parallel()

@@ -16,21 +16,27 @@ func (f *State) beginning(e statement.Expenses) url.Values {
 }
 
 // follow replaces the inputs that still have what Expenses were offered with by what the repayments
-// come to now, and reports whether there are any.
-func (f *State) follow(values url.Values, offered statement.Expenses) (changed bool) {
+// come to now, and reports whether there are any, and whether one was empty.
+func (f *State) follow(values url.Values, offered statement.Expenses) (changed, added bool) {
 	before, after := f.beginning(offered), f.beginning(f.Statement.SuggestExpenses())
 	for _, field := range statement.RepaymentFields {
 		was, period := before.Get(field), field+".period"
-		if was != "" && values.Get(field) == was && values.Get(period) == before.Get(period) && after.Get(field) != was {
-			values.Set(field, after.Get(field))
-			changed = true
+		same := values.Get(field) == was && (was == "" || values.Get(period) == before.Get(period))
+		if !same || after.Get(field) == was {
+			continue
+		}
+		values.Set(field, after.Get(field))
+		if changed = true; was == "" {
+			values.Set(period, after.Get(period))
+			added = true
 		}
 	}
-	return changed
+	return changed, added
 }
 
 // followRepayments stores what the repayments come to now where Expenses still have what
-// they were offered with before: the form filled that in, and it was not changed (D55).
+// they were offered with before: the form filled that in, and it was not changed (D55). A
+// repayment that wasn't there may be among other amounts: the customer looks at them again.
 func (s *Service) followRepayments(ctx context.Context, tx *db.Tx, state *State, offered statement.Expenses,
 	now time.Time) error {
 	const name = statement.ExpensesSection
@@ -39,13 +45,14 @@ func (s *Service) followRepayments(ctx context.Context, tx *db.Tx, state *State,
 		return nil
 	}
 	values := state.Section(name).Inputs()
-	if !state.follow(values, offered) {
+	changed, added := state.follow(values, offered)
+	if !changed {
 		return nil
 	}
 	section, whole := state.Empty(name), state.Empty(name)
 	section.Read(values)
 	done := &Edited{Stored: section}
-	if own.Draft == nil && len(whole.Decode(values))+len(whole.Left()) == 0 { // else it is to be looked at again
+	if own.Draft == nil && !added && len(whole.Decode(values))+len(whole.Left()) == 0 {
 		done.Stored, done.complete = whole, true
 	}
 	return s.storeEdited(ctx, tx, state, done, now)

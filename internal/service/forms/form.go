@@ -238,7 +238,7 @@ func (f *State) Section(name string) *form.Section {
 	}
 	if name == statement.ExpensesSection && !begun && f.Sections[statement.LiabilitiesSection].Completed {
 		values := section.Inputs()
-		if section.Followed = f.follow(values, f.Statement.FormerRepayments()); section.Followed { // not of debts that are gone
+		if section.Followed, _ = f.follow(values, f.Statement.FormerRepayments()); section.Followed { // not of debts that are gone
 			section.Read(values)
 		}
 	}
