@@ -69,6 +69,35 @@ func TestBrowserPostWithoutConnection(t *testing.T) {
 	tab.WaitGone(".undone")
 }
 
+// TestBrowserButtonsWithoutConnection presses buttons of lists and of the documents while
+// nothing arrives: each says so beside it, and nothing else.
+func TestBrowserButtonsWithoutConnection(t *testing.T) {
+	t.Parallel()
+	c := newTyping(t)
+	c.AnswerAll()
+	tab := c.device(t, "assets")
+	press := func(button string) {
+		t.Helper()
+		c.line.state.Store(cut)
+		tab.Click(button)
+		tab.WaitForText(button+" + .undone", "No connection. Press again when it is back.")
+		c.line.state.Store(whole)
+	}
+	press(`button.with-script[value="remove:real_property.0"]`)
+	press(`[value="add:vehicles"]`)
+	if got := browsertest.Eval[int](tab, `document.querySelectorAll(".undone").length`); got != 1 {
+		t.Errorf("%d buttons say that they must be pressed again", got)
+	}
+	tab.View("form/add-offline")
+	tab.Open(c.base + c.Path("documents"))
+	press(".actions .button-primary")
+	if got := tab.Text("#refusal"); got != "" {
+		t.Errorf("the page says besides: %q", got)
+	}
+	tab.Click(".actions .button-primary")
+	tab.WaitForURL(c.Path("declaration"))
+}
+
 // TestBrowserCopyIsAskedForAgain loses the connection after signing, while the copy is made.
 func TestBrowserCopyIsAskedForAgain(t *testing.T) {
 	t.Parallel()

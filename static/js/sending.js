@@ -142,8 +142,8 @@ async function post(url, content) {
 // list would seem to have been changed elsewhere.
 export function buttonSends(ctx) {
   const { form } = ctx.request;
-  if (!form?.matches("[data-autosave]")) return;
   pressed();
+  if (!form?.matches("[data-autosave]")) return;
   if (dirty === form) keep(form);
   ctx.state = begin(form);
 }
@@ -184,10 +184,12 @@ export function buttonDone(ctx) {
     return;
   }
   if (state) state.dataset.sent = "lost";
-  if (!form) return own && refuse();
+  const button = [ctx.request.submitter, ctx.sourceElement].find((element) => element?.matches("button"));
+  if (!status && button) undone(button);
+  else if (!form && own) refuse();
+  if (!form) return;
   dirty = form;
   say(status ? "failed" : "offline");
-  if (!status) undone(ctx.request.submitter);
   schedule(wait(failures));
 }
 

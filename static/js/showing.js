@@ -46,13 +46,13 @@ export function saved(collided) {
 
 // undone says beside a button that it wasn't carried out, until one is pressed again.
 export function undone(button) {
-  const textContent = document.querySelector(".save-status").dataset.undone;
-  button?.after(Object.assign(document.createElement("p"), { className: "error undone", role: "alert", textContent }));
+  const { undone: textContent } = document.getElementById("refusal").dataset;
+  button.after(Object.assign(document.createElement("p"), { className: "error undone", role: "alert", textContent }));
 }
 
 export const pressed = () => document.querySelector(".undone")?.remove();
 
-// refuse says that a form outside sections could not be sent.
+// refuse says that a form outside sections could not be saved.
 export function refuse() {
   const refusal = document.getElementById("refusal");
   if (refusal.firstChild) return;
