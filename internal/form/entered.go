@@ -156,7 +156,7 @@ func (f Field) typedZero() bool {
 // TakesAmount reports whether another amount can be added to the answer.
 func (f Field) TakesAmount() bool {
 	v, ok := f.Value.(*money)
-	return ok && f.Several && len(v.typed) < maxAmounts
+	return ok && f.Another != "" && len(v.typed) < maxAmounts
 }
 
 // AddAmount adds an empty amount to the named field, and reports whether the

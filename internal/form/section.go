@@ -132,7 +132,7 @@ type Field struct {
 	AskPeriod     string // message for an amount without a period
 	BelowZero     string // message for a negative amount that people have; "" for one that is a mistake
 	SharedBy      string // the question, of the section or of the same item, for the share of an amount, or ""
-	Several       bool   // amounts can be added up: payslips of two jobs
+	Another       string // the button for one more amount of the sum: the pay of two jobs; "" if there is one amount
 	Owned         Share  // the customer's of the amount, which is stored whole; nil for all
 
 	// Of choices.
@@ -542,9 +542,9 @@ func (f Field) Presets(code string) Field {
 	return f
 }
 
-// Sums lets the customer add up several amounts.
-func (f Field) Sums() Field {
-	f.Several = true
+// Sums lets the customer add up several amounts, by a button that says of what.
+func (f Field) Sums(another string) Field {
+	f.Another = another
 	return f
 }
 

@@ -511,7 +511,7 @@ func TestOneAmount(t *testing.T) {
 func TestAddAmount(t *testing.T) {
 	t.Parallel()
 	var amount form.Cents
-	s := section(form.Money(&amount, "f", "F", form.Yearly).Sums(), form.Money(new(form.Cents), "g", "G", form.Yearly))
+	s := section(form.Money(&amount, "f", "F", form.Yearly).Sums("Add another"), form.Money(new(form.Cents), "g", "G", form.Yearly))
 	s.Read(values("f=5", "f.period=week"))
 	input, added := s.AddAmount("f")
 	if got := s.Inputs(); !added || input != "f.2" || !got.Has("f.2") || got.Get("f.period") != "week" || amount != 260_00 {

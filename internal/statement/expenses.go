@@ -170,15 +170,15 @@ func (e *Expenses) section() *form.Section {
 		Intro:           "Tick what you pay for your household. Leave out what others pay.",
 		Groups: []form.Group{
 			{Name: "housing", Title: "Housing", Fields: []form.Field{
-				expense(&h.MortgageRent, mortgageRent, "Mortgage or rent").Sums(),
-				expense(&h.Utilities, "housing.utilities", "Utilities").Hints("Power, gas, water.").Sums(),
+				expense(&h.MortgageRent, mortgageRent, "Mortgage or rent").Sums("Add another"),
+				expense(&h.Utilities, "housing.utilities", "Utilities").Hints("Power, gas, water.").Sums("Add another"),
 				expense(&h.Insurance, "housing.insurance", "Home insurance"),
 				expense(&h.Rates, "housing.rates", "Rates").Hints("Council, body corporate."),
 			}},
 			{Name: "transport", Title: "Transport", Fields: []form.Field{
 				expense(&t.CarLoan, carLoan, "Car loan"),
 				expense(&t.Fuel, "transport.fuel", "Fuel and fares"),
-				expense(&t.RegistrationInsurance, "transport.registration_insurance", "Registration and car insurance").Sums(),
+				expense(&t.RegistrationInsurance, "transport.registration_insurance", "Registration and car insurance").Sums("Add another"),
 			}},
 			{Name: "living", Title: "Living", Fields: []form.Field{
 				expense(&l.Groceries, "living.groceries", "Groceries"),
@@ -186,13 +186,13 @@ func (e *Expenses) section() *form.Section {
 				expense(&l.Medical, "living.medical", "Medical costs"),
 				expense(&l.HealthInsurance, "living.health_insurance", "Health insurance"),
 				expense(&l.PhoneInternet, "living.phone_internet", "Phone and internet"),
-				expense(&l.Children, "living.children", "Children").Hints("Childcare, school.").Sums(),
+				expense(&l.Children, "living.children", "Children").Hints("Childcare, school.").Sums("Add another"),
 				expense(&l.Entertainment, "living.entertainment", "Entertainment").Hints("Eating out, streaming, sport."),
 			}},
 			{Name: "commitments", Title: "Other costs", Fields: []form.Field{
-				expense(&c.DebtRepayments, "commitments.debt_repayments", "Loan and card repayments").Hints("Not those above.").Sums(),
+				expense(&c.DebtRepayments, "commitments.debt_repayments", "Loan and card repayments").Hints("Not those above.").Sums("Add another"),
 				expense(&c.ChildSupport, "commitments.child_support", "Child support paid"),
-				expense(&c.Other, "commitments.other", "Any other expenses").Sums(),
+				expense(&c.Other, "commitments.other", "Any other expenses").Sums("Add another"),
 			}},
 			{Fields: []form.Field{form.Total(e.Total, "total_monthly_expenses", "Total monthly expenses", form.Monthly)}},
 		},

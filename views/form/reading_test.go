@@ -37,7 +37,7 @@ func longValues(name string) url.Values {
 		for _, part := range f.Parts() {
 			values.Set(path+part, longAnswer(f, part))
 		}
-		if f.Several {
+		if f.Another != "" {
 			values.Set(path+".2", "9,999,999,999.99")
 			values.Set(path+".2.period", "fortnight")
 		}

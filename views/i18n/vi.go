@@ -14,6 +14,7 @@ var vietnamese = map[string]string{ //nolint:gosec // it takes words about passp
 	"Add a statement":                                 "Thêm sao kê (statement)",
 	"Add a payslip":                                   "Thêm phiếu lương (payslip)",
 	"Add another":                                     "Thêm mục khác",
+	"Add another job":                                 "Thêm việc làm khác",
 	"Add another {item}":                              "Thêm mục khác: {item}",
 	"Add payslips or statements, if you have them.":   "Hãy thêm phiếu lương hoặc sao kê, nếu có.",
 	"Add the mortgage of {property}, {amount}":        "Thêm khoản vay thế chấp của {property}, {amount}",

@@ -14,6 +14,7 @@ var simplifiedChinese = map[string]string{ //nolint:gosec // it takes words abou
 	"Add a statement":                                 "添加对账单 (statement)",
 	"Add a payslip":                                   "添加工资单 (payslip)",
 	"Add another":                                     "再添加一项",
+	"Add another job":                                 "再添加一份工作",
 	"Add another {item}":                              "再添加一项{item}",
 	"Add payslips or statements, if you have them.":   "如有工资单或对账单，请上传。",
 	"Add the mortgage of {property}, {amount}":        "添加 {property} 的房贷，{amount}",

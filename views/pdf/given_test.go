@@ -177,7 +177,7 @@ func TestTallLedgers(t *testing.T) {
 	values, n := section.Inputs(), 0
 	section.Walk(func(path string, f form.Field) {
 		for _, part := range []string{"", ".2", ".3", ".4", ".5", ".6", ".7", ".8", ".9", ".10", ".11", ".12"} {
-			if f.Several {
+			if f.Another != "" {
 				n++
 				values.Set(path+part, strconv.Itoa(12_345_000+n))
 				values.Set(path+part+".period", "fortnight")
