@@ -27,7 +27,7 @@ var NoticeTexts = map[string]string{ //nolint:gosec // it takes texts about pass
 
 	"session_created":  "Session created. Send its link to the customer.",
 	"session_emailed":  "Session created. This page shows whether the email was sent.",
-	"cancelling":       "The session is being cancelled. You can undo that for a few seconds.",
+	"cancelling":       "The session is cancelled within 20 seconds, unless you undo that.",
 	"cancel_undone":    "Kept. The session isn’t cancelled.",
 	"cancel_kept":      "Too late, or undone already. The session is as this page shows it.",
 	"session_extended": "Link extended to {date}.",

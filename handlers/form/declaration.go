@@ -27,9 +27,9 @@ func (s *Server) ShowDeclaration(c echo.Context, v *visit) error {
 func (s *Server) checkPage(v *visit, signed forms.Signature) view.CheckPage {
 	page := view.CheckPage{
 		Page: s.page(v), Documents: v.Statement.Documents, Action: sectionURL(v.Session.ID, statement.DeclarationSection),
-		DocumentsURL: sectionURL(v.Session.ID, statement.DocumentsSection) + checking,
-		Declaration:  v.Statement.Section(statement.DeclarationSection, s.Clock.Now()),
-		Shown:        v.Digest(),
+		DocumentsURL: sectionURL(v.Session.ID, statement.DocumentsSection) + checking, Asked: v.Asks[statement.DocumentsSection],
+		Declaration: v.Statement.Section(statement.DeclarationSection, s.Clock.Now()),
+		Shown:       v.Digest(),
 	}
 	page.Changed = signed.Shown != "" && signed.Shown != page.Shown
 	for _, name := range v.Unfinished() {

@@ -527,7 +527,8 @@ func TestAskedDocumentsAreMissed(t *testing.T) {
 			if len(odd) != 1 || !strings.HasPrefix(odd[0], "no_documents|documents|") {
 				t.Fatalf("asked about %q", odd)
 			}
-			if links := c.WantPage(c.Get("declaration"), http.StatusOK).Leads(c.Path("documents")); len(links) != 2 {
+			check := c.WantPage(c.Get("declaration"), http.StatusOK).Shows("asks: The June payslip, please.")
+			if links := check.Leads(c.Path("documents")); len(links) != 2 {
 				t.Errorf("links to the documents %q, want those of their card and of the question", links)
 			}
 			want := []string{"no_documents documents"}

@@ -9,7 +9,7 @@ import (
 
 // pay is a section with one yearly amount, without a period that is true of most people.
 func pay(amount *form.Cents) *form.Section {
-	return section(form.Money(amount, "f", "Pay", form.Yearly).DefaultsTo(form.Once, "Say how often you get {label}").Sums("Add another"))
+	return section(form.Money(amount, "f", "Pay", form.Yearly).DefaultsTo(form.Once, "Say how often you get {label}").Sums("Add"))
 }
 
 // TestPeriodIsNeverGuessed tells a page that leaves the period open from a script that

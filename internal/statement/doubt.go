@@ -259,7 +259,9 @@ var doubts = []struct {
 	}},
 	{"housing_above_repayments", housingAboveRepayments},
 	{"no_documents", func(s *Statement, _ time.Time) []Doubt {
-		return when(s.DocumentsAsked && len(s.Documents) == 0, Doubt{Path: DocumentsSection, Text: "You were asked for documents and added none."})
+		return when(s.DocumentsAsked && len(s.Documents) == 0, Doubt{
+			Path: DocumentsSection, Text: "You were asked for documents and added none.",
+		})
 	}},
 	{SignatureName, otherSignature},
 }

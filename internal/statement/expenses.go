@@ -149,6 +149,9 @@ func (s *Statement) expensesSection() *form.Section {
 // yourPart is the hint of an amount that the customer can share with others.
 const yourPart = "Your part."
 
+// another adds an amount where it needn't be said of what.
+const another = "Add another"
+
 // addRent is the hint beside mortgages of other homes than the customer's.
 const addRent = "Add your rent."
 
@@ -170,15 +173,15 @@ func (e *Expenses) section() *form.Section {
 		Intro:           "Tick what you pay for your household. Leave out what others pay.",
 		Groups: []form.Group{
 			{Name: "housing", Title: "Housing", Fields: []form.Field{
-				expense(&h.MortgageRent, mortgageRent, "Mortgage or rent").Sums("Add another"),
-				expense(&h.Utilities, "housing.utilities", "Utilities").Hints("Power, gas, water.").Sums("Add another"),
+				expense(&h.MortgageRent, mortgageRent, "Mortgage or rent").Sums(another),
+				expense(&h.Utilities, "housing.utilities", "Utilities").Hints("Power, gas, water.").Sums(another),
 				expense(&h.Insurance, "housing.insurance", "Home insurance"),
 				expense(&h.Rates, "housing.rates", "Rates").Hints("Council, body corporate."),
 			}},
 			{Name: "transport", Title: "Transport", Fields: []form.Field{
 				expense(&t.CarLoan, carLoan, "Car loan"),
 				expense(&t.Fuel, "transport.fuel", "Fuel and fares"),
-				expense(&t.RegistrationInsurance, "transport.registration_insurance", "Registration and car insurance").Sums("Add another"),
+				expense(&t.RegistrationInsurance, "transport.registration_insurance", "Registration and car insurance").Sums(another),
 			}},
 			{Name: "living", Title: "Living", Fields: []form.Field{
 				expense(&l.Groceries, "living.groceries", "Groceries"),
@@ -186,13 +189,13 @@ func (e *Expenses) section() *form.Section {
 				expense(&l.Medical, "living.medical", "Medical costs"),
 				expense(&l.HealthInsurance, "living.health_insurance", "Health insurance"),
 				expense(&l.PhoneInternet, "living.phone_internet", "Phone and internet"),
-				expense(&l.Children, "living.children", "Children").Hints("Childcare, school.").Sums("Add another"),
+				expense(&l.Children, "living.children", "Children").Hints("Childcare, school.").Sums(another),
 				expense(&l.Entertainment, "living.entertainment", "Entertainment").Hints("Eating out, streaming, sport."),
 			}},
 			{Name: "commitments", Title: "Other costs", Fields: []form.Field{
-				expense(&c.DebtRepayments, "commitments.debt_repayments", "Loan and card repayments").Hints("Not those above.").Sums("Add another"),
+				expense(&c.DebtRepayments, "commitments.debt_repayments", "Loan and card repayments").Hints("Not those above.").Sums(another),
 				expense(&c.ChildSupport, "commitments.child_support", "Child support paid"),
-				expense(&c.Other, "commitments.other", "Any other expenses").Sums("Add another"),
+				expense(&c.Other, "commitments.other", "Any other expenses").Sums(another),
 			}},
 			{Fields: []form.Field{form.Total(e.Total, "total_monthly_expenses", "Total monthly expenses", form.Monthly)}},
 		},

@@ -55,15 +55,15 @@ func (i *Income) section() *form.Section {
 				income(&e.Allowances, "employment_income.allowances", "Allowances"),
 			}},
 			{Name: "business_income", Title: "Work for yourself", Fields: []form.Field{
-				income(&o.Business, "other_income.business_income", "Business income").Hints("Your share of profit, not drawings.").Sums("Add another").
+				income(&o.Business, "other_income.business_income", "Business income").Hints("Your share of profit, not drawings.").Sums(another).
 					RefusesNegative("{label} must be $0 or more. If you made a loss, enter 0 here and what you pay towards it at “Any other expenses” in Expenses"),
 			}},
 			{Name: "government_payments", Title: "Pensions and benefits", Fields: []form.Field{
 				income(&o.GovernmentPayments, "other_income.government_payments", "Pensions and benefits").
-					Hints("From Centrelink or Veterans’ Affairs.").Sums("Add another"),
+					Hints("From Centrelink or Veterans’ Affairs.").Sums(another),
 			}},
 			{Name: "rental_income", Title: "Rent from a property", Fields: []form.Field{
-				income(&o.Rental, "other_income.rental_income", "Rental income").Hints("Your share of the rent, before costs.").Sums("Add another"),
+				income(&o.Rental, "other_income.rental_income", "Rental income").Hints("Your share of the rent, before costs.").Sums(another),
 			}},
 			{Name: "investment_income", Title: "Dividends and interest", Fields: []form.Field{
 				income(&o.Dividends, "other_income.dividends", "Dividends"),
@@ -71,7 +71,7 @@ func (i *Income) section() *form.Section {
 			}},
 			{Name: "other_income", Title: "Other income", Fields: []form.Field{
 				income(&o.ChildSupport, "other_income.child_support", "Child support received"),
-				income(&o.Other, "other_income.other", "Any other income").Sums("Add another"),
+				income(&o.Other, "other_income.other", "Any other income").Sums(another),
 			}},
 			{Fields: []form.Field{
 				form.Total(i.TotalGross, "total_gross_income", "Total yearly income before tax", form.Yearly),

@@ -213,7 +213,7 @@ func pages(t *testing.T) map[string]templ.Component {
 		{Input: "vehicles.0.value", Label: "Value", Item: "vehicle", Number: 1, Left: true}}
 	unsigned := checkPage(s)
 	doubtful := checkPage(odd(t))
-	doubtful.Doubts = odd(t).Doubts(now)
+	doubtful.Doubts, doubtful.Asked = odd(t).Doubts(now), "The June payslip, please."
 	doubtful.Confirmed, doubtful.Unconfirmed = []string{doubtful.Doubts[0].Key()}, doubtful.Doubts[1:]
 	doubtful.Changed = true
 	rich := checkPage(tooMuch(t))
