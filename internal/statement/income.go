@@ -55,7 +55,8 @@ func (i *Income) section() *form.Section {
 				income(&e.Allowances, "employment_income.allowances", "Allowances"),
 			}},
 			{Name: "business_income", Title: "Work for yourself", Fields: []form.Field{
-				income(&o.Business, "other_income.business_income", "Business income").Hints("Your share of profit, not drawings.").Sums(another).
+				income(&o.Business, "other_income.business_income", "Business income").Hints("Your share of profit, not drawings.").
+					Sums(another).
 					RefusesNegative("{label} must be $0 or more. If you made a loss, enter 0 here and what you pay towards it at “Any other expenses” in Expenses"),
 			}},
 			{Name: "government_payments", Title: "Pensions and benefits", Fields: []form.Field{
