@@ -45,6 +45,10 @@ func TestWhatASessionMisses(t *testing.T) {
 		Hides("secret-house")
 	h.Fill(session.ID, statement.AssetsSection)
 	support.WantPage(support.Get(path), http.StatusOK, "3 of 7 sections completed. Next: Liabilities.").Hides("Refused there")
+	customer.Post(statement.PersonalDetailsSection, url.Values{"phone": {"1"}}) // which was completed
+	support.WantPage(support.Get(path), http.StatusOK, "2 of 7 sections completed. Next: Personal details. Refused there: ")
+	h.OK(cancelled(h, session))
+	support.WantPage(support.Get(path), http.StatusOK, "2 of 7 sections completed. Missing: Personal details, Liabilities, ").Hides("Next:")
 	done := h.NewSession(h.TestScope(), domain.NewSession{})
 	h.Complete(done.ID)
 	support.WantPage(support.Get("/dashboard/test/sessions/"+done.ID.String()), http.StatusOK).Hides("Next:", "sections completed.")
@@ -131,7 +135,7 @@ func TestUndoCancel(t *testing.T) {
 	}
 	support.WantRedirect(support.Post(path+"/cancel", nil), path)
 	due := h.Clock.Now().Add(10 * time.Second).In(domain.LoadTimeZone("Australia/Sydney"))
-	cancelling := support.WantPage(support.Get(path), http.StatusOK, "You can undo that",
+	cancelling := support.WantPage(support.Get(path), http.StatusOK, "unless you undo that",
 		"cancelled soon after "+due.Format("3:04:05 pm")).Offers("Undo").Lacks("Cancel session")
 	if !slices.ContainsFunc(cancelling.All("h2"), func(h *page.Page) bool {
 		return h.Has("autofocus") && strings.HasPrefix(h.Text(), "This session is cancelled")
