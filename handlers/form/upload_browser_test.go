@@ -257,10 +257,14 @@ func TestBrowserUploadsOverABadConnection(t *testing.T) {
 	t.Parallel()
 	p, network := uploader(t, browsertest.Options{AllowCuts: true, AllowStatus: []int{http.StatusServiceUnavailable,
 		http.StatusUnprocessableEntity, 0}})
+	p.Upload(p.ID, "before.pdf")
+	p.tab.Reload()
 	network.cut.Store(true)
 	p.tab.Upload("#file", temporaryFile(t, "lost.pdf", harness.PDFOf(200)))
 	p.tab.WaitForText("#status", "lost.pdf: This file was not sent. Choose it again.")
 	p.tab.Click(".actions .button-primary")
+	p.tab.WaitForText(".actions", "No connection. Press again when it is back.")
+	p.tab.Select("#stored select", "other")
 	p.tab.WaitForText("#refusal", "This could not be saved. What you typed stays here.")
 	for what, expression := range map[string]string{"in view": "refused.top >= 0", "in the column": "refused.left === column.left"} {
 		if !browsertest.Eval[bool](p.tab, `(([refused, column]) => `+expression+
