@@ -16,7 +16,9 @@ func TestWakesRunOnce(t *testing.T) {
 	for range 25 {
 		h.Emit(h.Session(hook.URL, hooktest.Now()), 1)
 	}
-	testkit.Await(h, "all", func() bool { return h.Count("SELECT count(*) FROM delivery WHERE state = 'delivered'") == 25 })
+	testkit.Await(h, "all deliveries", func() bool {
+		return h.Count("SELECT count(*) FROM delivery WHERE state = 'delivered'") == 25
+	})
 	if n := h.Count("SELECT count(*) FROM river_job WHERE attempt > 1 OR errors IS NOT NULL"); n != 0 {
 		t.Errorf("%d jobs took more than one run", n)
 	}

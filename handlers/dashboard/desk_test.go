@@ -186,7 +186,7 @@ func TestExtendAndRenew(t *testing.T) {
 	h.Open(session.ID)
 	path := "/dashboard/test/sessions/" + session.ID.String()
 	owner.WantPage(owner.Get(path), http.StatusOK, "expires on 20 December 2026. These count from that day.",
-		"Enter 31 to 90. A link can be made longer, not shorter.").
+		"Enter 31 to 90. A link’s end can be moved later, not earlier.").
 		Offers("Extend by 7 days", "Extend by 14 days", "Extend by 30 days")
 	for range 2 {
 		owner.WantRedirect(owner.Post(path+"/extend", url.Values{"more": {"14"}}), path)

@@ -87,7 +87,9 @@ func (f *Form) Statement() (*statement.Statement, error) {
 		return statement.SectionNumber(a.Name) - statement.SectionNumber(b.Name)
 	})
 	for _, s := range inOrder {
-		out.DocumentsAsked = out.DocumentsAsked || s.Name == statement.DocumentsSection && len(s.Ask) > 0
+		if s.Name == statement.DocumentsSection {
+			out.DocumentsAsked = len(s.Ask) > 0
+		}
 		if s.Prefill != nil {
 			if err := out.SetPrefill(s.Name, s.Prefill); err != nil {
 				return nil, fmt.Errorf("vault: read prefill of section %s: %w", s.Name, err)

@@ -26,7 +26,8 @@ func (f *State) follow(values url.Values, offered statement.Expenses) (changed, 
 			continue
 		}
 		values.Set(field, after.Get(field))
-		if changed = true; was == "" {
+		changed = true
+		if was == "" {
 			values.Set(period, after.Get(period))
 			added = true
 		}
