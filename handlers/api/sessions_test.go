@@ -193,7 +193,7 @@ func TestSessionData(t *testing.T) {
 	if len(documents) != 1 || documents[0].(map[string]any)["file_name"] != "payslip.pdf" {
 		t.Errorf("documents %v", documents)
 	}
-	if keys := keysOf(data["summary"].(map[string]any)); len(keys) != 7 {
+	if keys := keysOf(data["summary"].(map[string]any)); len(keys) != 8 {
 		t.Errorf("summary has %q", keys)
 	}
 }

@@ -197,7 +197,7 @@ func TestOddAnswersAreAskedAbout(t *testing.T) {
 			"expenses?return=declaration#housing.mortgage_rent"},
 		"a whole mortgage of half a home": {map[string]url.Values{"liabilities": {"mortgages.0.balance": {"612,400.75"}}},
 			"debt_differs liabilities.mortgages.0.balance",
-			"You owe $306,200.38 on Unit 4, 18 Wattle Street, Marrickville NSW 2204. In your liabilities it is $612,400.75.",
+			"You own 50% of Unit 4, 18 Wattle Street, Marrickville NSW 2204. Its mortgage is $612,400.75. In your liabilities it is $612,400.75.",
 			"liabilities?return=declaration#mortgages.0.balance"},
 		"vehicle": {map[string]url.Values{"assets": {"vehicles.1.description": {"Tractor"}, "vehicles.1.value": {"9000"},
 			"vehicles.1.amount_owing": {"4,000"}}},
@@ -327,6 +327,7 @@ func TestConfirmationsBelongToAnswers(t *testing.T) {
 	low := url.Values{"housing.mortgage_rent": {"3,000"}}
 	tell(c, map[string]url.Values{"expenses": low})
 	old := asked(c)
+	c.WantPage(c.Get("declaration"), http.StatusOK).Shows("Repayments not in expenses", "$630.25", "Left after these, before tax")
 	lower := statementtest.Values("expenses")
 	lower.Set("housing.mortgage_rent", "2,000")
 	c.WantRedirect(c.Post("expenses", lower))

@@ -59,7 +59,8 @@ func TestWholeFormByPlainPosts(t *testing.T) {
 		t.Errorf("documents = %+v, want Payslip.pdf", got)
 	}
 	wantSum := statement.Summary{TotalAssets: 102640529, TotalLiabilities: 57616582, NetWorth: 45023947,
-		TotalMonthlyIncome: 1143932, TotalMonthlyExpenses: 699525, MonthlySurplus: 444407, TotalMonthlyRepayments: 473515}
+		TotalMonthlyIncome: 1143932, TotalMonthlyExpenses: 699525, MonthlySurplus: 444407, TotalMonthlyRepayments: 473515,
+		RepaymentsLeft: 148025}
 	if got := data.Statement.Summary(); got != wantSum {
 		t.Errorf("summary = %+v, want %+v", got, wantSum)
 	}

@@ -2,6 +2,7 @@ package statement
 
 import (
 	"math/big"
+	"strconv"
 	"strings"
 
 	"candor/internal/form"
@@ -77,6 +78,9 @@ func (p *Property) Net() Cents {
 // shared reports whether others own the property, too.
 func (p *Property) shared() bool { return p.OwnershipPercentage < 100 }
 
+// share is the customer's as a text.
+func (p *Property) share() string { return strconv.Itoa(p.OwnershipPercentage) + "%" }
+
 // Total is the customer's share of property, plus everything else at full
 // value (D20).
 func (a *Assets) Total() Cents {
@@ -120,7 +124,7 @@ func (a *Assets) section() *form.Section {
 		Name:            AssetsSection,
 		AsksWhatApplies: true,
 		Title:           "Assets",
-		Intro:           "Tick what you own. If shared, enter your part, except property. Careful estimates are fine.",
+		Intro:           "Tick what you own. If shared, your part, except property. Careful estimates are fine.",
 		Groups: []form.Group{
 			{Title: "Property", Hint: "All owners’ amounts.",
 				List:     form.ListOf(&a.RealProperty, "real_property", "Property", "property", (*Property).fields),

@@ -139,7 +139,7 @@ var doubts = []struct {
 			out = append(out, when(p.Ownership == soleOwner && p.OwnershipPercentage < 100, Doubt{
 				Path: item("assets.real_property", i, "ownership_percentage"),
 				Text: "You are the sole owner of {property}. Your share is {share}.",
-				Args: []string{p.Address, strconv.Itoa(p.OwnershipPercentage) + "%"},
+				Args: []string{p.Address, p.share()},
 			})...)
 		}
 		return out
@@ -171,8 +171,13 @@ var doubts = []struct {
 	}},
 	{"debt_differs", func(s *Statement, _ time.Time) (out []Doubt) {
 		for _, debt := range differing(&s.Assets, &s.Liabilities) {
-			out = append(out, Doubt{Path: debt.path, Text: "You owe {amount} on {thing}. In your liabilities it is {listed}.",
-				Args: []string{debt.balance.String(), debt.thing, debt.listed.String()}})
+			text := "You owe {amount} on {thing}. In your liabilities it is {listed}."
+			args := []string{debt.balance.String(), debt.thing, debt.listed.String()}
+			if debt.shared() { // who owns half can owe the whole loan
+				text = "You own {share} of {property}. Its mortgage is {whole}. In your liabilities it is {listed}."
+				args = []string{debt.share, debt.thing, debt.whole.String(), debt.listed.String()}
+			}
+			out = append(out, Doubt{Path: debt.path, Text: text, Args: args})
 		}
 		return out
 	}},

@@ -318,7 +318,7 @@ func TestOddAmounts(t *testing.T) {
 		"a whole mortgage of half a home": {func(s *s) {
 			s.Assets.RealProperty[0].Ownership, s.Assets.RealProperty[0].OwnershipPercentage = "joint", 50
 		}, []string{"debt_differs liabilities.mortgages.0.balance " +
-			"You owe $150,000.00 on 12 Smith St. In your liabilities it is $300,000.00."}},
+			"You own 50% of 12 Smith St. Its mortgage is $300,000.00. In your liabilities it is $300,000.00."}},
 		"a mortgage of a property that was removed": {func(s *s) { s.Assets.RealProperty = nil },
 			[]string{"mortgage_without_property liabilities.mortgages.0.balance " +
 				"You have a mortgage of $300,000.00 (ANZ) and no property."}},
@@ -379,7 +379,7 @@ func TestOddAmounts(t *testing.T) {
 			home := s.Assets.RealProperty[0]
 			home.Ownership, home.OwnershipPercentage, s.Liabilities.Mortgages[0].Balance = "joint", 50, 150_000_00
 		}, []string{"repayment_of_all_owners liabilities.mortgages.0.monthly_repayment Your part of the mortgage on 12 Smith St " +
-			"is $150,000.00. Your part of its repayment is $1,800.00 a month."}},
+			"is $150,000.00. You pay $1,800.00 a month yourself."}},
 		"a ninth of half a mortgage": {func(s *s) {
 			home := s.Assets.RealProperty[0]
 			home.Ownership, home.OwnershipPercentage, s.Liabilities.Mortgages[0].Balance = "joint", 50, 150_000_00
@@ -390,7 +390,7 @@ func TestOddAmounts(t *testing.T) {
 			home.Ownership, home.OwnershipPercentage, s.Liabilities.Mortgages[0].Balance = "joint", 50, 150_000_00
 			s.Liabilities.Mortgages[0].MonthlyRepayment, s.Expenses.Housing.MortgageRent = 1_388_89, 1_388_89
 		}, []string{"repayment_of_all_owners liabilities.mortgages.0.monthly_repayment Your part of the mortgage on 12 Smith St " +
-			"is $150,000.00. Your part of its repayment is $1,388.89 a month."}},
+			"is $150,000.00. You pay $1,388.89 a month yourself."}},
 		"the whole repayment of one home of two": {func(s *s) {
 			s.Assets.RealProperty = append(s.Assets.RealProperty, &statement.Property{Address: "5 King St", Ownership: "joint",
 				OwnershipPercentage: 50, CurrentValue: 500_000_00, MortgageOwing: 200_000_00})
@@ -398,7 +398,7 @@ func TestOddAmounts(t *testing.T) {
 				Balance: 100_000_00, MonthlyRepayment: 1_050_00})
 			s.Liabilities.Mortgages[0].MonthlyRepayment, s.Expenses.Housing.MortgageRent = 2_600_00, 3_650_00
 		}, []string{"repayment_of_all_owners liabilities.mortgages.1.monthly_repayment Your part of the mortgage on 5 King St " +
-			"is $100,000.00. Your part of its repayment is $1,050.00 a month."}},
+			"is $100,000.00. You pay $1,050.00 a month yourself."}},
 		"a card": {func(s *s) { s.Liabilities.CreditCards[0].Balance++ },
 			[]string{"card_above_limit liabilities.credit_cards.0.balance You owe $5,000.01 on Amex. Its limit is $5,000.00."}},
 		"more debts than assets": {func(s *s) {

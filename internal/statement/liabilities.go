@@ -129,11 +129,11 @@ func within(text string, limit int) string {
 // liabilitiesSection describes the liabilities. Who shares a property has the bank's paper
 // with the whole repayment of its mortgage, and may share cards, so these ask for their part.
 func (s *Statement) liabilitiesSection() *form.Section {
-	l, part := &s.Liabilities, ""
+	l, part, paid := &s.Liabilities, "", ""
 	if slices.ContainsFunc(s.Assets.RealProperty, (*Property).shared) {
-		part = yourPart
+		part, paid = yourPart, "What you pay." // one owner can pay it all
 	}
-	mortgage := func(m *Mortgage) []form.Field { return m.fields(part) }
+	mortgage := func(m *Mortgage) []form.Field { return m.fields(part, paid) }
 	card := func(c *CreditCard) []form.Field { return c.fields(part) }
 	return &form.Section{
 		Name:            LiabilitiesSection,
@@ -158,12 +158,12 @@ func (s *Statement) liabilitiesSection() *form.Section {
 	}
 }
 
-func (m *Mortgage) fields(hint string) []form.Field {
+func (m *Mortgage) fields(part, paid string) []form.Field {
 	return []form.Field{
 		form.Text(&m.Lender, "lender", "Lender").Asks("Enter the lender").Suggests(lenderList),
 		form.LongText(&m.Property, "property", "Property").NotRequired().Names(),
-		amountOf(&m.Balance, "balance", "Balance owing").Hints(hint),
-		repayment(&m.MonthlyRepayment, mortgageList).Hints(hint),
+		amountOf(&m.Balance, "balance", "Balance owing").Hints(part),
+		repayment(&m.MonthlyRepayment, mortgageList).Hints(paid),
 	}
 }
 

@@ -112,7 +112,7 @@ func repaymentsOfAllOwners(s *Statement, _ time.Time) (out []Doubt) {
 			its := sameName(p.Address, m.Property) || len(s.Assets.RealProperty) == 1
 			out = append(out, when(its && p.shared() && m.MonthlyRepayment <= m.Balance && m.MonthlyRepayment*12 > m.Balance/9, Doubt{
 				Path: item("liabilities."+mortgageList, i, "monthly_repayment"),
-				Text: "Your part of the mortgage on {property} is {amount}. Your part of its repayment is {repayment} a month.",
+				Text: "Your part of the mortgage on {property} is {amount}. You pay {repayment} a month yourself.",
 				Args: []string{p.Address, m.Balance.String(), m.MonthlyRepayment.String()},
 			})...)
 		}

@@ -46,10 +46,10 @@ func (l *Liabilities) CardUse() Ratio {
 	return all
 }
 
-// RepaymentsLeft is the part of the monthly repayments that the expenses can't
+// repaymentsLeft is the part of the monthly repayments that the expenses can't
 // contain, because the lines for it are smaller (D55). Car loans and other repayments
 // are one: a customer can have given a debt in either line.
-func (s *Statement) RepaymentsLeft() Cents {
+func (s *Statement) repaymentsLeft() Cents {
 	owed := s.SuggestExpenses()
 	return s.missing(owed.Housing.MortgageRent, s.Expenses.Housing.MortgageRent) + s.missing(owed.otherRepayments(),
 		s.Expenses.otherRepayments())

@@ -58,7 +58,7 @@ func TestRepaymentsLeft(t *testing.T) {
 		if owed[0] > paid[0] {
 			want += paid[0] - s.Expenses.Housing.MortgageRent
 		}
-		if got := s.RepaymentsLeft(); got != want {
+		if got := s.Summary().RepaymentsLeft; got != want {
 			t.Fatalf("owed %v, paid %v: %d are left, want %d", owed, paid, got, want)
 		}
 	}

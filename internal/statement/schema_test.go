@@ -17,7 +17,7 @@ import (
 func dataSchema() *form.Schema {
 	amounts := &form.Schema{Type: "object", Properties: map[string]*form.Schema{}}
 	for _, name := range []string{"total_assets", "total_liabilities", "net_worth", "total_monthly_income", "total_monthly_expenses",
-		"monthly_surplus", "total_monthly_repayments"} {
+		"monthly_surplus", "total_monthly_repayments", "repayments_not_in_expenses"} {
 		amounts.Properties[name] = &form.Schema{Type: "number"}
 		amounts.Required = append(amounts.Required, name)
 	}

@@ -7,7 +7,7 @@ import (
 	"candor/internal/form"
 )
 
-// Summary is the statement in seven amounts (D19–D21, D55).
+// Summary is the statement in eight amounts (D19–D21, D55).
 type Summary struct {
 	TotalAssets            Cents `json:"total_assets" doc:"The customer’s share of everything owned, dollars."`
 	TotalLiabilities       Cents `json:"total_liabilities" doc:"Sum of all balances owed, dollars."`
@@ -16,9 +16,13 @@ type Summary struct {
 	TotalMonthlyExpenses   Cents `json:"total_monthly_expenses" doc:"Sum of the expenses section, dollars a month."`
 	MonthlySurplus         Cents `json:"monthly_surplus" doc:"Left each month before tax: total_monthly_income less total_monthly_expenses, dollars; may be negative."`
 	TotalMonthlyRepayments Cents `json:"total_monthly_repayments" doc:"Sum of the liabilities’ repayments, dollars a month. Expenses contain what the customer entered there."`
+	RepaymentsLeft         Cents `json:"repayments_not_in_expenses" doc:"The part of total_monthly_repayments that the expenses can’t contain, dollars a month: monthly_surplus less this is left after all repayments."`
 }
 
-// Summary computes the seven amounts.
+// LeftAfterRepayments is what is left each month, before tax, once all repayments are made.
+func (s Summary) LeftAfterRepayments() Cents { return s.MonthlySurplus - s.RepaymentsLeft }
+
+// Summary computes the eight amounts.
 func (s *Statement) Summary() Summary {
 	out := Summary{
 		TotalAssets:            s.Assets.Total(),
@@ -26,6 +30,7 @@ func (s *Statement) Summary() Summary {
 		TotalMonthlyIncome:     s.Income.Monthly(),
 		TotalMonthlyExpenses:   s.Expenses.Total(),
 		TotalMonthlyRepayments: s.Liabilities.Repayments(),
+		RepaymentsLeft:         s.repaymentsLeft(),
 	}
 	out.NetWorth = out.TotalAssets - out.TotalLiabilities
 	out.MonthlySurplus = out.TotalMonthlyIncome - out.TotalMonthlyExpenses

@@ -13,6 +13,7 @@ type owing struct {
 	path    string // of the amount in the data object
 	thing   string // what it was borrowed for
 	whole   Cents  // as in the assets
+	share   string // of the thing, of a property
 	balance Cents  // the customer's share
 	list    string // the liabilities' list that it belongs to
 	text    string // what the button that adds it says
@@ -21,6 +22,8 @@ type owing struct {
 	listed  Cents // in the liabilities, of one that differs
 }
 
+func (o owing) shared() bool { return o.balance != o.whole }
+
 // owed are the debts that the assets mention, at the customer's share (D20).
 func (a *Assets) owed() []owing {
 	var out []owing
@@ -28,7 +31,7 @@ func (a *Assets) owed() []owing {
 		if balance := p.MortgageOwing.Share(p.OwnershipPercentage); balance > 0 {
 			out = append(out, owing{
 				path: item("assets.real_property", i, "mortgage_owing"), thing: p.Address, whole: p.MortgageOwing, balance: balance,
-				list: mortgageList, text: "Add the mortgage of {property}, {amount}", field: "property", value: p.Address,
+				share: p.share(), list: mortgageList, text: "Add the mortgage of {property}, {amount}", field: "property", value: p.Address,
 			})
 		}
 	}
@@ -115,7 +118,7 @@ func differing(a *Assets, l *Liabilities) (out []owing) {
 		if len(lines) != 1 || named(lines[0]) != 1 || o.list == mortgageList && unnamed {
 			continue
 		}
-		if o.balance != o.whole {
+		if o.shared() {
 			o.path = lines[0].path
 		}
 		o.listed = lines[0].balance

@@ -194,6 +194,11 @@ func everyText(t *testing.T) []templ.Component {
 		all = append(all, view.Status(view.StatusPage{Page: contact, Kind: view.StatusCompleted}),
 			view.Status(view.StatusPage{Page: contact, Kind: view.StatusExpired}))
 	}
+	whole := example(t) // the whole mortgage of half a home
+	whole.Liabilities.Mortgages[0].Balance = whole.Assets.RealProperty[0].MortgageOwing
+	asked := checkPage(whole)
+	asked.Doubts = whole.Doubts(now)
+	all = append(all, view.Check(asked))
 	for _, stopped := range []bool{false, true} {
 		all = append(all, view.Reminders(view.RemindersPage{Page: page(), Stopped: stopped}))
 	}

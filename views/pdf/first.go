@@ -156,7 +156,7 @@ func (d *document) figures(s *statement.Statement) []figure {
 	amount := func(label string, c statement.Cents) figure {
 		return figure{label: d.say(label), value: c.String(), negative: c < 0}
 	}
-	sum, left := s.Summary(), s.RepaymentsLeft()
+	sum := s.Summary()
 	return []figure{
 		amount("Total assets", sum.TotalAssets),
 		amount("Total liabilities", sum.TotalLiabilities),
@@ -165,15 +165,16 @@ func (d *document) figures(s *statement.Statement) []figure {
 		amount("Monthly expenses", sum.TotalMonthlyExpenses),
 		amount("Left each month before tax", sum.MonthlySurplus),
 		amount("Monthly repayments without cards", sum.TotalMonthlyRepayments),
-		amount("Of these, not in expenses", left),
-		amount("Left after these, before tax", sum.MonthlySurplus-left),
+		amount("Of these, not in expenses", sum.RepaymentsLeft),
+		amount("Left after these, before tax", sum.LeftAfterRepayments()),
 	}
 }
 
 // repaymentsNotes say whether the expenses contain the repayments, so that none is counted
 // twice or not at all (D55), and of which debts none is known, or all could seem to be.
 func (d *document) repaymentsNotes(s *statement.Statement) (notes []string) {
-	all, left := s.Summary().TotalMonthlyRepayments, s.RepaymentsLeft()
+	sum := s.Summary()
+	all, left := sum.TotalMonthlyRepayments, sum.RepaymentsLeft
 	switch {
 	case all == 0:
 	case left == 0:
