@@ -130,6 +130,23 @@ func TestLinkIsEmailed(t *testing.T) {
 	}
 }
 
+// TestNextLinkIsEmailed: who was asked before sees that this is another request, and that the
+// former answers are there (D101).
+func TestNextLinkIsEmailed(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	m := h.Mailbox()
+	former := delivered(h, false, "jo@customer.example")
+	m.Email(former.CustomerEmail, invited)
+	h.Complete(former.ID)
+	h.Do(harness.Call{Method: http.MethodPost, Path: "/sessions", Key: h.Account.LiveKey, Body: strings.Replace(
+		continues(former.CustomerEmail, former.ID.String()), "{", `{"deliver": {"by": "email"}, `, 1)}).WantStatus(http.StatusCreated)
+	if email := m.Email(former.CustomerEmail, "Lender & Sons asks for a new financial statement"); !strings.Contains(email.Text,
+		"Your last answers are there") {
+		t.Errorf("the email doesn’t say what is there:\n%s", email.Text)
+	}
+}
+
 // TestDeliverIsChecked: what can’t be done is refused, and names the field.
 func TestDeliverIsChecked(t *testing.T) {
 	t.Parallel()

@@ -55,6 +55,11 @@ func Link(ctx context.Context, p LinkParts) Email {
 		e.Lines = append(e.Lines, i18n.T(ctx,
 			"{partner} asks you to fill in a financial statement online. What you enter is saved, so you can stop and continue later.",
 			partner))
+		if p.Session.PreviousSessionID != nil { // else it looks like the same email once more
+			e.Subject = i18n.T(ctx, "{partner} asks for a new financial statement", partner)
+			e.Lines[len(e.Lines)-1] = i18n.T(ctx, "{partner} asks you to fill in a new financial statement online. Your last answers are "+
+				"there: check them, and change what is different now. What you enter is saved, so you can stop and continue later.", partner)
+		}
 	case domain.LinkUnopened1, domain.LinkUnopened2:
 		e.Subject = i18n.T(ctx, "Reminder: {partner} asks for your financial statement", partner)
 		e.Lines = append(e.Lines, unopened)

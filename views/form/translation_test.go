@@ -255,6 +255,8 @@ func notices(ctx context.Context, _ io.Writer) error {
 func linkEmails(ctx context.Context) {
 	name, address, phone := "Jo", "help@harbour.example", "1300 555 010"
 	session := &domain.Session{CustomerName: &name, Status: domain.InProgress}
+	again := &domain.Session{PreviousSessionID: new(domain.SessionID)}
+	email.Link(ctx, email.LinkParts{Partner: &domain.Account{Name: "Harbour"}, Session: again, Kind: domain.LinkItself})
 	for _, kind := range []domain.LinkEmailKind{domain.LinkItself, domain.LinkUnopened1, domain.LinkUnfinished1, domain.LinkEnding} {
 		email.Link(ctx, email.LinkParts{Partner: &domain.Account{Name: "Harbour", HelpEmail: &address, HelpPhone: &phone},
 			Session: session, Kind: kind, Section: "Assets"})
