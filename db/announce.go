@@ -3,7 +3,6 @@ package db
 import (
 	"context"
 	"maps"
-	"net"
 	"strings"
 	"sync"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"github.com/lib/pq"
 
 	"candor/internal/domain"
+	"candor/internal/platform/postgres"
 )
 
 // Readers that wait for events, and pages that follow changes, are woken by NOTIFY, in
@@ -203,7 +203,7 @@ func heard(channel, payload string) (scope domain.Scope, c change, ok bool) {
 // for the first subscription and kept until the database is closed.
 type listener struct {
 	dsn  string
-	dial *cutOffDialer
+	dial *postgres.CutOffDialer
 	mu   sync.Mutex
 	on   *pq.Listener
 	subs map[domain.Scope]map[*Subscription]struct{}
@@ -214,27 +214,8 @@ type listener struct {
 	changed map[domain.Scope]map[domain.Topics]time.Time
 }
 
-func newListener(dsn string, dial *servers) *listener {
-	ctx, cutOff := context.WithCancel(context.Background())
-	_, latest := newHandshake(ctx)
-	return &listener{dsn: dsn, dial: &cutOffDialer{dial, latest, cutOff}, subs: map[domain.Scope]map[*Subscription]struct{}{}}
-}
-
-// A cutOffDialer cuts off its latest connection and opens no other one after cutOff.
-// pq.Listener holds its lock while a server doesn't answer, as a frozen one, and needs it to
-// be closed.
-type cutOffDialer struct {
-	*servers
-	latest *handshake
-	cutOff context.CancelFunc
-}
-
-// DialContext connects until ctx ends, or after cutOff.
-func (d *cutOffDialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
-	ctx, cancel := context.WithCancel(context.WithValue(ctx, handshakeKey{}, d.latest))
-	defer cancel()
-	defer context.AfterFunc(d.latest.ctx, cancel)()
-	return d.servers.DialContext(ctx, network, address)
+func newListener(dsn string, servers *postgres.Servers) *listener {
+	return &listener{dsn: dsn, dial: servers.CutOffDialer(), subs: map[domain.Scope]map[*Subscription]struct{}{}}
 }
 
 // A Subscription hears of changes until it is stopped.
@@ -393,7 +374,7 @@ func (l *listener) close() {
 	l.mu.Lock()
 	on := l.on
 	l.mu.Unlock()
-	l.dial.cutOff()
+	l.dial.CutOff()
 	if on != nil {
 		_ = on.Close() // only the second time fails
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"candor/internal/domain"
+	"candor/internal/platform/postgres"
 )
 
 // TestListenerClosesWithoutAnswer: a process can end while PostgreSQL is frozen, whose kernel
@@ -27,7 +28,7 @@ func TestListenerClosesWithoutAnswer(t *testing.T) {
 			taken <- conn
 		}
 	}()
-	l := newListener("postgres://candor@"+silent.Addr().String()+"/candor?sslmode=disable", newServers())
+	l := newListener("postgres://candor@"+silent.Addr().String()+"/candor?sslmode=disable", postgres.NewServers())
 	(&DB{listener: l}).Subscribe(domain.Scope{}, domain.AllTopics, nil, time.Time{})
 	defer (<-taken).Close()
 	closed := make(chan struct{})

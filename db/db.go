@@ -1,8 +1,8 @@
 // Package db keeps everything Candor stores, in PostgreSQL: sessions, accounts,
 // events, deliveries. Each entity's SQL stands in the methods of its own file.
 //
-// It is the only package that imports lib/pq, and the only one that knows SQL
-// and constraint names. It must not know HTTP, jobs or use cases, and it reads no environment of the service's own.
+// It is the only package that knows tables, SQL and constraint names. It must not know HTTP,
+// jobs or use cases, and it reads no environment of the service's own.
 package db
 
 import (
@@ -13,15 +13,13 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net/netip"
-	"slices"
-	"strings"
+	"net"
 	"time"
 
 	"github.com/jmoiron/sqlx"
-	"github.com/lib/pq"
 
 	"candor/internal/domain"
+	"candor/internal/platform/postgres"
 	"candor/internal/platform/tracing"
 )
 
@@ -51,8 +49,8 @@ type DB struct {
 	Queries
 	pool       *sqlx.DB
 	dsn        string
-	servers    *servers
-	watch      *watch // nil before Watch
+	servers    *postgres.Servers
+	watch      *postgres.Watch // nil before Watch
 	announcers *announcers
 	listener   *listener
 	batches    batches
@@ -83,15 +81,15 @@ func Open(ctx context.Context, dsn string, opts Options) (*DB, error) {
 	if opts.DirectURL != "" {
 		opts.StatementCache = -1
 	}
-	all := newServers()
+	all := postgres.NewServers()
 	if opts.Beside != nil {
 		all = opts.Beside.servers
 	}
-	connector, err := newConnector(dsn, opts.DirectURL != "", all)
+	connector, err := postgres.NewConnector(dsn, opts.DirectURL != "", all)
 	if err != nil {
 		return nil, err
 	}
-	pool := openPool(newPoolConnector(connector, opts.StatementCache, opts.DirectURL != ""), opts.MaxOpenConns)
+	pool := openPool(postgres.Pooled(connector, opts.StatementCache, opts.DirectURL != ""), opts.MaxOpenConns)
 	if err := pool.PingContext(ctx); err != nil {
 		_ = pool.Close() // the ping's error is the one to tell
 		return nil, fmt.Errorf("db: connect to PostgreSQL: %w", err)
@@ -99,7 +97,7 @@ func Open(ctx context.Context, dsn string, opts Options) (*DB, error) {
 	return newDB(sqlx.NewDb(pool, "postgres"), dsn, opts.DirectURL, all), nil
 }
 
-func newDB(pool *sqlx.DB, dsn, direct string, all *servers) *DB {
+func newDB(pool *sqlx.DB, dsn, direct string, all *postgres.Servers) *DB {
 	direct = cmp.Or(direct, dsn)
 	q := Queries{on: patientPool{pool}}
 	d := &DB{Queries: q, pool: pool, dsn: dsn, servers: all, announcers: newAnnouncers(&q), listener: newListener(direct, all)}
@@ -110,12 +108,48 @@ func newDB(pool *sqlx.DB, dsn, direct string, all *servers) *DB {
 // Close closes all connections.
 func (d *DB) Close() error {
 	if d.watch != nil {
-		d.watch.close()
+		d.watch.Close()
 	}
 	d.batches.close()
 	d.listener.close()
 	d.announcers.close()
 	return d.pool.Close()
+}
+
+// Watch begins to follow the servers until Close. While a commit has waited for a replica
+// for longer than late, requests begin no transaction: each would leave another one waiting.
+func (d *DB) Watch(late time.Duration) (err error) {
+	d.watch, err = d.servers.Watch(d.dsn, late)
+	return err
+}
+
+// CommitWaits returns the commits that wait for a replica. Without Watch there are none.
+func (d *DB) CommitWaits() postgres.CommitWaits {
+	if d.watch == nil {
+		return postgres.CommitWaits{}
+	}
+	return d.watch.CommitWaits(time.Now())
+}
+
+// CommitAcknowledged says that a commit that was tried is acknowledged.
+func (d *DB) CommitAcknowledged() {
+	if d.watch != nil {
+		d.watch.Acknowledged(time.Now())
+	}
+}
+
+// admits returns an error if a request may not begin a change now.
+func (d *DB) admits(ctx context.Context) error {
+	if domain.HasPatience(ctx) && d.CommitWaits().Late {
+		return fmt.Errorf("%w: commits wait for a replica", domain.ErrUnavailable)
+	}
+	return nil
+}
+
+// Dial opens a connection of this process's that isn't of the pool, such as a worker's. It
+// is cut off with those of the pool.
+func (d *DB) Dial(ctx context.Context, network, address string) (net.Conn, error) {
+	return d.servers.DialContext(ctx, network, address)
 }
 
 // Ping reports whether the database answers.
@@ -131,29 +165,6 @@ func (d *DB) Raw() *sqlx.DB { return d.pool }
 // Raw is DB.Raw in the transaction.
 func (tx *Tx) Raw() *sqlx.Tx { return tx.tx }
 
-// Readable reports whether someone on the network could read or change what is
-// sent to the database of dsn, or pose as it. It isn't if each host is a unix
-// socket or a loopback address, or must prove its name by TLS (verify-full).
-func Readable(dsn string) (bool, error) {
-	cfg, err := parseDSN(dsn)
-	if err != nil {
-		return false, err
-	}
-	if cfg.SSLMode == pq.SSLModeVerifyFull {
-		return false, nil
-	}
-	hosts := append([]pq.ConfigMultihost{{Host: cfg.Host, Hostaddr: cfg.Hostaddr}}, cfg.Multi...)
-	return slices.ContainsFunc(hosts, func(h pq.ConfigMultihost) bool { return !onThisMachine(h) }), nil
-}
-
-func onThisMachine(h pq.ConfigMultihost) bool {
-	if h.Hostaddr.IsValid() {
-		return h.Hostaddr.IsLoopback()
-	}
-	ip, err := netip.ParseAddr(strings.Trim(h.Host, "[]")) // a URL has IPv6 in brackets
-	return err == nil && ip.IsLoopback() || h.Host == "localhost" || strings.HasPrefix(h.Host, "/") || strings.HasPrefix(h.Host, "@")
-}
-
 func openPool(connector driver.Connector, maxOpen int) *sql.DB {
 	if maxOpen <= 0 {
 		maxOpen = defaultMaxOpenConns
@@ -164,45 +175,6 @@ func openPool(connector driver.Connector, maxOpen int) *sql.DB {
 	pool.SetMaxIdleConns(maxOpen)
 	pool.SetConnMaxIdleTime(connMaxIdleTime)
 	return pool
-}
-
-// errDSN has no part of the string: lib/pq and net/url quote what they stumble over,
-// which is the start of a password that has a slash or a space.
-var errDSN = errors.New(
-	"db: the database's connection string is not valid: it must be as postgres://user:password@host:5432/database, with special characters of the password percent-encoded")
-
-// parseDSN reads a connection string. Its error doesn't contain the password.
-func parseDSN(dsn string) (pq.Config, error) {
-	cfg, err := pq.NewConfig(dsn)
-	if err != nil {
-		return pq.Config{}, errDSN
-	}
-	return cfg, nil
-}
-
-// newConnector is lib/pq without the statement cache. Through a pooler each statement
-// must be one message with its parameters (binary_parameters). lib/pq otherwise sends
-// the statement and its parameters in two, between which a pooler in transaction mode
-// can change the connection: of 2,400 results 1,914 were those of other clients'
-// statements, without an error.
-func newConnector(dsn string, pooler bool, all *servers) (driver.Connector, error) {
-	cfg, err := parseDSN(dsn)
-	if err != nil {
-		return nil, err
-	}
-	cfg.BinaryParameters = cfg.BinaryParameters || pooler
-	if cfg.Runtime == nil {
-		cfg.Runtime = map[string]string{}
-	}
-	if _, ok := cfg.Runtime["timezone"]; !ok {
-		cfg.Runtime["timezone"] = "UTC"
-	}
-	connector, err := pq.NewConnectorConfig(cfg)
-	if err != nil {
-		return nil, fmt.Errorf("db: the database's connection settings are not valid: %w", err)
-	}
-	connector.Dialer(all)
-	return connector, nil
 }
 
 // InTx runs fn in a transaction: committed when fn returns nil, rolled back
@@ -270,7 +242,7 @@ func (d *DB) runTx(ctx context.Context, options *sql.TxOptions, fn func(tx *Tx) 
 	if errors.Is(err, sql.ErrTxDone) && ctx.Err() != nil {
 		err = ctx.Err() // the end of the request rolled it back
 	}
-	if serverLost(err) {
+	if postgres.Lost(err) {
 		return fmt.Errorf("db: commit: %w (%v)", domain.ErrOutcomeUnknown, err) //nolint:errorlint // what is lost here must not be repeated
 	} else if err != nil {
 		return fmt.Errorf("db: commit: %w", err)

@@ -227,32 +227,6 @@ func TestConstraintViolated(t *testing.T) {
 	}
 }
 
-func TestReadable(t *testing.T) {
-	t.Parallel()
-	for dsn, want := range map[string]bool{
-		"postgres://candor@localhost/candor":                               false,
-		"postgres://candor@127.0.0.1:5432/candor?sslmode=disable":          false,
-		"postgres://candor@[::1]/candor":                                   false,
-		"host=/run/postgresql dbname=candor":                               false,
-		"postgres:///candor?host=/run/postgresql":                          false,
-		"postgres://candor@db.example/candor?sslmode=verify-full":          false,
-		"postgres://candor@db.example/candor":                              true,
-		"postgres://candor@db.example/candor?sslmode=disable":              true,
-		"postgres://candor@db.example/candor?sslmode=require":              true,
-		"postgres://candor@10.0.0.7/candor?sslmode=verify-ca":              true,
-		"host=localhost,db.example dbname=candor":                          true,
-		"host=localhost hostaddr=10.0.0.7 dbname=candor":                   true,
-		"host=db.example hostaddr=127.0.0.1 dbname=candor sslmode=disable": false,
-	} {
-		if got, err := db.Readable(dsn); err != nil || got != want {
-			t.Errorf("Readable(%q) = %v, %v, want %v", dsn, got, err, want)
-		}
-	}
-	if _, err := db.Readable("postgres://candor:hunter2@db example/candor"); err == nil || strings.Contains(err.Error(), "hunter2") {
-		t.Errorf("a bad connection string: %v, want an error without the password", err)
-	}
-}
-
 // No plan has helpers, however cheap PostgreSQL takes them for.
 func TestNoParallelPlans(t *testing.T) {
 	t.Parallel()

@@ -10,6 +10,7 @@ import (
 	"github.com/lib/pq"
 
 	"candor/internal/domain"
+	"candor/internal/platform/postgres"
 )
 
 // TestUnavailable tells what may work in a moment from what may not, and from what may
@@ -37,7 +38,7 @@ func TestUnavailable(t *testing.T) {
 	}{
 		"servers that take no connection": {cut, true},
 		"a full disk":                     {&pq.Error{Code: "53100"}, true},
-		"a server that takes no writes":   {&pq.Error{Code: CodeReadOnlyTransaction}, true},
+		"a server that takes no writes":   {&pq.Error{Code: postgres.CodeReadOnlyTransaction}, true},
 		"a lost connection":               {&net.OpError{Op: "read", Err: io.EOF}, true},
 		"a lost commit": {fmt.Errorf("%w (%w)", domain.ErrOutcomeUnknown, &net.OpError{Op: "read", Err: io.EOF}),
 			false},

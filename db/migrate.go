@@ -2,6 +2,7 @@ package db
 
 import (
 	"bytes"
+	"candor/internal/platform/postgres"
 	"context"
 	"crypto/sha256"
 	"database/sql"
@@ -42,7 +43,7 @@ const (
 // then River's. Any number of processes may call it at once. dsn must not lead through
 // a pooler in transaction mode, because the lock is the connection's.
 func Migrate(ctx context.Context, dsn string) error {
-	connector, err := newConnector(dsn, false, newServers())
+	connector, err := postgres.NewConnector(dsn, false, postgres.NewServers())
 	if err != nil {
 		return err
 	}

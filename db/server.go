@@ -2,11 +2,9 @@ package db
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/lib/pq"
 )
 
@@ -173,15 +171,6 @@ func (d *DB) Grant(ctx context.Context, role string) error {
 		}
 		return nil
 	})
-}
-
-// RoleOf returns the role that a connection string names.
-func RoleOf(dsn string) (string, error) {
-	config, err := pgx.ParseConfig(dsn)
-	if err != nil {
-		return "", errors.New("db: the connection string is not valid")
-	}
-	return config.User, nil
 }
 
 // MayRewriteAudit reports whether this connection's role could change or

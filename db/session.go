@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"candor/internal/domain"
+	"candor/internal/platform/postgres"
 )
 
 const sessionColumns = `id, account_id, livemode, status, form_type, customer_email, customer_name, reference_id,
@@ -114,12 +115,12 @@ func (d *DB) insertNewSessions(ctx context.Context, sessions []newSession) ([]*i
 		if err == nil {
 			answers, err = (&Queries{on: conn}).insertSessions(ctx, sessions)
 			_ = conn.Close() // back into the pool
-			lost = lost || serverLost(err) && !isReadOnly(err)
+			lost = lost || postgres.Lost(err) && !postgres.IsReadOnly(err)
 		}
 		switch {
 		case err == nil || !isUnavailable(err):
 			return answers, err
-		case serverLost(err) && retry < maxTxRetries && ctx.Err() == nil:
+		case postgres.Lost(err) && retry < maxTxRetries && ctx.Err() == nil:
 			continue
 		case lost:
 			return nil, fmt.Errorf("%w (%v)", domain.ErrOutcomeUnknown, err) //nolint:errorlint // as after a lost commit

@@ -14,6 +14,7 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
 	"candor/db"
+	"candor/internal/platform/postgres"
 )
 
 // minConnections is enough for six queues to fetch and complete jobs while one
@@ -69,7 +70,7 @@ func newPool(ctx context.Context, d *db.DB, dsn string, pooler bool) (*pgxpool.P
 	closes := config.ConnConfig.OnPgError
 	config.ConnConfig.OnPgError = func(conn *pgconn.PgConn, err *pgconn.PgError) bool {
 		// A former primary would keep its connections and refuse every job.
-		return err.Code != db.CodeReadOnlyTransaction && closes(conn, err)
+		return err.Code != postgres.CodeReadOnlyTransaction && closes(conn, err)
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {

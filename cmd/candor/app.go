@@ -20,6 +20,7 @@ import (
 	"candor/internal/platform/keyring"
 	"candor/internal/platform/mail"
 	"candor/internal/platform/metrics"
+	"candor/internal/platform/postgres"
 	"candor/internal/platform/ratelimit"
 	"candor/internal/platform/tracing"
 	"candor/internal/service"
@@ -151,9 +152,9 @@ func (a *app) openDatabase(ctx context.Context, command string, c config.Config)
 		}
 	}
 	name := "candor-" + command + "/" + readVersion().Version
-	a.dsn = db.Named(a.dsn, name)
+	a.dsn = postgres.Named(a.dsn, name)
 	if a.direct != "" {
-		a.direct = db.Named(a.direct, name)
+		a.direct = postgres.Named(a.direct, name)
 	}
 	a.db, err = db.Open(ctx, a.dsn, db.Options{MaxOpenConns: c.DBConnections, DirectURL: a.direct})
 	if err != nil {
@@ -173,7 +174,7 @@ func (a *app) checkPooler(ctx context.Context) error {
 	if err := refuseSharing(ctx, a.direct, "CANDOR_DATABASE_DIRECT_URL", "set it to PostgreSQL itself"); err != nil {
 		return err
 	}
-	same, err := db.SameDatabase(ctx, a.dsn, a.direct)
+	same, err := postgres.SameDatabase(ctx, a.dsn, a.direct)
 	if err == nil && !same {
 		return errors.New("CANDOR_DATABASE_DIRECT_URL leads to another database than DATABASE_URL: set both to the same one")
 	}
@@ -181,7 +182,7 @@ func (a *app) checkPooler(ctx context.Context) error {
 }
 
 func refuseSharing(ctx context.Context, dsn, variable, remedy string) error {
-	shared, err := db.SharesConnections(ctx, dsn)
+	shared, err := postgres.SharesConnections(ctx, dsn)
 	if err != nil {
 		return fmt.Errorf("%s: %w", variable, err)
 	}

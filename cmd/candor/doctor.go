@@ -7,9 +7,9 @@ import (
 	"candor/cmd/candor/cli"
 	"candor/cmd/candor/config"
 	"candor/cmd/candor/doctor"
-	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/platform/pdfsign"
+	"candor/internal/platform/postgres"
 	"candor/internal/webhook"
 )
 
@@ -69,7 +69,7 @@ func readable(c config.Config) (variables []string) {
 		if one.dsn == "" {
 			continue
 		}
-		if yes, err := db.Readable(one.dsn); err == nil && yes {
+		if yes, err := postgres.Readable(one.dsn); err == nil && yes {
 			variables = append(variables, one.variable)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"candor/cmd/candor/cli"
 	"candor/cmd/candor/config"
 	"candor/db"
+	"candor/internal/platform/postgres"
 )
 
 // migration is the outcome of candor migrate.
@@ -47,7 +48,7 @@ func (p *process) migrate(ctx context.Context, args []string) error {
 func migrate(ctx context.Context, c config.Config) (changed bool, err error) {
 	role := ""
 	if c.MigrateURL != "" {
-		if role, err = db.RoleOf(c.DatabaseURL); err != nil {
+		if role, err = postgres.RoleOf(c.DatabaseURL); err != nil {
 			return false, fmt.Errorf("CANDOR_MIGRATE_URL is set, so DATABASE_URL must name the service's own role: %w", err)
 		}
 	}

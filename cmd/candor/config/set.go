@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/platform/keyring"
+	"candor/internal/platform/postgres"
 	"candor/internal/platform/ratelimit"
 	"candor/internal/webhook"
 )
@@ -27,7 +27,7 @@ func setText(to *string) func(string) error {
 // setDatabase reads a connection string of PostgreSQL.
 func setDatabase(to *string) func(string) error {
 	return func(text string) (err error) {
-		*to, err = db.Address(text)
+		*to, err = postgres.Address(text)
 		return err
 	}
 }

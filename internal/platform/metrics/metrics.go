@@ -19,6 +19,7 @@ import (
 
 	"candor/db"
 	"candor/internal/domain"
+	"candor/internal/platform/postgres"
 )
 
 // Source provides the metrics that are read at a scrape instead of counted.
@@ -28,7 +29,7 @@ type Source struct {
 	Clock   domain.Clock
 	Version string
 
-	CommitWaits  func() db.CommitWaits
+	CommitWaits  func() postgres.CommitWaits
 	Signs        func(ctx context.Context) (db.Signs, error)
 	Free         func() (uint64, error) // bytes that CANDOR_DATA_DIR can still take
 	BackupFolder string                 // of scripts/backup.sh; "" if this machine hasn't got it

@@ -22,6 +22,7 @@ import (
 	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/platform/metrics"
+	"candor/internal/platform/postgres"
 	"candor/internal/testkit"
 	"candor/jobs"
 )
@@ -63,7 +64,7 @@ func TestMetrics(t *testing.T) {
 			return sql.DBStats{OpenConnections: 5, InUse: 3}
 		}, Clock: func() time.Time {
 			return start
-		}, Version: "v1", CommitWaits: func() db.CommitWaits { return db.CommitWaits{Known: true} },
+		}, Version: "v1", CommitWaits: func() postgres.CommitWaits { return postgres.CommitWaits{Known: true} },
 		Signs: func(context.Context) (db.Signs, error) {
 			return db.Signs{Workers: 2, Replicas: 1, Archives: true, ArchiveFails: true, ServerTime: start,
 				Queues: []db.QueueAge{{Queue: "mail", Oldest: &oldest}, {Queue: "pdf", Due: &due, Oldest: &oldest}}}, nil
@@ -125,7 +126,7 @@ func TestNoCopyOfDocumentsInS3(t *testing.T) {
 			Backlog: func(context.Context) (db.DeliveryBacklog, error) { return db.DeliveryBacklog{}, nil },
 			Pool: func() sql.DBStats {
 				return sql.DBStats{}
-			}, Clock: time.Now, Version: "v1", CommitWaits: func() db.CommitWaits { return db.CommitWaits{Known: true} },
+			}, Clock: time.Now, Version: "v1", CommitWaits: func() postgres.CommitWaits { return postgres.CommitWaits{Known: true} },
 			Signs: func(context.Context) (db.Signs, error) { return db.Signs{}, nil },
 			Free:  func() (uint64, error) { return 1, nil }, BackupFolder: t.TempDir(), InBucket: inBucket,
 		})
@@ -149,7 +150,7 @@ func TestScrapeWhileTheBackupsHang(t *testing.T) {
 	m := metrics.New(metrics.Source{
 		Backlog: func(context.Context) (db.DeliveryBacklog, error) { return db.DeliveryBacklog{}, nil },
 		Pool:    func() sql.DBStats { return sql.DBStats{} }, Clock: time.Now, Version: "v1",
-		CommitWaits: func() db.CommitWaits { return db.CommitWaits{Known: true} },
+		CommitWaits: func() postgres.CommitWaits { return postgres.CommitWaits{Known: true} },
 		Signs:       func(context.Context) (db.Signs, error) { return db.Signs{}, nil },
 		Free:        func() (uint64, error) { return 1, nil }, BackupFolder: backups,
 	})
@@ -182,7 +183,7 @@ func TestScrapeWithoutDatabase(t *testing.T) {
 		Backlog: func(context.Context) (db.DeliveryBacklog, error) { return db.DeliveryBacklog{}, errors.New("gone") },
 		Pool: func() sql.DBStats {
 			return sql.DBStats{}
-		}, Clock: time.Now, Version: "v1", CommitWaits: func() db.CommitWaits { return db.CommitWaits{Known: true} },
+		}, Clock: time.Now, Version: "v1", CommitWaits: func() postgres.CommitWaits { return postgres.CommitWaits{Known: true} },
 		Signs: func(context.Context) (db.Signs, error) { return db.Signs{}, errors.New("gone") },
 		Free:  func() (uint64, error) { return 1, nil },
 	})

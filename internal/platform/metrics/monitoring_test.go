@@ -18,6 +18,7 @@ import (
 	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/platform/metrics"
+	"candor/internal/platform/postgres"
 	"candor/internal/testkit"
 )
 
@@ -151,7 +152,7 @@ func scraped(t *testing.T) (names, labels map[string]bool) {
 		Backlog: func(context.Context) (db.DeliveryBacklog, error) { return db.DeliveryBacklog{}, nil },
 		Pool: func() sql.DBStats {
 			return sql.DBStats{}
-		}, Clock: time.Now, Version: "v1", CommitWaits: func() db.CommitWaits { return db.CommitWaits{Known: true} },
+		}, Clock: time.Now, Version: "v1", CommitWaits: func() postgres.CommitWaits { return postgres.CommitWaits{Known: true} },
 		Signs: func(context.Context) (db.Signs, error) {
 			return db.Signs{Archives: true, Queues: []db.QueueAge{{Queue: "pdf"}}}, nil
 		}, Free: func() (uint64, error) { return 1, nil }, BackupFolder: t.TempDir(),

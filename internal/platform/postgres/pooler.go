@@ -1,4 +1,4 @@
-package db
+package postgres
 
 import (
 	"context"
@@ -67,12 +67,12 @@ func SharesConnections(ctx context.Context, dsn string) (bool, error) {
 func connectPlainly(ctx context.Context, dsn string) (*pgx.Conn, error) {
 	config, err := pgx.ParseConfig(dsn)
 	if err != nil {
-		return nil, errors.New("db: the connection string is not valid")
+		return nil, errDSN
 	}
 	config.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
-		return nil, fmt.Errorf("db: look for a pooler: %w", err)
+		return nil, fmt.Errorf("postgres: look for a pooler: %w", err)
 	}
 	return conn, nil
 }
@@ -80,7 +80,7 @@ func connectPlainly(ctx context.Context, dsn string) (*pgx.Conn, error) {
 // serverProcess is the id of the server's process that answers.
 func serverProcess(ctx context.Context, conn *pgx.Conn) (pid uint32, err error) {
 	if err := conn.QueryRow(ctx, "SELECT pg_backend_pid()").Scan(&pid); err != nil {
-		return 0, fmt.Errorf("db: look for a pooler: %w", err)
+		return 0, fmt.Errorf("postgres: look for a pooler: %w", err)
 	}
 	return pid, nil
 }
@@ -96,7 +96,7 @@ func SameDatabase(ctx context.Context, dsn, other string) (bool, error) {
 		}
 		err = conn.QueryRow(ctx, "SELECT current_database() || ' ' || extract(epoch FROM pg_postmaster_start_time())").Scan(&names[i])
 		if err := errors.Join(err, conn.Close(ctx)); err != nil {
-			return false, fmt.Errorf("db: compare databases: %w", err)
+			return false, fmt.Errorf("postgres: compare databases: %w", err)
 		}
 	}
 	return names[0] == names[1], nil

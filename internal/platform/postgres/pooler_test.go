@@ -1,4 +1,4 @@
-package db_test
+package postgres_test
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"candor/db"
+	"candor/internal/platform/postgres"
 	"candor/internal/testkit/dbtest"
 	"candor/internal/testkit/poolertest"
 )
@@ -78,7 +79,7 @@ func TestSharesConnections(t *testing.T) {
 	dsn := dbtest.EmptyDSN(t)
 	want := func(name, dsn string, want bool) {
 		t.Helper()
-		if got, err := db.SharesConnections(t.Context(), dsn); err != nil || got != want {
+		if got, err := postgres.SharesConnections(t.Context(), dsn); err != nil || got != want {
 			t.Errorf("%s: %t, %v, want %t", name, got, err, want)
 		}
 	}
@@ -111,11 +112,11 @@ func TestSharesConnections(t *testing.T) {
 		if err := d.Close(); err != nil {
 			t.Error(err)
 		}
-		if same, err := db.SameDatabase(t.Context(), pooled, dsn); err != nil || !same {
+		if same, err := postgres.SameDatabase(t.Context(), pooled, dsn); err != nil || !same {
 			t.Errorf("the pooler's database is another one than its server's: %t, %v", same, err)
 		}
 	}
-	if same, err := db.SameDatabase(t.Context(), dsn, dbtest.EmptyDSN(t)); err != nil || same {
+	if same, err := postgres.SameDatabase(t.Context(), dsn, dbtest.EmptyDSN(t)); err != nil || same {
 		t.Errorf("two databases are one: %t, %v", same, err)
 	}
 }

@@ -1,4 +1,4 @@
-package db
+package postgres
 
 import (
 	"context"
@@ -27,7 +27,9 @@ type poolConnector struct {
 	epoch  atomic.Int64 // goes up when a server is lost
 }
 
-func newPoolConnector(c driver.Connector, size int, pooler bool) driver.Connector {
+// Pooled gives connections for a pool. Each keeps size statements prepared; 0: 256,
+// negative: none. It may lead through a pooler.
+func Pooled(c driver.Connector, size int, pooler bool) driver.Connector {
 	if size == 0 {
 		size = defaultStatementCache
 	}
@@ -52,17 +54,17 @@ func (c *poolConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	defer func() { h.release() }()
 	raw, err := c.Connector.Connect(opening)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errNotConnected, err)
+		return nil, fmt.Errorf("%w: %w", ErrNotConnected, err)
 	}
 	inner, ok := raw.(fullConn)
 	if !ok {
 		_ = raw.Close() // it was never used
-		return nil, fmt.Errorf("db: driver connection %T lacks an interface the statement cache passes on", raw)
+		return nil, fmt.Errorf("postgres: driver connection %T lacks an interface the statement cache passes on", raw)
 	}
 	if !c.pooler {
 		if _, err := inner.ExecContext(context.WithoutCancel(ctx), settings, nil); err != nil {
 			_ = inner.Close()
-			return nil, fmt.Errorf("db: settings of a connection: %w", err)
+			return nil, fmt.Errorf("postgres: settings of a connection: %w", err)
 		}
 	}
 	conn := &poolConn{fullConn: inner, pool: c, epoch: epoch, socket: h.socket}
@@ -75,7 +77,7 @@ func (c *poolConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	})
 	if err != nil {
 		_ = inner.Close()
-		return nil, fmt.Errorf("db: statement cache: %w", err)
+		return nil, fmt.Errorf("postgres: statement cache: %w", err)
 	}
 	return conn, nil
 }
@@ -140,11 +142,11 @@ func (c *poolConn) checked(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil && c.socket.cut.Load() {
 		return fmt.Errorf("%w: %w", ctx.Err(), err)
 	}
-	if err == nil || ctx.Err() != nil || !serverLost(err) {
+	if err == nil || ctx.Err() != nil || !Lost(err) {
 		return err
 	}
 	c.pool.epoch.CompareAndSwap(c.epoch, c.epoch+1) // once for all connections of an epoch
-	if isReadOnly(err) && !c.inTx {
+	if IsReadOnly(err) && !c.inTx {
 		return fmt.Errorf("%w: %w", driver.ErrBadConn, err)
 	}
 	return err
@@ -207,7 +209,7 @@ func (c *poolConn) QueryContext(ctx context.Context, query string, args []driver
 	all, ok := rows.(allOfRows)
 	if !ok {
 		release()
-		return nil, fmt.Errorf("db: driver rows %T lack an interface that is passed on", rows)
+		return nil, fmt.Errorf("postgres: driver rows %T lack an interface that is passed on", rows)
 	}
 	return &poolRows{all, release}, nil
 }
@@ -258,7 +260,7 @@ func (c *poolConn) ExecContext(ctx context.Context, query string, args []driver.
 func withStmt[T any](ctx context.Context, c *poolConn, query string, run func(cachedStmt) (T, error)) (T, error) {
 	result, err := runStmt(ctx, c, query, run)
 	var e *pq.Error
-	if errors.As(err, &e) && isStalePlan(e) {
+	if errors.As(err, &e) && IsStalePlan(e) {
 		c.stmts.Remove(query)
 		if !c.inTx {
 			result, err = runStmt(ctx, c, query, run)
@@ -289,7 +291,7 @@ func (c *poolConn) prepared(ctx context.Context, query string) (cachedStmt, erro
 	s, ok := raw.(cachedStmt)
 	if !ok {
 		_ = raw.Close()
-		return nil, fmt.Errorf("db: driver statement %T can't be run with a context", raw)
+		return nil, fmt.Errorf("postgres: driver statement %T can't be run with a context", raw)
 	}
 	c.stmts.Add(query, s)
 	return s, nil

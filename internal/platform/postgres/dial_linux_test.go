@@ -1,11 +1,10 @@
-package db_test
+package postgres_test
 
 import (
+	"candor/internal/platform/postgres"
 	"net"
 	"syscall"
 	"testing"
-
-	"candor/db"
 )
 
 // TestVanishedServersAreNoticed: a connection is given up when the server hasn't
@@ -17,7 +16,7 @@ func TestVanishedServersAreNoticed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer server.Close()
-	conn, err := db.Dial(t.Context(), "tcp", server.Addr().String())
+	conn, err := postgres.Dial(t.Context(), "tcp", server.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package db
+package postgres
 
 import (
 	"context"
@@ -61,8 +61,8 @@ func TestNewestTimelineCounts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			all := newServers()
-			w := &watch{all: all, timelines: map[string]uint32{"a": 0, "b": 0}, waits: map[waitingCommit]time.Time{}}
+			all := NewServers()
+			w := &Watch{all: all, timelines: map[string]uint32{"a": 0, "b": 0}, waits: map[waitingCommit]time.Time{}}
 			open := map[string]*socket{}
 			of.signs(func(address string, s serverSign, at time.Time) {
 				for _, to := range []string{"a", "b"} {
@@ -97,18 +97,18 @@ func TestNewestTimelineCounts(t *testing.T) {
 func TestCommitsAreLate(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	w := &watch{late: 5 * time.Second, waits: map[waitingCommit]time.Time{}}
+	w := &Watch{late: 5 * time.Second, waits: map[waitingCommit]time.Time{}}
 	one, other := waitingCommit{1, now}, waitingCommit{2, now.Add(-time.Hour)}
 	w.note([]waitingCommit{one}, now)
 	w.note([]waitingCommit{one, other}, now.Add(4*time.Second))
-	if c := w.commitWaits(now.Add(4 * time.Second)); c.Waiting != 2 || c.Longest != 4*time.Second || c.Late {
+	if c := w.CommitWaits(now.Add(4 * time.Second)); c.Waiting != 2 || c.Longest != 4*time.Second || c.Late {
 		t.Errorf("after 4 s: %+v", c)
 	}
-	if c := w.commitWaits(now.Add(6 * time.Second)); !c.Late {
+	if c := w.CommitWaits(now.Add(6 * time.Second)); !c.Late {
 		t.Errorf("after 6 s: %+v", c)
 	}
 	w.note([]waitingCommit{other}, now.Add(6*time.Second))
-	if c := w.commitWaits(now.Add(6 * time.Second)); c.Waiting != 1 || c.Late {
+	if c := w.CommitWaits(now.Add(6 * time.Second)); c.Waiting != 1 || c.Late {
 		t.Errorf("when that one is answered: %+v", c)
 	}
 }
@@ -118,20 +118,20 @@ func TestCommitsAreLate(t *testing.T) {
 func TestAcknowledgedCommitsAreForgotten(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	w := &watch{late: 5 * time.Second, timelines: map[string]uint32{}, waits: map[waitingCommit]time.Time{}}
+	w := &Watch{late: 5 * time.Second, timelines: map[string]uint32{}, waits: map[waitingCommit]time.Time{}}
 	sign := serverSign{writable: true, timeline: 1, started: now.Add(-time.Hour), waits: []waitingCommit{{1, now}}}
 	w.saw("a", sign, now)
 	w.saw("a", sign, now.Add(6*time.Second))
-	w.acknowledged(now.Add(7 * time.Second))
-	if c := w.commitWaits(now.Add(7 * time.Second)); !c.Late {
+	w.Acknowledged(now.Add(7 * time.Second))
+	if c := w.CommitWaits(now.Add(7 * time.Second)); !c.Late {
 		t.Errorf("while the primary says that it waits: %+v", c)
 	}
 	w.saw("a", serverSign{}, now.Add(10*time.Second))
-	if c := w.commitWaits(now.Add(10 * time.Second)); !c.Late {
+	if c := w.CommitWaits(now.Add(10 * time.Second)); !c.Late {
 		t.Errorf("while nothing is known: %+v", c)
 	}
-	w.acknowledged(now.Add(10 * time.Second))
-	if c := w.commitWaits(now.Add(10 * time.Second)); c.Late || c.Waiting != 0 {
+	w.Acknowledged(now.Add(10 * time.Second))
+	if c := w.CommitWaits(now.Add(10 * time.Second)); c.Late || c.Waiting != 0 {
 		t.Errorf("after a commit that is acknowledged: %+v", c)
 	}
 }
@@ -143,7 +143,7 @@ func TestClientsThatLeave(t *testing.T) {
 	pair := func() *socket {
 		here, there := net.Pipe()
 		t.Cleanup(func() { _ = here.Close(); _ = there.Close() })
-		return &socket{Conn: here, of: newServers()}
+		return &socket{Conn: here, of: NewServers()}
 	}
 	gone, leave := context.WithCancel(t.Context())
 	late, cancel := context.WithDeadline(t.Context(), time.Now())

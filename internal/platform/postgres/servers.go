@@ -1,4 +1,4 @@
-package db
+package postgres
 
 import (
 	"context"
@@ -13,21 +13,22 @@ import (
 // end sooner, and their connection is used again.
 const leavingTime = time.Second
 
-// servers has every connection of a process to PostgreSQL, so that those to a server that
+// Servers has every connection of a process to PostgreSQL, so that those to a server that
 // is no longer the primary can be cut off. A server that is frozen keeps its connections:
 // its kernel still acknowledges what is sent.
-type servers struct {
+type Servers struct {
 	mu      sync.Mutex
 	sockets map[*socket]struct{}
 	refused func(address string) bool // under mu; nil: none
 }
 
-func newServers() *servers { return &servers{sockets: map[*socket]struct{}{}} }
+// NewServers has none yet.
+func NewServers() *Servers { return &Servers{sockets: map[*socket]struct{}{}} }
 
 var errNotPrimary = errors.New("another server takes writes")
 
 // dial connects to a server, unless another one is known to take writes.
-func (s *servers) dial(ctx context.Context, network, address string) (*socket, error) {
+func (s *Servers) dial(ctx context.Context, network, address string) (*socket, error) {
 	s.mu.Lock()
 	refused := s.refused != nil && s.refused(address)
 	s.mu.Unlock()
@@ -49,7 +50,7 @@ func (s *servers) dial(ctx context.Context, network, address string) (*socket, e
 type socket struct {
 	net.Conn
 	address string
-	of      *servers
+	of      *Servers
 	cut     atomic.Bool
 }
 
@@ -140,19 +141,19 @@ func newHandshake(ctx context.Context) (context.Context, *handshake) {
 }
 
 // Dial connects without a bound.
-func (s *servers) Dial(network, address string) (net.Conn, error) {
+func (s *Servers) Dial(network, address string) (net.Conn, error) {
 	return s.DialContext(context.Background(), network, address)
 }
 
 // DialTimeout connects within timeout.
-func (s *servers) DialTimeout(network, address string, timeout time.Duration) (net.Conn, error) {
+func (s *Servers) DialTimeout(network, address string, timeout time.Duration) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	return s.DialContext(ctx, network, address)
 }
 
 // DialContext connects until ctx ends, or the handshake does that it has.
-func (s *servers) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+func (s *Servers) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	one, err := s.dial(ctx, network, address)
 	if err != nil {
 		return nil, err // not a socket that is nil
@@ -162,4 +163,28 @@ func (s *servers) DialContext(ctx context.Context, network, address string) (net
 		h.socket, h.release = one, one.until(h.ctx)
 	}
 	return one, nil
+}
+
+// A CutOffDialer cuts off its latest connection and opens no other one after CutOff.
+// pq.Listener holds its lock while a server doesn't answer, as a frozen one, and needs it to
+// be closed.
+type CutOffDialer struct {
+	*Servers
+	CutOff context.CancelFunc
+	latest *handshake
+}
+
+// CutOffDialer returns a new one for these servers.
+func (s *Servers) CutOffDialer() *CutOffDialer {
+	ctx, cutOff := context.WithCancel(context.Background()) //nolint:gosec // CutOff, which Close of the listener calls
+	_, latest := newHandshake(ctx)
+	return &CutOffDialer{s, cutOff, latest}
+}
+
+// DialContext connects until ctx ends, or after CutOff.
+func (d *CutOffDialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	ctx, cancel := context.WithCancel(context.WithValue(ctx, handshakeKey{}, d.latest))
+	defer cancel()
+	defer context.AfterFunc(d.latest.ctx, cancel)()
+	return d.Servers.DialContext(ctx, network, address)
 }

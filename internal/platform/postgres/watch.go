@@ -1,17 +1,12 @@
-package db
+package postgres
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"net"
 	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-
-	"candor/internal/domain"
 )
 
 const (
@@ -31,11 +26,11 @@ type CommitWaits struct {
 	Late    bool          // so long that new ones aren't begun
 }
 
-// A watch follows which server takes writes, on a connection to each, and which commits
+// A Watch follows which server takes writes, on a connection to each, and which commits
 // wait there for a replica. After a failover all connections to the former primary are
 // cut off: if it is frozen, none of them ends by itself.
-type watch struct {
-	all  *servers
+type Watch struct {
+	all  *Servers
 	late time.Duration
 	stop context.CancelFunc
 	done sync.WaitGroup
@@ -69,50 +64,23 @@ type serverSign struct {
 	waits    []waitingCommit
 }
 
-// Watch begins to follow the servers of the connection string until Close. While a commit
-// has waited for a replica for longer than late, requests begin no transaction: each would
-// leave another one waiting.
-func (d *DB) Watch(late time.Duration) error {
-	hosts, err := hostConfigs(d.dsn)
+// Watch begins to follow the servers of the connection string until Close. A commit that
+// has waited for a replica for longer than late is late.
+func (s *Servers) Watch(dsn string, late time.Duration) (*Watch, error) {
+	hosts, err := hostConfigs(dsn)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	w := &watch{all: d.servers, late: late, stop: stop, timelines: map[string]uint32{}, waits: map[waitingCommit]time.Time{}}
+	w := &Watch{all: s, late: late, stop: stop, timelines: map[string]uint32{}, waits: map[waitingCommit]time.Time{}}
 	for address, config := range hosts {
 		w.timelines[address] = 0
 		w.done.Go(func() { w.follow(ctx, address, config) })
 	}
-	d.servers.mu.Lock()
-	d.servers.refused = w.refuses
-	d.servers.mu.Unlock()
-	d.watch = w
-	return nil
-}
-
-// CommitWaits returns the commits that wait for a replica, as of a second ago or so: those
-// of this role, of all processes. Without Watch there are none.
-func (d *DB) CommitWaits() CommitWaits {
-	if d.watch == nil {
-		return CommitWaits{}
-	}
-	return d.watch.commitWaits(time.Now())
-}
-
-// CommitAcknowledged says that a commit that was tried is acknowledged, and so are those
-// before it. A watch that has lost its connection would count them as waiting for ever.
-func (d *DB) CommitAcknowledged() {
-	if d.watch != nil {
-		d.watch.acknowledged(time.Now())
-	}
-}
-
-// admits returns an error if a request may not begin a change now.
-func (d *DB) admits(ctx context.Context) error {
-	if domain.HasPatience(ctx) && d.CommitWaits().Late {
-		return fmt.Errorf("%w: commits wait for a replica", domain.ErrUnavailable)
-	}
-	return nil
+	s.mu.Lock()
+	s.refused = w.refuses
+	s.mu.Unlock()
+	return w, nil
 }
 
 // hostConfigs are the configurations of connections to each server of a connection string,
@@ -120,7 +88,7 @@ func (d *DB) admits(ctx context.Context) error {
 func hostConfigs(dsn string) (map[string]*pgx.ConnConfig, error) {
 	parsed, err := pgx.ParseConfig(dsn)
 	if err != nil {
-		return nil, errors.New("db: the connection string is not valid")
+		return nil, errDSN
 	}
 	parsed.ValidateConnect = nil // a replica is followed, too
 	parsed.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
@@ -141,13 +109,14 @@ func hostConfigs(dsn string) (map[string]*pgx.ConnConfig, error) {
 	return out, nil
 }
 
-func (w *watch) close() {
+// Close stops following.
+func (w *Watch) Close() {
 	w.stop()
 	w.done.Wait()
 }
 
 // follow asks a server until ctx ends.
-func (w *watch) follow(ctx context.Context, address string, config *pgx.ConnConfig) {
+func (w *Watch) follow(ctx context.Context, address string, config *pgx.ConnConfig) {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	var conn *pgx.Conn
@@ -210,7 +179,7 @@ func ask(ctx context.Context, conn **pgx.Conn, config *pgx.ConnConfig) (s server
 }
 
 // saw takes a server's sign, the zero value if it gave none.
-func (w *watch) saw(address string, s serverSign, now time.Time) {
+func (w *Watch) saw(address string, s serverSign, now time.Time) {
 	w.mu.Lock()
 	if !s.writable {
 		if s.started != (time.Time{}) {
@@ -236,10 +205,10 @@ func (w *watch) saw(address string, s serverSign, now time.Time) {
 }
 
 // fresh reports whether the primary has just given a sign.
-func (w *watch) fresh(now time.Time) bool { return now.Sub(w.seen) < primaryAge }
+func (w *Watch) fresh(now time.Time) bool { return now.Sub(w.seen) < primaryAge }
 
 // note keeps since when each commit has waited.
-func (w *watch) note(waits []waitingCommit, now time.Time) {
+func (w *Watch) note(waits []waitingCommit, now time.Time) {
 	before := w.waits
 	w.waits = map[waitingCommit]time.Time{}
 	for _, one := range waits {
@@ -251,8 +220,10 @@ func (w *watch) note(waits []waitingCommit, now time.Time) {
 	}
 }
 
-// acknowledged forgets the commits that waited, unless the primary itself says which do.
-func (w *watch) acknowledged(now time.Time) {
+// Acknowledged says that a commit that was tried is acknowledged, and so are those before
+// it. It forgets the commits that waited, unless the primary itself says which do: a watch
+// that has lost its connection would count them as waiting for ever.
+func (w *Watch) Acknowledged(now time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.fresh(now) {
@@ -260,7 +231,9 @@ func (w *watch) acknowledged(now time.Time) {
 	}
 }
 
-func (w *watch) commitWaits(now time.Time) CommitWaits {
+// CommitWaits returns the commits that wait for a replica, as of a second ago or so: those
+// of this role, of all processes.
+func (w *Watch) CommitWaits(now time.Time) CommitWaits {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	c := CommitWaits{Known: w.fresh(now), Waiting: len(w.waits)}
@@ -273,9 +246,9 @@ func (w *watch) commitWaits(now time.Time) CommitWaits {
 
 // refuses reports whether no connection to a server is to be opened: another one takes
 // writes, or did on a newer timeline.
-func (w *watch) refuses(address string) bool { return w.refusesAt(address, time.Now()) }
+func (w *Watch) refuses(address string) bool { return w.refusesAt(address, time.Now()) }
 
-func (w *watch) refusesAt(address string, now time.Time) bool {
+func (w *Watch) refusesAt(address string, now time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	timeline, known := w.timelines[address]
@@ -286,7 +259,7 @@ func (w *watch) refusesAt(address string, now time.Time) bool {
 }
 
 // leave cuts off the connections to the addresses.
-func (s *servers) leave(former func(address string) bool) {
+func (s *Servers) leave(former func(address string) bool) {
 	s.mu.Lock()
 	var cut []*socket
 	for one := range s.sockets {
@@ -298,10 +271,4 @@ func (s *servers) leave(former func(address string) bool) {
 	for _, one := range cut {
 		one.cutOff()
 	}
-}
-
-// Dial opens a connection of this process's that isn't of the pool, such as a worker's. It
-// is cut off with those of the pool.
-func (d *DB) Dial(ctx context.Context, network, address string) (net.Conn, error) {
-	return d.servers.DialContext(ctx, network, address)
 }

@@ -1,13 +1,12 @@
-package db_test
+package postgres_test
 
 import (
+	"candor/internal/platform/postgres"
 	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/lib/pq"
-
-	"candor/db"
 )
 
 // TestAddress: what the two drivers read differently is normalised or refused.
@@ -25,12 +24,12 @@ func TestAddress(t *testing.T) {
 		"host=h1,h2 port=1,2 user=u password=p dbname=db": "host=h1,h2 port=1,2 user=u password=p dbname=db target_session_attrs=read-write connect_timeout=3 sslmode=require",
 		"postgres://u:p@/db?sslmode=disable":              "postgres://u:p@/db?sslmode=disable&host=localhost",
 	} {
-		got, err := db.Address(dsn)
+		got, err := postgres.Address(dsn)
 		if err != nil || got != want {
 			t.Errorf("Address(%q) = %q, %v, want %q", dsn, got, err, want)
 			continue
 		}
-		if again, err := db.Address(got); err != nil || again != got {
+		if again, err := postgres.Address(got); err != nil || again != got {
 			t.Errorf("Address(%q) = %q, %v: it isn't stable", got, again, err)
 		}
 		ours, err := pq.NewConfig(got)
@@ -58,8 +57,36 @@ func TestAddress(t *testing.T) {
 		"postgres://u:hid@h/db?sslmode=sometimes":                     "can't be read",
 		"host=h password='hid":                                        "can't be read",
 	} {
-		if got, err := db.Address(dsn); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hid") {
+		got, err := postgres.Address(dsn)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hid") {
 			t.Errorf("Address(%q) = %q, %v, want an error with %q and without the password", dsn, got, err, want)
 		}
+	}
+}
+
+func TestReadable(t *testing.T) {
+	t.Parallel()
+	for dsn, want := range map[string]bool{
+		"postgres://candor@localhost/candor":                               false,
+		"postgres://candor@127.0.0.1:5432/candor?sslmode=disable":          false,
+		"postgres://candor@[::1]/candor":                                   false,
+		"host=/run/postgresql dbname=candor":                               false,
+		"postgres:///candor?host=/run/postgresql":                          false,
+		"postgres://candor@db.example/candor?sslmode=verify-full":          false,
+		"postgres://candor@db.example/candor":                              true,
+		"postgres://candor@db.example/candor?sslmode=disable":              true,
+		"postgres://candor@db.example/candor?sslmode=require":              true,
+		"postgres://candor@10.0.0.7/candor?sslmode=verify-ca":              true,
+		"host=localhost,db.example dbname=candor":                          true,
+		"host=localhost hostaddr=10.0.0.7 dbname=candor":                   true,
+		"host=db.example hostaddr=127.0.0.1 dbname=candor sslmode=disable": false,
+	} {
+		if got, err := postgres.Readable(dsn); err != nil || got != want {
+			t.Errorf("Readable(%q) = %v, %v, want %v", dsn, got, err, want)
+		}
+	}
+	_, err := postgres.Readable("postgres://candor:hunter2@db example/candor")
+	if err == nil || strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("a bad connection string: %v, want an error without the password", err)
 	}
 }
