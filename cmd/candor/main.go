@@ -115,8 +115,7 @@ func (p *process) dispatch(ctx context.Context, args []string) error {
 // publicText is an error for operators: without the API's code. Fields that a
 // command names are worded as the API's, others as the dashboard's.
 func publicText(err error) string {
-	var known *domain.Error
-	if errors.As(err, &known) {
+	if known, ok := errors.AsType[*domain.Error](err); ok {
 		return known.Text(func(e form.Error) string {
 			if _, ok := api.Words.Rules[e.Rule.Code]; ok && e.Rule.Of == "" {
 				return api.Words.Say(e)

@@ -18,8 +18,7 @@ func Invalid(errs form.Errors) error {
 // ValidationErrors returns the fields that err is about, nil for any other
 // error.
 func ValidationErrors(err error) form.Errors {
-	var own *domain.Error
-	if errors.As(err, &own) {
+	if own, ok := errors.AsType[*domain.Error](err); ok {
 		return own.Fields
 	}
 	return nil

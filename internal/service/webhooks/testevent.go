@@ -136,8 +136,7 @@ func (s *Service) testURL(ctx context.Context, scope domain.Scope, endpoint *dom
 		url = *stored.URL
 	}
 	err = s.Policy.CheckURL(url)
-	var refused *webhook.TargetError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*webhook.TargetError](err); ok {
 		return "", domain.Breaks(domain.CodeValidation, "url", form.Rule{Code: "target", Value: refused.Message})
 	}
 	return url, err

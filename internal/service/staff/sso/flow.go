@@ -196,8 +196,7 @@ type refusal string
 func (r refusal) Error() string { return "sso: " + string(r) }
 
 func reasonOf(err error) string {
-	var r refusal
-	if errors.As(err, &r) {
+	if r, ok := errors.AsType[refusal](err); ok {
 		return string(r)
 	}
 	return "the provider’s answer wasn’t valid"
@@ -256,8 +255,7 @@ func (s *Service) ask(ctx context.Context, c *domain.SSOConnection, f *flow, que
 // brief is an error of a provider without the pages that it sent, which can have anything in
 // them.
 func brief(err error) string {
-	var e *oauth2.RetrieveError
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
 		return fmt.Sprintf("sso: the provider refused the code: %d %.40s", e.Response.StatusCode, e.ErrorCode)
 	}
 	return fmt.Sprintf("%.200s", err)

@@ -42,8 +42,7 @@ func (s *Service) AskForAccess(ctx context.Context, staff *domain.StaffSession, 
 			After: map[string]string{"for": wanted.Words()},
 		})
 	})
-	var refused *db.RefusedAttempt
-	if errors.As(err, &refused) {
+	if _, refused := errors.AsType[*db.RefusedAttempt](err); refused {
 		return false, nil
 	}
 	return err == nil, err
