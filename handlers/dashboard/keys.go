@@ -143,7 +143,7 @@ func (s *Server) ChangeKey(c echo.Context, v *Visit, id domain.KeyID) error {
 	if errs == nil {
 		return err
 	}
-	return s.keyPage(c, v, id, http.StatusUnprocessableEntity, view.Key, &typed, errs)
+	return s.keyPage(c, v, id, view.Key, &typed, errs)
 }
 
 // RotateKey replaces a key and shows the new one once.
@@ -169,24 +169,24 @@ func (s *Server) DeleteKey(c echo.Context, v *Visit, id domain.KeyID) error {
 // changedKey leads back to the keys with a notice, or shows the key with the errors.
 func (s *Server) changedKey(c echo.Context, v *Visit, id domain.KeyID, err error, notice string) error {
 	if errs := web.ValidationErrors(err); errs != nil {
-		return s.keyPage(c, v, id, http.StatusUnprocessableEntity, view.Key, nil, errs)
+		return s.keyPage(c, v, id, view.Key, nil, errs)
 	}
 	return s.backTo(c, v, "keys", err, notice)
 }
 
 // ShowKey shows a key with the networks that used it, and changes it.
 func (s *Server) ShowKey(c echo.Context, v *Visit, id domain.KeyID) error {
-	return s.keyPage(c, v, id, http.StatusOK, view.Key, nil, nil)
+	return s.keyPage(c, v, id, view.Key, nil, nil)
 }
 
 // ShowLeakedKey shows what a key was used for, and ends it.
 func (s *Server) ShowLeakedKey(c echo.Context, v *Visit, id domain.KeyID) error {
-	return s.keyPage(c, v, id, http.StatusOK, view.LeakedKey, nil, nil)
+	return s.keyPage(c, v, id, view.LeakedKey, nil, nil)
 }
 
 // keyPage draws a page of a key. typed is what was entered for it, nil for nothing, and
 // errs are about that.
-func (s *Server) keyPage(c echo.Context, v *Visit, id domain.KeyID, status int, draw func(view.KeyPage) templ.Component,
+func (s *Server) keyPage(c echo.Context, v *Visit, id domain.KeyID, draw func(view.KeyPage) templ.Component,
 	typed *view.KeyFields, errs form.Errors) error {
 	use, err := s.Keys.Use(c.Request().Context(), v.Scope, id)
 	if err != nil {
@@ -202,5 +202,5 @@ func (s *Server) keyPage(c echo.Context, v *Visit, id domain.KeyID, status int, 
 		typed = &now
 	}
 	page.Fields = *typed
-	return web.Render(c, status, draw(page))
+	return web.Render(c, pageStatus(errs), draw(page))
 }

@@ -51,13 +51,10 @@ func (s *Server) settingsPage(c echo.Context, v *Visit, errs form.Errors, typed 
 			page.Retention[kind] = strconv.Itoa(days)
 		}
 	}
-	status := http.StatusOK
-	if errs != nil {
-		status, page.Errors = http.StatusUnprocessableEntity, view.ErrorItems(errs)
-	}
+	page.Errors = view.ErrorItems(errs)
 	typed(&page)
 	c.Response().Header().Set("Content-Security-Policy", web.PagePolicy+"; frame-src 'self'") // the preview
-	return web.Render(c, status, view.Settings(page))
+	return web.Render(c, pageStatus(errs), view.Settings(page))
 }
 
 // fillSettings puts in what the forms of the page show.
