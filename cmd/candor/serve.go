@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net"
 	"runtime/debug"
 	"sync"
@@ -10,6 +11,7 @@ import (
 
 	"candor/cmd/candor/cli"
 	"candor/cmd/candor/config"
+	"candor/internal/platform/tracing"
 )
 
 // roles are what a serving process does.
@@ -158,4 +160,21 @@ func shutDown(ctx context.Context, timeout time.Duration, parts []part) error {
 	}
 	wg.Wait()
 	return errors.Join(errs...)
+}
+
+// lastTraces bounds the export of the last traces, so that a receiver that is down
+// doesn't hold up a shutdown.
+const lastTraces = 2 * time.Second
+
+func startTracing(c config.Config, logger *slog.Logger) *tracing.Tracer {
+	return tracing.New(tracing.Config{
+		Endpoint: c.Traces.Endpoint, Headers: c.Traces.Headers, Service: c.Traces.Service, Ratio: c.Traces.Ratio,
+		Version: readVersion().Version, Logger: logger,
+	})
+}
+
+func stopTracing(ctx context.Context, t *tracing.Tracer) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastTraces)
+	defer cancel()
+	_ = t.Stop(ctx) // the exporter has warned
 }
