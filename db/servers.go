@@ -24,15 +24,13 @@ type servers struct {
 
 func newServers() *servers { return &servers{sockets: map[*socket]struct{}{}} }
 
-var errNotPrimary = errors.New("another server takes writes")
-
 // dial connects to a server, unless another one is known to take writes.
 func (s *servers) dial(ctx context.Context, network, address string) (*socket, error) {
 	s.mu.Lock()
 	refused := s.refused != nil && s.refused(address)
 	s.mu.Unlock()
 	if refused {
-		return nil, &net.OpError{Op: "dial", Net: network, Err: errNotPrimary}
+		return nil, &net.OpError{Op: "dial", Net: network, Err: errors.New("another server takes writes")}
 	}
 	conn, err := Dial(ctx, network, address)
 	if err != nil {
@@ -52,8 +50,6 @@ type socket struct {
 	of      *servers
 	cut     atomic.Bool
 }
-
-var errCutOff = errors.New("the connection was cut off")
 
 // cutOff ends the connection. PostgreSQL isn't asked to cancel what it does: on another
 // connection that request can hang, too, and a commit that is cancelled while it waits
@@ -87,7 +83,7 @@ func (s *socket) Write(p []byte) (int, error) {
 // explained tells a connection that was cut off from one that was closed here.
 func (s *socket) explained(op string, err error) error {
 	if err != nil && s.cut.Load() {
-		return &net.OpError{Op: op, Err: errCutOff}
+		return &net.OpError{Op: op, Err: errors.New("the connection was cut off")}
 	}
 	return err
 }

@@ -81,8 +81,8 @@ func (w *retentionWorker) Work(ctx context.Context, _ *river.Job[retentionArgs])
 }
 
 // rowsBefore is a step that deletes a batch of rows from before a time.
-func rowsBefore(ctx context.Context, at time.Time, remove func(context.Context, time.Time, int) (int, error)) func() (int, error) {
-	return func() (int, error) { return remove(ctx, at, sweepBatch) }
+func rowsBefore(ctx context.Context, at time.Time, rows func(context.Context, time.Time, int) (int, error)) func() (int, error) {
+	return func() (int, error) { return rows(ctx, at, sweepBatch) }
 }
 
 // blobGarbage deletes blobs without a document. What can't be deleted is tried again

@@ -213,8 +213,6 @@ const (
 	MaxProviderBytes = 256 << 10
 )
 
-var errTooLong = errors.New("webhook: the response is too long")
-
 // NewHTTPClient returns a client for other requests to URLs that partners choose: it
 // calls only what policy permits, checks each address before it connects, follows no
 // redirect, uses no proxy, and bounds time and size of a response.
@@ -252,7 +250,7 @@ type bounded struct {
 // Read implements io.Reader.
 func (b *bounded) Read(p []byte) (int, error) {
 	if b.left <= 0 {
-		return 0, errTooLong
+		return 0, errors.New("webhook: the response is too long")
 	}
 	n, err := b.ReadCloser.Read(p[:min(len(p), b.left)])
 	b.left -= n

@@ -99,7 +99,8 @@ func (s *Service) BeginConfirm(ctx context.Context, session *domain.StaffSession
 func (s *Service) begin(ctx context.Context, c *domain.SSOConnection, f flow, options ...oauth2.AuthCodeOption) (*Start, error) {
 	p, err := s.provider(ctx, c.Issuer)
 	if err != nil {
-		return nil, errProviderAway
+		return nil, domain.Errorf(domain.CodeServiceUnavailable,
+			"Your company’s sign-in doesn’t answer. Try again in a few minutes, or ask the people who run it.")
 	}
 	f.Account, f.Issuer, f.At, f.Verifier = c.AccountID, c.Issuer, s.Clock.Now(), oauth2.GenerateVerifier()
 	f.State, _ = domain.NewToken()

@@ -18,7 +18,7 @@ import (
 func (s *Service) AskForAccess(ctx context.Context, staff *domain.StaffSession, by domain.Actor,
 	wanted domain.Capability) (bool, error) {
 	if !slices.Contains(domain.Capabilities, wanted) || staff.May(wanted) {
-		return false, errMayAlready
+		return false, domain.Errorf(domain.CodeForbidden, "You can’t ask for this here. Open the page that you need, and ask there.")
 	}
 	team, err := s.List(ctx, staff.AccountID)
 	if err != nil {
@@ -59,6 +59,3 @@ func asking(staff *domain.StaffSession, wanted domain.Capability) db.Counter {
 	once.Window = 24 * time.Hour
 	return once
 }
-
-var errMayAlready = domain.Errorf(domain.CodeForbidden,
-	"You can’t ask for this here. Open the page that you need, and ask there.")
