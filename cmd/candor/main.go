@@ -40,9 +40,9 @@ type process struct {
 func (p *process) commands() []cli.Command {
 	operators := admin.Commands(admin.Config{Out: p.stdout, Err: p.stderr, Open: p.openAdmin})
 	return append(append([]cli.Command{
-		cli.New("serve", "", "web server and workers in one process (the default)", p.serve),
-		cli.New("web", "", "web server alone", p.web),
-		cli.New("worker", "", "workers alone: webhooks, PDFs, expiry, retention", p.worker),
+		cli.New("serve", "", "web server and workers in one process (the default)", p.serve("serve", roles{web: true, worker: true})),
+		cli.New("web", "", "web server alone", p.serve("web", roles{web: true})),
+		cli.New("worker", "", "workers alone: webhooks, PDFs, expiry, retention", p.serve("worker", roles{worker: true})),
 		cli.New("migrate", "[--json]", "migrate the database's schema", p.migrate),
 		cli.New("config check", "", "check the settings and list every error with its remedy", p.configCheck),
 		cli.New("doctor", "[--url U] [--json]",

@@ -17,16 +17,9 @@ import (
 // roles are what a serving process does.
 type roles struct{ web, worker bool }
 
-func (p *process) serve(ctx context.Context, args []string) error {
-	return p.serveAs(ctx, "serve", args, roles{web: true, worker: true})
-}
-
-func (p *process) web(ctx context.Context, args []string) error {
-	return p.serveAs(ctx, "web", args, roles{web: true})
-}
-
-func (p *process) worker(ctx context.Context, args []string) error {
-	return p.serveAs(ctx, "worker", args, roles{worker: true})
+// serve is the command of that name that serves in those roles.
+func (p *process) serve(command string, r roles) func(context.Context, []string) error {
+	return func(ctx context.Context, args []string) error { return p.serveAs(ctx, command, args, r) }
 }
 
 // collectRarely lets the heap grow to four times what is in use before it is collected,
