@@ -38,8 +38,6 @@ func connect(ctx context.Context, c Config) (*pools, error) {
 	return &pools{work, listen}, nil
 }
 
-var errNoCancels = errors.New("PostgreSQL isn't asked to cancel a statement")
-
 func newPool(ctx context.Context, d *db.DB, dsn string, pooler bool) (*pgxpool.Pool, error) {
 	config, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
@@ -55,7 +53,7 @@ func newPool(ctx context.Context, d *db.DB, dsn string, pooler bool) (*pgxpool.P
 		var connected atomic.Bool
 		one.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
 			if connected.Load() {
-				return nil, errNoCancels
+				return nil, errors.New("PostgreSQL isn't asked to cancel a statement")
 			}
 			return d.Dial(ctx, network, address)
 		}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -49,52 +48,41 @@ type retentionWorker struct {
 // days.
 func (w *retentionWorker) Work(ctx context.Context, _ *river.Job[retentionArgs]) error {
 	now := w.clock.Now()
-	events := now.Add(-domain.EventRetention)
-	err := inBatches(ctx, slices.Concat([]func() (int, error){
+	events, requests := now.Add(-domain.EventRetention), now.Add(-domain.RequestRetention)
+	err := inBatches(ctx,
 		inTx(ctx, w.db, func(tx *db.Tx) (int, error) { return tx.RetireSessions(ctx, now, sweepBatch) }),
 		inTx(ctx, w.db, func(tx *db.Tx) (int, error) { return tx.RetireData(ctx, domain.UnsubmittedRetention, now, sweepBatch) }),
 		inTx(ctx, w.db, func(tx *db.Tx) (int, error) { return tx.RetireData(ctx, domain.AnswerRetention, now, sweepBatch) }),
 		func() (int, error) { return w.db.CancelHeld(ctx, events, now, sweepBatch) },
-		func() (int, error) { return w.db.DeleteEvents(ctx, events, sweepBatch) },
-		func() (int, error) { return w.db.DeleteLinkUses(ctx, events, sweepBatch) },
-		func() (int, error) { return w.db.DeleteRedeliveries(ctx, events, sweepBatch) },
-		func() (int, error) { return w.db.DeleteOutages(ctx, events, sweepBatch) },
-		func() (int, error) {
-			return w.db.DeleteEndpointDays(ctx, now.AddDate(0, 0, -domain.EndpointDays), sweepBatch)
-		},
-		func() (int, error) { return w.db.DeleteAlerts(ctx, now.Add(-domain.AlertRetention), sweepBatch) },
-		func() (int, error) {
-			return w.db.DeleteKeyNetworks(ctx, now.Add(-domain.KeyNetworkRetention), sweepBatch)
-		},
+		rowsBefore(ctx, events, w.db.DeleteEvents),
+		rowsBefore(ctx, events, w.db.DeleteLinkUses),
+		rowsBefore(ctx, events, w.db.DeleteRedeliveries),
+		rowsBefore(ctx, events, w.db.DeleteOutages),
+		rowsBefore(ctx, now.AddDate(0, 0, -domain.EndpointDays), w.db.DeleteEndpointDays),
+		rowsBefore(ctx, now.Add(-domain.AlertRetention), w.db.DeleteAlerts),
+		rowsBefore(ctx, now.Add(-domain.KeyNetworkRetention), w.db.DeleteKeyNetworks),
 		func() (int, error) { return 0, w.db.ErasePreviousSecrets(ctx, now) },
-		func() (int, error) {
-			return w.db.DeleteStoredResponses(ctx, now.Add(-idempotencyRetention), sweepBatch)
-		},
+		rowsBefore(ctx, now.Add(-idempotencyRetention), w.db.DeleteStoredResponses),
 		inTx(ctx, w.db, func(tx *db.Tx) (int, error) { return tx.FoldSessionCounts(ctx, now.AddDate(0, 0, -1), sweepBatch) }),
-		func() (int, error) {
-			return w.db.DeleteAPIRequests(ctx, now.Add(-domain.RequestRetention), requestBatch)
-		},
-		func() (int, error) { return w.db.ForgetAPIKeys(ctx, now.Add(-domain.RequestRetention), sweepBatch) },
-	}, w.signIns(ctx, now), []func() (int, error){w.blobGarbage(ctx, now)})...)
+		func() (int, error) { return w.db.DeleteAPIRequests(ctx, requests, requestBatch) },
+		rowsBefore(ctx, requests, w.db.ForgetAPIKeys),
+		rowsBefore(ctx, now, w.db.DeleteEndedStaffSessions),
+		rowsBefore(ctx, now, w.db.DeletePasskeyChallenges),
+		rowsBefore(ctx, now, w.db.DeleteUsed),
+		rowsBefore(ctx, now, w.db.DeleteAttempts),
+		rowsBefore(ctx, now, w.db.DeleteHeldForms),
+		rowsBefore(ctx, now.Add(-domain.TestEventRetention), w.db.DeleteTestEvents),
+		rowsBefore(ctx, now.Add(-requestRetention), w.db.DeleteExpiredRequests),
+		w.blobGarbage(ctx, now),
+	)
 	// One, and last: its foreign key looks through all deliveries, which have no index for it.
 	_, endpointErr := w.db.DeleteEndpointRows(ctx, events, 1)
 	return errors.Join(err, endpointErr)
 }
 
-// signIns deletes expired staff sessions, passkey challenges, counters of attempts,
-// held forms, results of test events, requests and invitations.
-func (w *retentionWorker) signIns(ctx context.Context, now time.Time) []func() (int, error) {
-	return []func() (int, error){
-		func() (int, error) { return w.db.DeleteEndedStaffSessions(ctx, now, sweepBatch) },
-		func() (int, error) { return w.db.DeletePasskeyChallenges(ctx, now, sweepBatch) },
-		func() (int, error) { return w.db.DeleteUsed(ctx, now, sweepBatch) },
-		func() (int, error) { return w.db.DeleteAttempts(ctx, now, sweepBatch) },
-		func() (int, error) { return w.db.DeleteHeldForms(ctx, now, sweepBatch) },
-		func() (int, error) {
-			return w.db.DeleteTestEvents(ctx, now.Add(-domain.TestEventRetention), sweepBatch)
-		},
-		func() (int, error) { return w.db.DeleteExpiredRequests(ctx, now.Add(-requestRetention), sweepBatch) },
-	}
+// rowsBefore is a step that deletes a batch of rows from before a time.
+func rowsBefore(ctx context.Context, at time.Time, rows func(context.Context, time.Time, int) (int, error)) func() (int, error) {
+	return func() (int, error) { return rows(ctx, at, sweepBatch) }
 }
 
 // blobGarbage deletes blobs without a document. What can't be deleted is tried again

@@ -192,8 +192,6 @@ func refuseSharing(ctx context.Context, dsn, variable, remedy string) error {
 	return nil
 }
 
-var errSchemaBehind = errors.New("the database's schema is behind this program: run candor migrate")
-
 // openBlobs chooses where documents go. With a bucket there are two places: what is
 // in the other one is read from there until candor blobs move has moved it (D71).
 func (a *app) openBlobs(ctx context.Context, c config.Config, logger *slog.Logger) error {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -19,7 +17,7 @@ import (
 // configCheck reports every error of the settings at once, as serving would report
 // them one after the other, and what a start warns of. It connects to nothing, so it
 // can run beside the service, or before there is a database.
-func (p *process) configCheck(ctx context.Context, args []string) error {
+func (p *process) configCheck(_ context.Context, args []string) error {
 	if err := cli.NewFlags("config check").Parse(args); err != nil {
 		return err
 	}
@@ -39,7 +37,11 @@ func (p *process) configCheck(ctx context.Context, args []string) error {
 	}
 	fmt.Fprintln(p.stdout, "The settings have no errors.")
 	if !c.Development {
-		warnOfSettings(ctx, c, slog.New(plainWarnings{p.stdout}))
+		for _, warning := range settingWarnings(c) {
+			if warning != nil {
+				fmt.Fprintf(p.stdout, "Warning: %s\n", warning)
+			}
+		}
 	}
 	return nil
 }
@@ -90,21 +92,3 @@ func (p *process) unknownVariables() (wrong config.Errors) {
 	}
 	return wrong
 }
-
-// plainWarnings is a log that shows people the message only.
-type plainWarnings struct{ out io.Writer }
-
-// Enabled reports that every message is shown.
-func (plainWarnings) Enabled(context.Context, slog.Level) bool { return true }
-
-// Handle prints a message.
-func (w plainWarnings) Handle(_ context.Context, r slog.Record) error {
-	_, err := fmt.Fprintf(w.out, "Warning: %s\n", r.Message)
-	return err
-}
-
-// WithAttrs leaves the attributes out.
-func (w plainWarnings) WithAttrs([]slog.Attr) slog.Handler { return w }
-
-// WithGroup leaves the group out.
-func (w plainWarnings) WithGroup(string) slog.Handler { return w }

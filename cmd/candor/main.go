@@ -40,9 +40,9 @@ type process struct {
 func (p *process) commands() []cli.Command {
 	operators := admin.Commands(admin.Config{Out: p.stdout, Err: p.stderr, Open: p.openAdmin})
 	return append(append([]cli.Command{
-		cli.New("serve", "", "web server and workers in one process (the default)", p.serve),
-		cli.New("web", "", "web server alone", p.web),
-		cli.New("worker", "", "workers alone: webhooks, PDFs, expiry, retention", p.worker),
+		cli.New("serve", "", "web server and workers in one process (the default)", p.serve("serve", roles{web: true, worker: true})),
+		cli.New("web", "", "web server alone", p.serve("web", roles{web: true})),
+		cli.New("worker", "", "workers alone: webhooks, PDFs, expiry, retention", p.serve("worker", roles{worker: true})),
 		cli.New("migrate", "[--json]", "migrate the database's schema", p.migrate),
 		cli.New("config check", "", "check the settings and list every error with its remedy", p.configCheck),
 		cli.New("doctor", "[--url U] [--json]",
@@ -115,8 +115,7 @@ func (p *process) dispatch(ctx context.Context, args []string) error {
 // publicText is an error for operators: without the API's code. Fields that a
 // command names are worded as the API's, others as the dashboard's.
 func publicText(err error) string {
-	var known *domain.Error
-	if errors.As(err, &known) {
+	if known, ok := errors.AsType[*domain.Error](err); ok {
 		return known.Text(func(e form.Error) string {
 			if _, ok := api.Words.Rules[e.Rule.Code]; ok && e.Rule.Of == "" {
 				return api.Words.Say(e)

@@ -36,15 +36,12 @@ func openReadiness(ctx context.Context, a *app) (*readiness, error) {
 	return &readiness{db: d, served: a.db, asking: make(chan struct{}, 1)}, nil
 }
 
-// errLeaving is the readiness of a process that is about to end (D75).
-var errLeaving = errors.New("the process shuts down")
-
-// check returns an error if the process is about to end, and if the database can't be
+// check returns an error if the process is about to end (D75), and if the database can't be
 // reached, its schema isn't up to date or commits wait for a replica, now or at most
 // readyFor ago.
 func (r *readiness) check(ctx context.Context) error {
 	if r.leaving.Load() {
-		return errLeaving
+		return errors.New("the process shuts down")
 	}
 	select {
 	case r.asking <- struct{}{}:
@@ -65,9 +62,6 @@ func (r *readiness) check(ctx context.Context) error {
 	return r.result
 }
 
-// errCommitsWait is the readiness of a process whose changes aren't acknowledged.
-var errCommitsWait = errors.New("commits wait for a replica")
-
 // commits tries a commit if others are late. Until it is answered the process isn't ready,
 // and no other one is tried: each would leave another one waiting at the server.
 func (r *readiness) commits(ctx context.Context) error {
@@ -86,7 +80,7 @@ func (r *readiness) commits(ctx context.Context) error {
 		}
 		return err
 	case <-ctx.Done():
-		return errCommitsWait
+		return errors.New("commits wait for a replica")
 	}
 }
 
@@ -95,7 +89,7 @@ func (r *readiness) commits(ctx context.Context) error {
 func schemaReady(ctx context.Context, d *db.DB) error {
 	pending, err := db.MigrationsPending(ctx, d)
 	if err == nil && pending {
-		return errSchemaBehind
+		return errors.New("the database's schema is behind this program: run candor migrate")
 	}
 	return err
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net"
 	"runtime/debug"
 	"sync"
@@ -10,21 +11,15 @@ import (
 
 	"candor/cmd/candor/cli"
 	"candor/cmd/candor/config"
+	"candor/internal/platform/tracing"
 )
 
 // roles are what a serving process does.
 type roles struct{ web, worker bool }
 
-func (p *process) serve(ctx context.Context, args []string) error {
-	return p.serveAs(ctx, "serve", args, roles{web: true, worker: true})
-}
-
-func (p *process) web(ctx context.Context, args []string) error {
-	return p.serveAs(ctx, "web", args, roles{web: true})
-}
-
-func (p *process) worker(ctx context.Context, args []string) error {
-	return p.serveAs(ctx, "worker", args, roles{worker: true})
+// serve is the command of that name that serves in those roles.
+func (p *process) serve(command string, r roles) func(context.Context, []string) error {
+	return func(ctx context.Context, args []string) error { return p.serveAs(ctx, command, args, r) }
 }
 
 // collectRarely lets the heap grow to four times what is in use before it is collected,
@@ -158,4 +153,21 @@ func shutDown(ctx context.Context, timeout time.Duration, parts []part) error {
 	}
 	wg.Wait()
 	return errors.Join(errs...)
+}
+
+// lastTraces bounds the export of the last traces, so that a receiver that is down
+// doesn't hold up a shutdown.
+const lastTraces = 2 * time.Second
+
+func startTracing(c config.Config, logger *slog.Logger) *tracing.Tracer {
+	return tracing.New(tracing.Config{
+		Endpoint: c.Traces.Endpoint, Headers: c.Traces.Headers, Service: c.Traces.Service, Ratio: c.Traces.Ratio,
+		Version: readVersion().Version, Logger: logger,
+	})
+}
+
+func stopTracing(ctx context.Context, t *tracing.Tracer) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastTraces)
+	defer cancel()
+	_ = t.Stop(ctx) // the exporter has warned
 }

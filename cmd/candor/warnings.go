@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net"
 	"net/url"
@@ -20,20 +21,18 @@ const keyCheckTime = time.Minute
 func (a *app) warn(ctx context.Context, c config.Config, logger *slog.Logger) {
 	if !c.Development {
 		a.warnOfRole(ctx, logger)
-		warnOfSettings(ctx, c, logger)
+		warnOf(ctx, logger, settingWarnings(c)...)
 	}
 }
 
-// warnOfSettings logs what candor config check shows, too.
-func warnOfSettings(ctx context.Context, c config.Config, logger *slog.Logger) {
-	warnOfSeller(ctx, c, logger)
-	warnOfRedis(ctx, c, logger)
+// settingWarnings are what candor config check shows, too; nil for what is right.
+func settingWarnings(c config.Config) []error {
 	signer, err := openSigner(c)
 	if err != nil {
 		signer = nil // a web process need not be able to read the key
 	}
-	warnOf(ctx, logger, doctor.DatabaseWarning(readable(c)), doctor.CertificateWarning(signer, domain.SystemClock.Now()),
-		doctor.MailWarning(c.SMTPURL != ""))
+	return []error{taxWarning(c), paymentWarning(c), redisWarning(c), doctor.DatabaseWarning(readable(c)),
+		doctor.CertificateWarning(signer, domain.SystemClock.Now()), doctor.MailWarning(c.SMTPURL != "")}
 }
 
 // warnOf logs what doctor shows, too.
@@ -91,8 +90,8 @@ func (a *app) warnOfRole(ctx context.Context, logger *slog.Logger) {
 	warnOf(ctx, logger, doctor.RoleWarning(may))
 }
 
-// warnOfSeller warns if invoices include GST but can't be tax invoices, or can't be paid.
-func warnOfSeller(ctx context.Context, c config.Config, logger *slog.Logger) {
+// taxWarning is about invoices that include GST but can't be tax invoices.
+func taxWarning(c config.Config) error {
 	var unset []string
 	if c.Terms.Seller.Name == "" {
 		unset = append(unset, "CANDOR_SELLER_NAME")
@@ -100,21 +99,27 @@ func warnOfSeller(ctx context.Context, c config.Config, logger *slog.Logger) {
 	if c.Terms.Seller.ABN == "" {
 		unset = append(unset, "CANDOR_SELLER_ABN")
 	}
-	if c.Terms.GSTBasisPoints > 0 && len(unset) > 0 {
-		logger.WarnContext(ctx, "invoices include GST but are no tax invoices without "+strings.Join(unset, " and ")+
-			": set CANDOR_GST_PERCENT to 0 if you aren't registered for GST")
+	if c.Terms.GSTBasisPoints == 0 || len(unset) == 0 {
+		return nil
 	}
-	if !c.Terms.Seller.Cards && len(c.Terms.Seller.Transfer) == 0 {
-		logger.WarnContext(ctx, "invoices don't say how to pay them: set CANDOR_BANK_DETAILS, or collect them by Stripe")
-	}
+	return errors.New("invoices include GST but are no tax invoices without " + strings.Join(unset, " and ") +
+		": set CANDOR_GST_PERCENT to 0 if you aren't registered for GST")
 }
 
-// warnOfRedis warns if Redis' password could be read on the network.
-func warnOfRedis(ctx context.Context, c config.Config, logger *slog.Logger) {
+// paymentWarning is about invoices that can't be paid.
+func paymentWarning(c config.Config) error {
+	if c.Terms.Seller.Cards || len(c.Terms.Seller.Transfer) > 0 {
+		return nil
+	}
+	return errors.New("invoices don't say how to pay them: set CANDOR_BANK_DETAILS, or collect them by Stripe")
+}
+
+// redisWarning is about a password of Redis that could be read on the network.
+func redisWarning(c config.Config) error {
 	u, err := url.Parse(c.RedisURL)
 	if err != nil || u.Scheme != "redis" || u.Hostname() == "localhost" || net.ParseIP(u.Hostname()).IsLoopback() {
-		return
+		return nil
 	}
-	logger.WarnContext(ctx,
+	return errors.New(
 		"the connection to Redis can be read or redirected on the network: use rediss:// in CANDOR_REDIS_URL, a unix socket or a loopback address")
 }

@@ -107,9 +107,6 @@ func notAnID(prefix, text string) string {
 	return "This is not the id of " + kinds[prefix] + ", which is " + prefix + "_ and 26 small letters and digits."
 }
 
-// errTestOnly answers a live key at an address of test mode (D60).
-var errTestOnly = domain.Errorf(domain.CodeNotFound, "There is nothing at this address for a live key. Use a test key.")
-
 // errNoSession is domain.ErrSessionNotFound for who has a key.
 var errNoSession = domain.Errorf(domain.CodeSessionNotFound,
 	"There is no session with this id in this account and mode. A test key sees test sessions only, a live key live ones.")

@@ -39,7 +39,8 @@ func (r Route) Handler() echo.HandlerFunc {
 	return func(c echo.Context) error {
 		request := web.RequestOf(c)
 		if p := request.Principal; r.Endpoint.test && p != nil && p.Livemode {
-			return errTestOnly
+			// At an address of test mode (D60).
+			return domain.Errorf(domain.CodeNotFound, "There is nothing at this address for a live key. Use a test key.")
 		}
 		request.Needs = r.Needs
 		if err := authorize(request, r.Needs); err != nil {

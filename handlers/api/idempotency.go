@@ -48,8 +48,7 @@ func idempotent[Req, Of, Resp any](s *Server, o operation, respond func(context.
 		} else {
 			result, err = do(ctx, key, &req)
 		}
-		var replay *idempotency.Replay
-		if errors.As(err, &replay) {
+		if replay, ok := errors.AsType[*idempotency.Replay](err); ok {
 			return s.writeReplay(c, replay)
 		}
 		if err != nil {

@@ -220,12 +220,8 @@ func (s *Server) planPage(c echo.Context, v *Visit, chosen string, errs form.Err
 			page.Chosen = &page.Plans[i]
 		}
 	}
-	status := http.StatusOK
-	if errs != nil {
-		status = http.StatusUnprocessableEntity
-	}
 	page.Errors = view.ErrorItems(errs)
-	return web.Render(c, status, view.ChangePlan(page))
+	return web.Render(c, pageStatus(errs), view.ChangePlan(page))
 }
 
 // ChangePlan moves the account to another plan.
@@ -260,10 +256,10 @@ func planNotice(before, after *view.BillingUse) string {
 
 // ShowCancelSubscription asks when and why the subscription should end.
 func (s *Server) ShowCancelSubscription(c echo.Context, v *Visit) error {
-	return s.cancelPage(c, v, http.StatusOK, nil)
+	return s.cancelPage(c, v, nil)
 }
 
-func (s *Server) cancelPage(c echo.Context, v *Visit, status int, errs form.Errors) error {
+func (s *Server) cancelPage(c echo.Context, v *Visit, errs form.Errors) error {
 	page := view.CancelPage{Page: s.page(v, "Cancel the subscription"), AtOnce: c.FormValue("when") == "now",
 		Reason: c.FormValue("reason")}
 	page.Errors = view.ErrorItems(errs)
@@ -277,14 +273,14 @@ func (s *Server) cancelPage(c echo.Context, v *Visit, status int, errs form.Erro
 	if page.Plans, err = s.Billing.Plans(c.Request().Context()); err != nil {
 		return err
 	}
-	return web.Render(c, status, view.CancelSubscription(page))
+	return web.Render(c, pageStatus(errs), view.CancelSubscription(page))
 }
 
 // CancelSubscription ends the subscription.
 func (s *Server) CancelSubscription(c echo.Context, v *Visit) error {
 	err := s.Billing.Cancel(c.Request().Context(), v.Scope.AccountID, v.Actor, c.FormValue("when") == "now", c.FormValue("reason"))
 	if errs := web.ValidationErrors(err); errs != nil {
-		return s.cancelPage(c, v, http.StatusUnprocessableEntity, errs)
+		return s.cancelPage(c, v, errs)
 	}
 	return s.backTo(c, v, "billing", err, "subscription_cancelled")
 }

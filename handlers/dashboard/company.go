@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"encoding/json"
-	"net/http"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -37,12 +36,9 @@ func (s *Server) companyPage(c echo.Context, v *Visit, errs form.Errors, typed f
 		page.GroupsClaim, page.TrustsEmail = stored.GroupsClaim, stored.TrustsEmail
 		page.GroupRoles = groupLines(stored.GroupRoles)
 	}
-	status := http.StatusOK
-	if errs != nil {
-		status, page.Errors = http.StatusUnprocessableEntity, view.ErrorItems(errs)
-	}
+	page.Errors = view.ErrorItems(errs)
 	typed(&page)
-	return web.Render(c, status, view.CompanySignIn(page))
+	return web.Render(c, pageStatus(errs), view.CompanySignIn(page))
 }
 
 // groupLines are stored groups as they are typed.

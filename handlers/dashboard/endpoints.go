@@ -56,12 +56,11 @@ func endpointID(c echo.Context) domain.EndpointID {
 
 // ShowEndpoint shows a webhook endpoint.
 func (s *Server) ShowEndpoint(c echo.Context, v *Visit) error {
-	return s.endpointPage(c, v, http.StatusOK, endpointID(c), nil, nil)
+	return s.endpointPage(c, v, endpointID(c), nil, nil)
 }
 
 // endpointPage shows an endpoint. typed is what its form shows instead of what is stored.
-func (s *Server) endpointPage(c echo.Context, v *Visit, status int, id domain.EndpointID, typed *view.EndpointForm,
-	errs form.Errors) error {
+func (s *Server) endpointPage(c echo.Context, v *Visit, id domain.EndpointID, typed *view.EndpointForm, errs form.Errors) error {
 	ctx := c.Request().Context()
 	e, err := s.Webhooks.SetUpEndpoint(ctx, v.Scope, id)
 	if err != nil {
@@ -90,7 +89,7 @@ func (s *Server) endpointPage(c echo.Context, v *Visit, status int, id domain.En
 	}
 	page.Test = view.TestForm{Endpoint: id.String(), Type: cmp.Or(c.FormValue("type"), string(domain.SessionCompleted))}
 	page.Secret = view.SecretState{Endpoint: id.String(), NextSince: secrets.NextSince, PreviousUntil: secrets.PreviousUntil}
-	return web.Render(c, status, view.Endpoint(page))
+	return web.Render(c, pageStatus(errs), view.Endpoint(page))
 }
 
 // ChangeEndpoint changes an endpoint's URL, description and filter.
@@ -101,7 +100,7 @@ func (s *Server) ChangeEndpoint(c echo.Context, v *Visit) error {
 	}
 	_, err = s.Webhooks.ChangeEndpoint(c.Request().Context(), v.Scope, endpointID(c), v.Actor, params)
 	if errs := web.ValidationErrors(err); errs != nil {
-		return s.endpointPage(c, v, http.StatusUnprocessableEntity, endpointID(c), &shown, errs)
+		return s.endpointPage(c, v, endpointID(c), &shown, errs)
 	}
 	return s.backTo(c, v, endpointPath(c), err, "endpoint_saved")
 }

@@ -29,11 +29,7 @@ func (s *Server) erasePage(c echo.Context, v *Visit, id domain.SessionID, chosen
 	page := view.ErasePage{Page: s.page(v, "Delete a customer’s data"), Sessions: same, Chosen: chosen,
 		Confirm: c.FormValue("confirm")}
 	page.Errors = view.ErrorItems(errs)
-	status := http.StatusOK
-	if errs != nil {
-		status = http.StatusUnprocessableEntity
-	}
-	return web.Render(c, status, view.Erase(page))
+	return web.Render(c, pageStatus(errs), view.Erase(page))
 }
 
 // EraseCustomer erases the chosen sessions and shows the receipt.

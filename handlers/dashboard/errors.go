@@ -9,6 +9,7 @@ import (
 	"candor/handlers/dashboard/auth"
 	"candor/handlers/web"
 	"candor/internal/domain"
+	"candor/internal/form"
 	view "candor/views/dashboard"
 )
 
@@ -68,6 +69,14 @@ func (s *Server) AnswerError(c echo.Context, status int, public *domain.Error) e
 		p.Text = "The page couldn’t be shown. Try again; if it keeps happening, tell us the reference below."
 	}
 	return web.Render(c, status, view.ErrorMessage(p))
+}
+
+// pageStatus is the status of a page that shows these errors.
+func pageStatus(errs form.Errors) int {
+	if errs != nil {
+		return http.StatusUnprocessableEntity
+	}
+	return http.StatusOK
 }
 
 // owners are whom a user without the role can ask; none for an owner, or if they can't be

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
 	"candor/handlers/web"
@@ -142,7 +143,7 @@ func (s *Server) ChangeKey(c echo.Context, v *Visit, id domain.KeyID) error {
 	if errs == nil {
 		return err
 	}
-	return s.keyPage(c, v, id, http.StatusUnprocessableEntity, view.Key, &typed, errs)
+	return s.keyPage(c, v, id, view.Key, &typed, errs)
 }
 
 // RotateKey replaces a key and shows the new one once.
@@ -168,7 +169,38 @@ func (s *Server) DeleteKey(c echo.Context, v *Visit, id domain.KeyID) error {
 // changedKey leads back to the keys with a notice, or shows the key with the errors.
 func (s *Server) changedKey(c echo.Context, v *Visit, id domain.KeyID, err error, notice string) error {
 	if errs := web.ValidationErrors(err); errs != nil {
-		return s.keyPage(c, v, id, http.StatusUnprocessableEntity, view.Key, nil, errs)
+		return s.keyPage(c, v, id, view.Key, nil, errs)
 	}
 	return s.backTo(c, v, "keys", err, notice)
+}
+
+// ShowKey shows a key with the networks that used it, and changes it.
+func (s *Server) ShowKey(c echo.Context, v *Visit, id domain.KeyID) error {
+	return s.keyPage(c, v, id, view.Key, nil, nil)
+}
+
+// ShowLeakedKey shows what a key was used for, and ends it.
+func (s *Server) ShowLeakedKey(c echo.Context, v *Visit, id domain.KeyID) error {
+	return s.keyPage(c, v, id, view.LeakedKey, nil, nil)
+}
+
+// keyPage draws a page of a key. typed is what was entered for it, nil for nothing, and
+// errs are about that.
+func (s *Server) keyPage(c echo.Context, v *Visit, id domain.KeyID, draw func(view.KeyPage) templ.Component,
+	typed *view.KeyFields, errs form.Errors) error {
+	use, err := s.Keys.Use(c.Request().Context(), v.Scope, id)
+	if err != nil {
+		return err
+	}
+	page := view.KeyPage{Page: s.page(v, "API key"), Key: use.Key, Keys: use.Keys, Networks: use.Networks, Uses: use.Uses}
+	page.Of, page.Errors = use.Key.Name, view.ErrorItems(errs)
+	if typed == nil {
+		now := view.FieldsOf(&use.Key)
+		if use.Key.ExpiresAt != nil {
+			now.Expires = s.calendar(v).lastDay(*use.Key.ExpiresAt)
+		}
+		typed = &now
+	}
+	page.Fields = *typed
+	return web.Render(c, pageStatus(errs), draw(page))
 }

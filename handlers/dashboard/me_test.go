@@ -15,8 +15,7 @@ import (
 )
 
 func fieldsOf(err error) form.Errors {
-	var own *domain.Error
-	if errors.As(err, &own) {
+	if own, ok := errors.AsType[*domain.Error](err); ok {
 		return own.Fields
 	}
 	return nil

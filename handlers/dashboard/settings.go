@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -50,13 +51,10 @@ func (s *Server) settingsPage(c echo.Context, v *Visit, errs form.Errors, typed 
 			page.Retention[kind] = strconv.Itoa(days)
 		}
 	}
-	status := http.StatusOK
-	if errs != nil {
-		status, page.Errors = http.StatusUnprocessableEntity, view.ErrorItems(errs)
-	}
+	page.Errors = view.ErrorItems(errs)
 	typed(&page)
 	c.Response().Header().Set("Content-Security-Policy", web.PagePolicy+"; frame-src 'self'") // the preview
-	return web.Render(c, status, view.Settings(page))
+	return web.Render(c, pageStatus(errs), view.Settings(page))
 }
 
 // fillSettings puts in what the forms of the page show.
@@ -161,4 +159,31 @@ func days(typed string) int {
 		return -1
 	}
 	return n
+}
+
+// maxLogoForm leaves room for the form around the largest logo, and for
+// slightly larger files, which the use case rejects by name.
+const maxLogoForm = domain.MaxLogoUpload + 64<<10
+
+const logoTooLarge form.RuleCode = "logo_bytes"
+
+// SetLogo stores the account's logo.
+func (s *Server) SetLogo(c echo.Context, v *Visit) error {
+	u, err := web.ReadUpload(c, maxLogoForm, view.Words.Rules[logoTooLarge], func(_ *web.Upload, _ string, content io.Reader) error {
+		return s.Accounts.SetLogo(c.Request().Context(), v.Scope.AccountID, v.Actor, content)
+	})
+	switch {
+	case err != nil:
+	case u.HasFile:
+		err = u.Rejected
+	default:
+		err = domain.FieldError(domain.CodeValidation, "file", "Select a file")
+	}
+	return s.changedSettings(c, v, err, "logo_saved", func(*view.SettingsPage) {})
+}
+
+// RemoveLogo deletes the account's logo.
+func (s *Server) RemoveLogo(c echo.Context, v *Visit) error {
+	err := s.Accounts.RemoveLogo(c.Request().Context(), v.Scope.AccountID, v.Actor)
+	return s.changedSettings(c, v, err, "logo_removed", func(*view.SettingsPage) {})
 }

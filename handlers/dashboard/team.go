@@ -14,10 +14,10 @@ import (
 
 // ShowTeam lists the members of the team and the invitations.
 func (s *Server) ShowTeam(c echo.Context, v *Visit) error {
-	return s.teamPage(c, v, http.StatusOK, nil)
+	return s.teamPage(c, v, nil)
 }
 
-func (s *Server) teamPage(c echo.Context, v *Visit, status int, errs form.Errors) error {
+func (s *Server) teamPage(c echo.Context, v *Visit, errs form.Errors) error {
 	ctx := c.Request().Context()
 	page := view.TeamPage{Page: s.page(v, "Team"), Email: c.FormValue("email")}
 	page.Errors = view.ErrorItems(errs)
@@ -39,7 +39,7 @@ func (s *Server) teamPage(c echo.Context, v *Visit, status int, errs form.Errors
 		return err
 	}
 	page.Company = company.Connection
-	return web.Render(c, status, view.Team(page))
+	return web.Render(c, pageStatus(errs), view.Team(page))
 }
 
 // Invite sends an invitation.
@@ -99,7 +99,7 @@ func (s *Server) RemoveStaff(c echo.Context, v *Visit, id domain.StaffID) error 
 // errors.
 func (s *Server) changedTeam(c echo.Context, v *Visit, err error, notice string) error {
 	if errs := web.ValidationErrors(err); errs != nil {
-		return s.teamPage(c, v, http.StatusUnprocessableEntity, errs)
+		return s.teamPage(c, v, errs)
 	}
 	return s.backTo(c, v, "team", err, notice)
 }

@@ -30,9 +30,9 @@ func (s *Server) SendTestEvent(c echo.Context, v *Visit) error {
 	errs := web.ValidationErrors(err)
 	switch {
 	case errs != nil && endpoint != nil:
-		return s.endpointPage(c, v, http.StatusUnprocessableEntity, *endpoint, nil, errs)
+		return s.endpointPage(c, v, *endpoint, nil, errs)
 	case errs != nil:
-		return s.webhookSettingsPage(c, v, http.StatusUnprocessableEntity, c.FormValue("type"), url, errs)
+		return s.webhookSettingsPage(c, v, c.FormValue("type"), url, errs)
 	case err != nil:
 		return err
 	}

@@ -142,10 +142,10 @@ func usedAt(e domain.Endpoint) (last time.Time) {
 
 // ShowWebhookSettings shows the default URL and the state of the secrets.
 func (s *Server) ShowWebhookSettings(c echo.Context, v *Visit) error {
-	return s.webhookSettingsPage(c, v, http.StatusOK, c.QueryParam("type"), "", nil)
+	return s.webhookSettingsPage(c, v, c.QueryParam("type"), "", nil)
 }
 
-func (s *Server) webhookSettingsPage(c echo.Context, v *Visit, status int, testType, typed string, errs form.Errors) error {
+func (s *Server) webhookSettingsPage(c echo.Context, v *Visit, testType, typed string, errs form.Errors) error {
 	ctx := c.Request().Context()
 	page := view.WebhookSettingsPage{Page: s.page(v, "Webhook settings"), URLText: typed,
 		TestType: cmp.Or(testType, string(domain.SessionCompleted))}
@@ -161,7 +161,7 @@ func (s *Server) webhookSettingsPage(c echo.Context, v *Visit, status int, testT
 	}
 	page.Secret = view.SecretState{NextSince: secrets.NextSince, PreviousUntil: secrets.PreviousUntil}
 	page.Errors = view.ErrorItems(errs)
-	return web.Render(c, status, view.WebhookSettings(page))
+	return web.Render(c, pageStatus(errs), view.WebhookSettings(page))
 }
 
 // SetWebhookURL sets the mode's default webhook URL.
@@ -169,7 +169,7 @@ func (s *Server) SetWebhookURL(c echo.Context, v *Visit) error {
 	typed := c.FormValue("url")
 	err := s.Webhooks.SetDefaultURL(c.Request().Context(), v.Scope, v.Actor, typed)
 	if errs := web.ValidationErrors(err); errs != nil {
-		return s.webhookSettingsPage(c, v, http.StatusUnprocessableEntity, "", typed, errs)
+		return s.webhookSettingsPage(c, v, "", typed, errs)
 	}
 	notice := "webhook_url_set"
 	if strings.TrimSpace(typed) == "" {

@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"context"
 	"embed"
+	"encoding/base64"
+	"encoding/hex"
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
 	"strconv"
@@ -278,4 +281,42 @@ func delays(s webhook.Schedule) string {
 		out = append(out, fmt.Sprintf("%d %s", n, unit))
 	}
 	return web.List(out)
+}
+
+var shellBlock = regexp.MustCompile("(?s)```sh ([^\n]+)\n(.*?)\n```")
+
+// QuickStart returns the commands of the guide of that name by their titles, with the key
+// in the place of its example.
+func (s *Server) QuickStart(key string) (map[string]string, error) {
+	f, err := s.facts(nil)
+	if err != nil {
+		return nil, err
+	}
+	f["Key"] = key
+	text, err := f.read("quick-start")
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]string{}
+	for _, block := range shellBlock.FindAllStringSubmatch(text, -1) {
+		out[block[1]] = block[2]
+	}
+	return out, nil
+}
+
+// vectorTime is when the webhook of the test vectors was signed.
+var vectorTime = time.Unix(1_795_143_365, 0)
+
+// addVector adds a signed webhook, by which people check code in languages that
+// we have none for. Candor's own code signs it.
+func (f facts) addVector() error {
+	const key, body = "candor-test-vector-not-a-secret!", `{"event":"session.completed","data":{"name":"Zoë O'Brien"}}`
+	id, secret := "whd_01m7xsggnverxbaf5yh399t1bc", webhook.SecretPrefix+base64.StdEncoding.EncodeToString([]byte(key)) //nolint:gosec // a test vector
+	standard, err := webhook.StandardSignature([]string{secret}, id, vectorTime, []byte(body))
+	maps.Copy(f, facts{
+		"VectorSecret": secret, "VectorKeyInHex": hex.EncodeToString([]byte(key)), "VectorID": id,
+		"VectorTime": fmt.Sprint(vectorTime.Unix()),
+		"VectorBody": body, "VectorSignature": webhook.Signature(secret, []byte(body)), "VectorStandard": standard,
+	})
+	return err
 }

@@ -6,6 +6,7 @@ package docs
 import (
 	"bytes"
 	"context"
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -238,4 +239,31 @@ func (s *Server) mine(c echo.Context) (*view.Mine, error) {
 		}
 	}
 	return out, nil
+}
+
+func (s *Server) index(mine *view.Mine) (templ.Component, error) {
+	p := view.IndexPage{Page: view.Page{Title: "Documentation", Current: view.Root, Mine: mine}}
+	var err error
+	if p.Guides, err = s.allGuides(mine); err != nil {
+		return nil, err
+	}
+	if p.Groups, err = s.groups(mine); err != nil {
+		return nil, err
+	}
+	for _, e := range p.Groups[0].Endpoints {
+		if e.Method == "POST" && p.First == nil {
+			p.First = e.Samples
+		}
+	}
+	return view.Index(p), nil
+}
+
+// listenSource is a partner's program: it forwards test events to a receiver on
+// their own computer (D61). {base_url} in it is this service.
+//
+//go:embed listen.mjs
+var listenSource []byte
+
+func (s *Server) listenScript() ([]byte, error) {
+	return bytes.ReplaceAll(listenSource, []byte("{base_url}"), []byte(s.BaseURL)), nil
 }

@@ -158,8 +158,7 @@ func (s *Server) AnswerDocuments(c echo.Context, v *visit) error {
 	if err != nil {
 		return err
 	}
-	var already *forms.AlreadyAdded
-	if errors.As(u.Rejected, &already) {
+	if already, ok := errors.AsType[*forms.AlreadyAdded](u.Rejected); ok {
 		v.again, u.Rejected = again{already.Document.String(), already.Category != ""}, nil
 	}
 	action := documentsAction(u)

@@ -12,6 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"candor/internal/domain"
+	"candor/internal/form"
 	"candor/internal/platform/blob"
 	"candor/internal/platform/keyring"
 )
@@ -48,8 +49,7 @@ var (
 // PublicError returns the part of err that may be shown; an unclassified error
 // is internal_error.
 func PublicError(err error) *domain.Error {
-	var own *domain.Error
-	if errors.As(err, &own) && own.Code.Status() != 0 {
+	if own, ok := errors.AsType[*domain.Error](err); ok && own.Code.Status() != 0 {
 		return own
 	}
 	if errors.Is(err, keyring.ErrSealed) {
@@ -67,12 +67,10 @@ func PublicError(err error) *domain.Error {
 		return &domain.Error{Code: domain.CodeServiceUnavailable,
 			Message: "Documents can’t be stored or read now. Try again in a minute.", RetryAfter: time.Minute}
 	}
-	var tooLarge *http.MaxBytesError
-	if errors.As(err, &tooLarge) {
+	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return domain.Errorf(domain.CodePayloadTooLarge, "The request body is larger than %d bytes.", tooLarge.Limit)
 	}
-	var routing *echo.HTTPError
-	if errors.As(err, &routing) {
+	if routing, ok := errors.AsType[*echo.HTTPError](err); ok {
 		switch routing.Code {
 		case http.StatusNotFound:
 			return ErrNoRoute
@@ -98,4 +96,21 @@ func SessionClosed(err error) bool {
 		return true
 	}
 	return false
+}
+
+// Invalid returns the invalid_request of these validation errors, nil for none.
+func Invalid(errs form.Errors) error {
+	if len(errs) == 0 {
+		return nil
+	}
+	return &domain.Error{Code: domain.CodeInvalidRequest, Message: errs[0].Message, Fields: errs}
+}
+
+// ValidationErrors returns the fields that err is about, nil for any other
+// error.
+func ValidationErrors(err error) form.Errors {
+	if own, ok := errors.AsType[*domain.Error](err); ok {
+		return own.Fields
+	}
+	return nil
 }

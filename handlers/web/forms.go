@@ -75,14 +75,12 @@ func ReadForms(next echo.HandlerFunc) echo.HandlerFunc {
 				return err
 			}
 			if !isText(values) {
-				return Unreadable(errNoText)
+				return Unreadable(errors.New("a field is not UTF-8 text, or contains a zero byte"))
 			}
 		}
 		return next(c)
 	}
 }
-
-var errNoText = errors.New("a field is not UTF-8 text, or contains a zero byte")
 
 // isText reports whether PostgreSQL can store all of it.
 func isText(values url.Values) bool {

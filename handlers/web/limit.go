@@ -44,8 +44,7 @@ func HoldBack(delay time.Duration) echo.MiddlewareFunc {
 		return func(c echo.Context) error {
 			err := next(c)
 			status, wait := c.Response().Status, c.Response().Header().Get(HeaderRetry) != ""
-			var own *domain.Error
-			if errors.As(err, &own) {
+			if own, ok := errors.AsType[*domain.Error](err); ok {
 				status, wait = own.Code.Status(), wait || own.RetryAfter > 0
 			}
 			if delay > 0 && wait && (status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable) {

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"strings"
 
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
@@ -58,4 +59,13 @@ func Text(s *string) string {
 		return ""
 	}
 	return *s
+}
+
+// List joins words as a sentence does: "a", "a and b", "a, b and c".
+func List(words []string) string {
+	last := len(words) - 1
+	if last < 1 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:last], ", ") + " and " + words[last]
 }

@@ -60,8 +60,7 @@ func open(ctx context.Context, at func(domain.Clock) *Services, now time.Time) (
 	o.opened = o.clock.at
 	created, err := o.Accounts.Create(ctx, accounts.Params{Name: partnerName, Email: ownerEmail, Plan: "professional"},
 		domain.Actor{Kind: domain.ActorOperator, ID: "command", Name: "operator"})
-	var known *domain.Error
-	if errors.As(err, &known) {
+	if _, refused := errors.AsType[*domain.Error](err); refused {
 		return nil, ErrSeeded
 	}
 	if err != nil {

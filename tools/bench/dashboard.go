@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -39,7 +38,7 @@ func (b *bench) dashboardPages(ctx context.Context, e *environment) error {
 	}
 	for _, p := range pages {
 		get := e.pageRequest(cookie, p.path)
-		warm, err := latencies(ctx, e.Addr, pageWarmUp, get, http.StatusOK)
+		warm, err := latencies(ctx, e.Addr, pageWarmUp, get)
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
@@ -47,7 +46,7 @@ func (b *bench) dashboardPages(ctx context.Context, e *environment) error {
 		if quantile(warm, 0.5) > 10*pageTarget {
 			n = pageWarmUp // it fails, and takes long enough
 		}
-		times, err := latencies(ctx, e.Addr, n, get, http.StatusOK)
+		times, err := latencies(ctx, e.Addr, n, get)
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"strings"
 	"time"
 
@@ -55,7 +54,7 @@ func (e *environment) historyTimes(ctx context.Context, n int) (medians []time.D
 	for _, read := range historyReads {
 		path := strings.Replace(read.path, "ID", created.ID.String(), 1)
 		get := client.Request("GET", e.Addr, path, "", "Authorization: Bearer "+e.Account.TestKey)
-		times, err := latencies(ctx, e.Addr, 300, get, http.StatusOK)
+		times, err := latencies(ctx, e.Addr, 300, get)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", read.name, err)
 		}

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"candor/internal/testkit/client"
+	"candor/internal/testkit/proc"
 )
 
 // subject is a program under load.
@@ -74,8 +76,8 @@ func do(c *client.Conn, request []byte, want int) error {
 }
 
 // latencies sends the request n times, one after another, and returns the sorted
-// times.
-func latencies(ctx context.Context, addr string, n int, request []byte, want int) ([]time.Duration, error) {
+// times. Each answer must be 200.
+func latencies(ctx context.Context, addr string, n int, request []byte) ([]time.Duration, error) {
 	c, err := client.Dial(ctx, addr)
 	if err != nil {
 		return nil, err
@@ -84,7 +86,7 @@ func latencies(ctx context.Context, addr string, n int, request []byte, want int
 	out := make([]time.Duration, n)
 	for i := range out {
 		began := time.Now()
-		if err := do(c, request, want); err != nil {
+		if err := do(c, request, http.StatusOK); err != nil {
 			return nil, err
 		}
 		out[i] = time.Since(began)
@@ -104,3 +106,28 @@ func quantile(sorted []time.Duration, q float64) time.Duration {
 }
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// cpu is processor time.
+type cpu struct{ candor, postgres time.Duration }
+
+// cpu is what candor and PostgreSQL have used so far.
+func (e *environment) cpu() (used cpu) {
+	for _, p := range proc.All() {
+		switch {
+		case p.PID == e.Server.Process.Pid:
+			used.candor = p.CPU
+		case p.PID == e.Postgres.PID():
+			used.postgres += p.CPU + p.ChildrenCPU
+		case p.Parent == e.Postgres.PID():
+			used.postgres += p.CPU
+		}
+	}
+	return used
+}
+
+// since is what was used after an earlier reading.
+func (c cpu) since(before cpu) cpu {
+	return cpu{c.candor - before.candor, c.postgres - before.postgres}
+}
+
+func (c cpu) sum() time.Duration { return c.candor + c.postgres }

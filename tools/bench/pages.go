@@ -60,7 +60,7 @@ func (b *bench) formPages(ctx context.Context, e *environment) error {
 	b.add(row{what: "Hub: HTML + CSS + JS, gzip", figure: fmt.Sprintf("%.1f KB", float64(weight)/1024), target: "< 60 KB",
 		met: weight < 60<<10})
 	page := client.Request("GET", e.Addr, "/f/"+f.id+"/assets", "", "Cookie: "+f.cookies)
-	times, err := latencies(ctx, e.Addr, 2000, page, http.StatusOK)
+	times, err := latencies(ctx, e.Addr, 2000, page)
 	if err != nil {
 		return fmt.Errorf("section page: %w", err)
 	}

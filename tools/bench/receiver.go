@@ -39,11 +39,7 @@ func newReceiver(delay time.Duration) (*receiver, error) {
 		listener: listener, url: fmt.Sprintf("http://%s/hook", listener.Addr()), delay: delay, closed: make(chan struct{}),
 		first: map[int]time.Time{}, open: map[net.Conn]bool{}, more: make(chan struct{}, 1),
 	}
-	r.wait.Add(1)
-	go func() {
-		defer r.wait.Done()
-		r.accept()
-	}()
+	r.wait.Go(r.accept)
 	return r, nil
 }
 
@@ -56,11 +52,7 @@ func (r *receiver) accept() {
 		r.mu.Lock()
 		r.open[conn] = true
 		r.mu.Unlock()
-		r.wait.Add(1)
-		go func() {
-			defer r.wait.Done()
-			r.serve(conn)
-		}()
+		r.wait.Go(func() { r.serve(conn) })
 	}
 }
 

@@ -136,8 +136,8 @@ func (p *process) release() {
 }
 
 // ended waits for the end of a process that is held.
-func (p *process) ended(ctx context.Context) bool {
-	return p.await(ctx, func() bool { return p.cmd == nil })
+func (p *process) ended(ctx context.Context) {
+	p.await(ctx, func() bool { return p.cmd == nil })
 }
 
 func (p *process) pid() int {

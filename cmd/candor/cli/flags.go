@@ -64,9 +64,6 @@ func (f *Flags) parse(args []string) error {
 	return err
 }
 
-var errTime = errors.New(
-	"give a time such as 2026-11-20T03:00:00Z, a day such as 2026-11-20 (UTC), or a duration before now such as 90m, 24h or 7d")
-
 // Time adds a flag for a point in time, UTC. *at stays nil without it.
 func (f *Flags) Time(name string, at **time.Time) {
 	f.Func(name, "", func(text string) error {
@@ -90,7 +87,8 @@ func parseTime(text string, now time.Time) (time.Time, error) {
 	}
 	ago, err := time.ParseDuration(text)
 	if err != nil || ago < 0 {
-		return time.Time{}, errTime
+		return time.Time{}, errors.New(
+			"give a time such as 2026-11-20T03:00:00Z, a day such as 2026-11-20 (UTC), or a duration before now such as 90m, 24h or 7d")
 	}
 	return now.Add(-ago), nil
 }

@@ -57,8 +57,7 @@ func (v Variable) read(env func(name string) (string, bool)) (string, error) {
 		return "", fmt.Errorf("%s is set, and %s, too: unset one of them", v.Name, source)
 	}
 	content, err := os.ReadFile(name)
-	var failed *fs.PathError
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*fs.PathError](err); ok {
 		err = failed.Err
 	}
 	if err != nil {

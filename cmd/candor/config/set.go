@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"candor/internal/domain"
+	"candor/internal/platform/blob"
 	"candor/internal/platform/keyring"
 	"candor/internal/platform/postgres"
 	"candor/internal/platform/ratelimit"
@@ -200,4 +201,88 @@ func setLines(to *[]string) func(string) error {
 		}
 		return nil
 	}
+}
+
+func (c *Config) setBlobs(text string) error {
+	if text != "folder" && text != "s3" {
+		return errors.New("must be folder or s3")
+	}
+	c.BlobsInS3 = text == "s3"
+	return nil
+}
+
+func (c *Config) setS3Endpoint(text string) error {
+	c.S3.Endpoint = text
+	return blob.CheckEndpoint(text)
+}
+
+// settleBlobs returns the errors of a bucket that is named in part.
+func (c *Config) settleBlobs(invalid func(name string) bool) (errs []string) {
+	variables := []struct{ name, value, what string }{
+		{"CANDOR_S3_ENDPOINT", c.S3.Endpoint, "the address of the S3 service, such as https://s3.ap-southeast-2.amazonaws.com"},
+		{"CANDOR_S3_BUCKET", c.S3.Bucket, "the name of a bucket, which must exist"},
+		{"CANDOR_S3_ACCESS_KEY", c.S3.AccessKey, "an access key that may read, write, delete and list in the bucket"},
+		{"CANDOR_S3_SECRET_KEY", c.S3.SecretKey, "the secret of CANDOR_S3_ACCESS_KEY"},
+	}
+	wanted := c.BlobsInS3
+	for _, v := range variables {
+		wanted = wanted || v.value != ""
+	}
+	for _, v := range variables {
+		if wanted && v.value == "" && !invalid(v.name) {
+			errs = append(errs, v.name+" is missing: set it to "+v.what)
+		}
+	}
+	return errs
+}
+
+// Traces is where and how traces are exported, by OpenTelemetry's variables.
+type Traces struct {
+	Endpoint string // "" for nowhere
+	Headers  map[string]string
+	Service  string
+	Ratio    float64 // of the traces that are recorded
+}
+
+// LogValue hides the headers.
+func (t Traces) LogValue() slog.Value { return slog.StringValue(t.String()) }
+
+// String hides the headers when a Config is printed.
+func (t Traces) String() string {
+	if t.Endpoint == "" {
+		return "off"
+	}
+	return t.Endpoint + " " + strconv.FormatFloat(t.Ratio, 'g', -1, 64)
+}
+
+func (c *Config) setTraceEndpoint(text string) error {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" ||
+		u.Fragment != "" {
+		return errors.New("must be the address of an OTLP receiver for HTTP, such as http://localhost:4318")
+	}
+	c.Traces.Endpoint = text
+	return nil
+}
+
+// setTraceHeaders reads name=value,… with percent-encoded values.
+func (c *Config) setTraceHeaders(text string) error {
+	c.Traces.Headers = map[string]string{}
+	for item := range strings.SplitSeq(text, ",") {
+		name, value, ok := strings.Cut(item, "=")
+		value, err := url.PathUnescape(strings.TrimSpace(value))
+		if name = strings.TrimSpace(name); !ok || name == "" || err != nil || strings.ContainsAny(name+value, "\r\n") {
+			return errors.New("must be NAME=VALUE, separated by commas, with percent-encoded values")
+		}
+		c.Traces.Headers[name] = value
+	}
+	return nil
+}
+
+func (c *Config) setTraceRatio(text string) (err error) {
+	c.Traces.Ratio, err = strconv.ParseFloat(text, 64)
+	if err != nil || !(c.Traces.Ratio >= 0 && c.Traces.Ratio <= 1) {
+		return errors.New("must be a number from 0 to 1")
+	}
+	return nil
 }

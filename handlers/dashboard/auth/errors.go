@@ -15,8 +15,7 @@ import (
 // ErrorStatus is the status of a page that shows err. After too many attempts it
 // is a status of its own, with a header that says how long to wait.
 func ErrorStatus(c echo.Context, err error) int {
-	var own *domain.Error
-	if errors.As(err, &own) {
+	if own, ok := errors.AsType[*domain.Error](err); ok {
 		web.SetRetryAfter(c, own)
 	}
 	if status, _, ok := ProofError(err); ok {

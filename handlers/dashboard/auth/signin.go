@@ -81,3 +81,87 @@ func (s *Server) SignOut(c echo.Context) error {
 	c.Response().Header().Set("Clear-Site-Data", `"cache", "storage"`)
 	return c.Redirect(http.StatusSeeOther, view.Root+"/sign-in")
 }
+
+// halfSession returns the request's session if its second factor is still
+// missing, else nil.
+func (s *Server) halfSession(c echo.Context) (*domain.StaffSession, error) {
+	session, err := s.store.ofRequest(c)
+	if err != nil {
+		return nil, err
+	}
+	own, _ := session.Values[staffValue].(*domain.StaffSession)
+	if own == nil || own.Stage != domain.SignInPassword {
+		return nil, nil
+	}
+	return own, nil
+}
+
+// ShowCode asks for the second factor.
+func (s *Server) ShowCode(c echo.Context) error {
+	half, err := s.halfSession(c)
+	if err != nil {
+		return err
+	}
+	then := LocalPath(c.QueryParam("then"))
+	if half == nil {
+		return c.Redirect(http.StatusSeeOther, signInURL(then))
+	}
+	return web.Render(c, http.StatusOK, view.Code(view.CodePage{Page: view.Page{Title: "Type your code"}, Then: then}))
+}
+
+// TakeCode checks the second factor and gives the browser a cookie that opens
+// the dashboard.
+func (s *Server) TakeCode(c echo.Context) error {
+	half, err := s.halfSession(c)
+	if err != nil {
+		return err
+	}
+	then := LocalPath(c.FormValue("then"))
+	if half == nil {
+		return c.Redirect(http.StatusSeeOther, signInURL(then))
+	}
+	token, err := s.StaffAuth.SecondFactor(c.Request().Context(), half, c.FormValue("code"), s.newcomer(c))
+	if _, message, ok := ProofError(err); ok {
+		page := view.CodePage{Page: view.Page{Title: "Type your code"}, Then: then}
+		page.Errors = []ui.ErrorItem{{Target: "code", Message: message}}
+		return web.Render(c, ErrorStatus(c, err), view.Code(page))
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.GiveCookie(c, token); err != nil {
+		return err
+	}
+	return c.Redirect(http.StatusSeeOther, then)
+}
+
+// AskPasskey shows the page on which the browser asks for a passkey.
+func (s *Server) AskPasskey(c echo.Context) error {
+	return s.passkeyPage(c, http.StatusOK, nil)
+}
+
+func (s *Server) passkeyPage(c echo.Context, status int, errs []ui.ErrorItem) error {
+	question, err := s.StaffAuth.BeginPasskeySignIn(c.Request().Context(), s.newcomer(c))
+	if err != nil {
+		return err
+	}
+	return web.Render(c, status, view.PasskeySignIn(view.PasskeySignInPage{
+		Page: view.Page{Title: "Sign in with a passkey", Errors: errs}, Options: question.Options, Token: question.Token,
+		Then: LocalPath(c.FormValue("then")),
+	}))
+}
+
+// TakePasskey signs the passkey's owner in.
+func (s *Server) TakePasskey(c echo.Context) error {
+	token, err := s.StaffAuth.SignInByPasskey(c.Request().Context(), c.FormValue("token"), c.FormValue("response"), s.newcomer(c))
+	if _, message, ok := ProofError(err); ok {
+		return s.passkeyPage(c, ErrorStatus(c, err), []ui.ErrorItem{{Target: "passkey", Message: message}})
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.GiveCookie(c, token); err != nil {
+		return err
+	}
+	return c.Redirect(http.StatusSeeOther, LocalPath(c.FormValue("then")))
+}

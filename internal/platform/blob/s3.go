@@ -184,7 +184,7 @@ func (s *S3) Open(ctx context.Context, id string) (io.ReadCloser, error) {
 		return nil, ErrNotFound
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	stall := time.AfterFunc(askTimeout, func() { cancel(errStalled) })
+	stall := time.AfterFunc(askTimeout, func() { cancel(errors.New("S3 sends nothing")) })
 	content, _, _, err := s.client.GetObject(ctx, s.config.Bucket, prefix+id, minio.GetObjectOptions{})
 	if err != nil {
 		if missing(err) {
@@ -210,8 +210,6 @@ func answerOf(err error) (answer minio.ErrorResponse) {
 }
 
 func missing(err error) bool { return answerOf(err).Code == minio.NoSuchKey }
-
-var errStalled = errors.New("S3 sends nothing")
 
 // because returns why ctx ended, if that is why a request failed.
 func because(ctx context.Context, err error) error {

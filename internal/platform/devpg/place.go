@@ -168,8 +168,7 @@ func probe(dir string, o owner) error {
 }
 
 func unusable(dir string, err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) {
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		dir, err = path.Path, path.Err
 	}
 	return fmt.Errorf("devpg: cannot use %s: %w: make it writable, name another folder, or set DATABASE_URL to a running server",

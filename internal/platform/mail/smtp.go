@@ -297,8 +297,7 @@ func connectionError(err error) error {
 
 // plainError says why there is no connection, without the server's text.
 func plainError(err error) error {
-	var network net.Error
-	if errors.As(err, &network) && network.Timeout() {
+	if network, ok := errors.AsType[net.Error](err); ok && network.Timeout() {
 		return errors.New("mail: the mail server doesn’t answer in time")
 	}
 	return errors.New("mail: the mail server can’t be reached or refuses the connection: check CANDOR_SMTP_URL")

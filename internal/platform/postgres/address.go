@@ -170,12 +170,10 @@ func address(host string, port uint16) string {
 
 // unreadable says why a connection string can't be read, without the string.
 func unreadable(err error) error {
-	var bad *url.Error
-	if errors.As(err, &bad) {
+	if bad, ok := errors.AsType[*url.Error](err); ok {
 		err = bad.Err // url.Error repeats the whole string, password included
 	}
-	var theirs *pgconn.ParseConfigError
-	if errors.As(err, &theirs) {
+	if theirs, ok := errors.AsType[*pgconn.ParseConfigError](err); ok {
 		if err = theirs.Unwrap(); err == nil {
 			err = errors.New("a part of it is not valid")
 		}

@@ -25,15 +25,13 @@ type Servers struct {
 // NewServers has none yet.
 func NewServers() *Servers { return &Servers{sockets: map[*socket]struct{}{}} }
 
-var errNotPrimary = errors.New("another server takes writes")
-
 // dial connects to a server, unless another one is known to take writes.
 func (s *Servers) dial(ctx context.Context, network, address string) (*socket, error) {
 	s.mu.Lock()
 	refused := s.refused != nil && s.refused(address)
 	s.mu.Unlock()
 	if refused {
-		return nil, &net.OpError{Op: "dial", Net: network, Err: errNotPrimary}
+		return nil, &net.OpError{Op: "dial", Net: network, Err: errors.New("another server takes writes")}
 	}
 	conn, err := Dial(ctx, network, address)
 	if err != nil {
@@ -53,8 +51,6 @@ type socket struct {
 	of      *Servers
 	cut     atomic.Bool
 }
-
-var errCutOff = errors.New("the connection was cut off")
 
 // cutOff ends the connection. PostgreSQL isn't asked to cancel what it does: on another
 // connection that request can hang, too, and a commit that is cancelled while it waits
@@ -88,7 +84,7 @@ func (s *socket) Write(p []byte) (int, error) {
 // explained tells a connection that was cut off from one that was closed here.
 func (s *socket) explained(op string, err error) error {
 	if err != nil && s.cut.Load() {
-		return &net.OpError{Op: op, Err: errCutOff}
+		return &net.OpError{Op: op, Err: errors.New("the connection was cut off")}
 	}
 	return err
 }

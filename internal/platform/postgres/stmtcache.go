@@ -156,8 +156,7 @@ func (c *poolConn) checked(ctx context.Context, err error) error {
 func (c *poolConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
 	inner, release := c.until(ctx)
 	tx, err := c.fullConn.BeginTx(inner, opts)
-	var e *pq.Error
-	if errors.As(err, &e) && e.Code == codeFeatureNotSupported {
+	if e, ok := errors.AsType[*pq.Error](err); ok && e.Code == codeFeatureNotSupported {
 		err = fmt.Errorf("%w: %w", errReadOnlyServer, err) // what a replica says to lib/pq's BEGIN READ WRITE
 	}
 	if err != nil {
@@ -259,8 +258,7 @@ func (c *poolConn) ExecContext(ctx context.Context, query string, args []driver.
 // error precedes execution, so nothing happens twice.
 func withStmt[T any](ctx context.Context, c *poolConn, query string, run func(cachedStmt) (T, error)) (T, error) {
 	result, err := runStmt(ctx, c, query, run)
-	var e *pq.Error
-	if errors.As(err, &e) && IsStalePlan(e) {
+	if e, ok := errors.AsType[*pq.Error](err); ok && IsStalePlan(e) {
 		c.stmts.Remove(query)
 		if !c.inTx {
 			result, err = runStmt(ctx, c, query, run)

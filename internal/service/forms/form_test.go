@@ -17,6 +17,14 @@ import (
 	"candor/internal/testkit/servicetest"
 )
 
+// fixture is the fixture of this package's tests.
+type fixture struct{ *servicetest.Fixture }
+
+func newFixture(t testing.TB, change ...func(*servicetest.Config)) *fixture {
+	t.Helper()
+	return &fixture{servicetest.NewFixture(t, change...)}
+}
+
 // However many requests open the form first, it is opened once.
 func TestOpenFormOnce(t *testing.T) {
 	t.Parallel()

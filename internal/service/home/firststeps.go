@@ -2,6 +2,7 @@ package home
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"candor/internal/domain"
@@ -42,5 +43,51 @@ func (s *Service) FirstSteps(ctx context.Context, scope domain.Scope) (*domain.F
 	routes, err := s.DB.CalledRoutes(ctx, scope)
 	out.Received = out.Received || slices.Contains(routes, "GET /v1/events")
 	out.Fetched = slices.Contains(routes, "GET /v1/sessions/:id/data")
+	return out, err
+}
+
+// GoLive returns what the account has of what it needs in live mode; nil once a live
+// session was completed.
+func (s *Service) GoLive(ctx context.Context, account domain.AccountID) (*domain.GoLive, error) {
+	test, live := domain.Scope{AccountID: account}, domain.Scope{AccountID: account, Livemode: true}
+	now, completed := s.Clock.Now(), domain.SessionFilter{Status: domain.Completed}
+	if n, err := s.DB.CountSessions(ctx, live, completed, now, 0); err != nil || n > 0 {
+		return nil, err
+	}
+	out := &domain.GoLive{}
+	n, err := s.DB.CountSessions(ctx, test, completed, now, 0)
+	if err != nil {
+		return nil, err
+	}
+	out.Completed = n > 0
+	endpoints, err := s.DB.Endpoints(ctx, test, nil)
+	if err != nil {
+		return nil, err
+	}
+	out.Received = slices.ContainsFunc(endpoints, func(e domain.Endpoint) bool { return e.LastSuccessAt != nil })
+	if endpoints, err = s.DB.Endpoints(ctx, live, nil); err != nil {
+		return nil, err
+	}
+	// Set up is enough: nothing signed with its secret goes there before the first live session.
+	out.Endpoint = slices.ContainsFunc(endpoints, func(e domain.Endpoint) bool {
+		return e.URL != nil || e.LastSuccessAt != nil
+	})
+	of, err := s.DB.Account(ctx, account)
+	if err != nil {
+		return nil, err
+	}
+	out.Brand, out.Approved = of.LogoName != nil || of.BrandColour != nil, of.ApprovedAt != nil
+	keys, err := s.DB.APIKeys(ctx, live, false)
+	if err != nil {
+		return nil, err
+	}
+	out.Key = slices.ContainsFunc(keys, func(k domain.APIKey) bool {
+		return k.Permissions.Allow(domain.SessionsWrite) && (k.ExpiresAt == nil || k.ExpiresAt.After(now))
+	})
+	subscription, err := s.Billing.Subscription(ctx, account)
+	if errors.Is(err, &domain.Error{Code: domain.CodeSubscriptionNotFound}) {
+		return out, nil
+	}
+	out.Subscribed = err == nil && subscription.Status != domain.SubscriptionCancelled
 	return out, err
 }

@@ -12,7 +12,16 @@ import (
 	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/service/idempotency"
+	"candor/internal/testkit/servicetest"
 )
+
+// fixture is the fixture of this package's tests.
+type fixture struct{ *servicetest.Fixture }
+
+func newFixture(t testing.TB, change ...func(*servicetest.Config)) *fixture {
+	t.Helper()
+	return &fixture{servicetest.NewFixture(t, change...)}
+}
 
 // request is a POST with an idempotency key.
 type request struct {

@@ -11,6 +11,14 @@ import (
 	"candor/internal/testkit/servicetest"
 )
 
+// fixture is the fixture of this package's tests.
+type fixture struct{ *servicetest.Fixture }
+
+func newFixture(t testing.TB, change ...func(*servicetest.Config)) *fixture {
+	t.Helper()
+	return &fixture{servicetest.NewFixture(t, change...)}
+}
+
 // unlogged counts what a log didn't write.
 type unlogged struct {
 	sync.Mutex

@@ -17,6 +17,14 @@ import (
 	"candor/internal/testkit/servicetest"
 )
 
+// fixture is the fixture of this package's tests.
+type fixture struct{ *servicetest.Fixture }
+
+func newFixture(t testing.TB, change ...func(*servicetest.Config)) *fixture {
+	t.Helper()
+	return &fixture{servicetest.NewFixture(t, change...)}
+}
+
 // with is the same service with other secret keys, newest first.
 func (b *fixture) with(keys ...string) *fixture {
 	b.Helper()

@@ -11,9 +11,6 @@ import (
 	"candor/internal/service/idempotency"
 )
 
-var errNotApproved = domain.Errorf(domain.CodeForbidden,
-	"This account is not approved for live mode yet, so it can’t create live sessions. Use test mode until then. The owners get an email when live mode opens.")
-
 // step is a part of creating a session, in its transaction.
 type step func(context.Context, *db.Tx, *domain.Session) error
 
@@ -118,7 +115,8 @@ func (s *Service) useSubscription(ctx context.Context, tx *db.Tx, session *domai
 		return err
 	}
 	if !approved {
-		return errNotApproved
+		return domain.Errorf(domain.CodeForbidden,
+			"This account is not approved for live mode yet, so it can’t create live sessions. Use test mode until then. The owners get an email when live mode opens.")
 	}
 	if !held || !subscription.Admits() {
 		return domain.Errorf(domain.CodeForbidden,

@@ -14,9 +14,6 @@ import (
 	"candor/internal/webhook"
 )
 
-var errEndpointDeleted = domain.Errorf(domain.CodeInvalidRequest,
-	"The webhook endpoint of this delivery was deleted, so it can’t be sent again.")
-
 var errDeliveryNotFound = domain.Errorf(domain.CodeNotFound,
 	"There is no webhook delivery with this id in this account and mode.")
 
@@ -167,7 +164,8 @@ func (s *Service) RedeliverIn(ctx context.Context, tx *db.Tx, scope domain.Scope
 	by domain.Actor) (*domain.Delivery, error) {
 	again, err := tx.Redeliver(ctx, scope, id, s.Clock.Now())
 	if errors.Is(err, db.ErrState) {
-		return nil, errEndpointDeleted
+		return nil, domain.Errorf(domain.CodeInvalidRequest,
+			"The webhook endpoint of this delivery was deleted, so it can’t be sent again.")
 	}
 	if err != nil {
 		return nil, db.MissingAs(err, errDeliveryNotFound)

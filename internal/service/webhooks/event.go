@@ -57,15 +57,13 @@ func (s *Service) ListEvents(ctx context.Context, scope domain.Scope, search dom
 	return s.DB.EventPage(ctx, scope, search, limit)
 }
 
-var errEventNotFound = domain.Errorf(domain.CodeNotFound,
-	"There is no event with this id in this account and mode. Events are kept for 90 days.")
-
 // Event returns one of the scope's events with its deliveries, or not_found.
 func (s *Service) Event(ctx context.Context, scope domain.Scope, id domain.EventID) (*domain.FeedEvent,
 	[]domain.ListedDelivery, error) {
 	event, err := s.DB.Event(ctx, scope, id)
 	if err != nil {
-		return nil, nil, db.MissingAs(err, errEventNotFound)
+		return nil, nil, db.MissingAs(err, domain.Errorf(domain.CodeNotFound,
+			"There is no event with this id in this account and mode. Events are kept for 90 days."))
 	}
 	deliveries, err := s.DB.EventDeliveries(ctx, id)
 	return event, deliveries, err

@@ -11,14 +11,9 @@ import (
 	"candor/internal/service/audit"
 )
 
-var errRedeliveryNotFound = domain.Errorf(domain.CodeNotFound, "There is no redelivery with this id in this account and mode.")
-
 // maxRunning is how many redeliveries of an account and mode run at once: each is a job that
 // comes back until its endpoints have taken everything.
 const maxRunning = 20
-
-var errTooManyRun = domain.Errorf(domain.CodeInvalidRequest,
-	"%d retries are under way. Stop one, or wait until one has ended.", maxRunning)
 
 // maxListedRedeliveries is how many of the latest redeliveries are listed.
 const maxListedRedeliveries = 100
@@ -78,7 +73,7 @@ func (s *Service) startRedelivery(ctx context.Context, scope domain.Scope, filte
 	err := s.DB.InTx(ctx, func(tx *db.Tx) error {
 		running, err := tx.HoldRedeliveries(ctx, scope)
 		if err == nil && running >= maxRunning {
-			err = errTooManyRun
+			err = domain.Errorf(domain.CodeInvalidRequest, "%d retries are under way. Stop one, or wait until one has ended.", maxRunning)
 		}
 		if err != nil {
 			return err
@@ -168,7 +163,7 @@ func (s *Service) RedeliveryOutcome(ctx context.Context, r *domain.Redelivery) (
 // Redelivery returns one of the scope's redeliveries, or not_found.
 func (s *Service) Redelivery(ctx context.Context, scope domain.Scope, id domain.RedeliveryID) (*domain.Redelivery, error) {
 	r, err := s.DB.Redelivery(ctx, scope, id)
-	return r, db.MissingAs(err, errRedeliveryNotFound)
+	return r, db.MissingAs(err, domain.Errorf(domain.CodeNotFound, "There is no redelivery with this id in this account and mode."))
 }
 
 // RedeliveryScope returns the scope of a redelivery, or not_found: for

@@ -264,8 +264,7 @@ func (b *fixture) signing() string {
 func (b *fixture) saying(what string, err error, text string) {
 	b.Helper()
 	b.Code(what, err, domain.CodeValidation)
-	var known *domain.Error
-	if errors.As(err, &known) && !strings.Contains(known.Text(view.Words.Say), text) {
+	if known, ok := errors.AsType[*domain.Error](err); ok && !strings.Contains(known.Text(view.Words.Say), text) {
 		b.Errorf("%s: %v, want it to say %q", what, err, text)
 	}
 }

@@ -107,14 +107,12 @@ func (s *Service) RecordTestEvent(ctx context.Context, scope domain.Scope, by do
 	})
 }
 
-var errNoTestEvent = domain.Errorf(domain.CodeNotFound, "There is no such test event. Results are kept for one hour.")
-
 // TestEvent returns a test event that the account sent within
 // domain.TestEventRetention, or not_found.
 func (s *Service) TestEvent(ctx context.Context, account domain.AccountID, id domain.DeliveryID) (*TestEvent, error) {
 	content, err := s.DB.TestEvent(ctx, id, account, s.Clock.Now().Add(-domain.TestEventRetention))
 	if err != nil {
-		return nil, db.MissingAs(err, errNoTestEvent)
+		return nil, db.MissingAs(err, domain.Errorf(domain.CodeNotFound, "There is no such test event. Results are kept for one hour."))
 	}
 	var sent TestEvent
 	if err := json.Unmarshal(content, &sent); err != nil {
@@ -136,8 +134,7 @@ func (s *Service) testURL(ctx context.Context, scope domain.Scope, endpoint *dom
 		url = *stored.URL
 	}
 	err = s.Policy.CheckURL(url)
-	var refused *webhook.TargetError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*webhook.TargetError](err); ok {
 		return "", domain.Breaks(domain.CodeValidation, "url", form.Rule{Code: "target", Value: refused.Message})
 	}
 	return url, err

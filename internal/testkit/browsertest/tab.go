@@ -13,6 +13,7 @@ import (
 	"github.com/chromedp/cdproto/inspector"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/webauthn"
 	"github.com/chromedp/chromedp"
 
 	"candor/internal/testkit"
@@ -251,4 +252,55 @@ func run[T any](tab *Tab, what string, action chromedp.Action[T]) T {
 // its use: the step did nothing and can be repeated.
 func replaced(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "ode with given id")
+}
+
+// SetCookies gives the tab these cookies of the site at the URL, by their names.
+func (tab *Tab) SetCookies(url string, cookies map[string]string) {
+	tab.t.Helper()
+	var params network.SetCookiesParams
+	for name, value := range cookies {
+		params.Cookies = append(params.Cookies, &network.CookieParam{Name: name, Value: value, URL: url, Path: "/", HTTPOnly: true})
+	}
+	tab.do("set cookies", chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+		_, err := chromedp.Call(ctx, network.SetCookies, params)
+		return err
+	}))
+}
+
+// As shows the page as it is on another device, or in another colour scheme, while see
+// looks at it. The page stays: a way to it is walked once, however often it is looked at.
+func (tab *Tab) As(device Device, dark bool, see func()) {
+	tab.t.Helper()
+	own := tab.options
+	tab.show(device, dark)
+	see()
+	tab.show(own.Device, own.Dark)
+}
+
+func (tab *Tab) show(device Device, dark bool) {
+	tab.t.Helper()
+	if tab.options.Device != device {
+		tab.Resize(device)
+	}
+	if tab.options.Dark != dark {
+		tab.Dark(dark)
+	}
+}
+
+// Passkeys gives the tab a phone's passkeys, whose owner always agrees. The
+// page must have a name, such as localhost: addresses have no passkeys.
+func (tab *Tab) Passkeys() {
+	tab.t.Helper()
+	tab.do("add passkeys", chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+		if _, err := chromedp.Call(ctx, webauthn.Enable, webauthn.EnableParams{}); err != nil {
+			return fmt.Errorf("enable WebAuthn: %w", err)
+		}
+		_, err := chromedp.Call(ctx, webauthn.AddVirtualAuthenticator, webauthn.AddVirtualAuthenticatorParams{
+			Options: &webauthn.VirtualAuthenticatorOptions{
+				Protocol: webauthn.AuthenticatorProtocolCtap2, Transport: webauthn.AuthenticatorTransportInternal,
+				HasResidentKey: true, HasUserVerification: true, IsUserVerified: true, AutomaticPresenceSimulation: true,
+			},
+		})
+		return err
+	}))
 }

@@ -6,6 +6,10 @@ package client
 import (
 	"bytes"
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -171,4 +175,19 @@ func (c *Client) Open(ctx context.Context, link string) (form string, page []byt
 		err = fmt.Errorf("the form answered %d, want 200", a.Status)
 	}
 	return form, a.Body, err
+}
+
+// Signed reports whether the secret, and no other, made both signatures of a webhook.
+func Signed(secret string, header http.Header, body []byte) bool {
+	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
+	standard := header.Get("X-Webhook-ID") + "." + header.Get("Webhook-Timestamp") + "." + string(body)
+	return err == nil && header.Get("Webhook-Id") == header.Get("X-Webhook-ID") &&
+		header.Get("X-Webhook-Signature") == hex.EncodeToString(sign([]byte(secret), string(body))) &&
+		header.Get("Webhook-Signature") == "v1,"+base64.StdEncoding.EncodeToString(sign(key, standard))
+}
+
+func sign(key []byte, text string) []byte {
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte(text))
+	return mac.Sum(nil)
 }

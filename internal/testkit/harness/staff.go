@@ -6,6 +6,7 @@ import (
 	"image"
 	"image/color"
 	"image/png"
+	"maps"
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
@@ -81,9 +82,7 @@ func (s *StaffBrowser) Send(method, path string, values url.Values, header http.
 	if method == http.MethodPost {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
-	for name, value := range header {
-		r.Header[name] = value
-	}
+	maps.Copy(r.Header, header)
 	return s.Do(r)
 }
 

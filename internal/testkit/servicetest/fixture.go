@@ -1,3 +1,4 @@
+// Package servicetest has the use cases on a database of the test.
 package servicetest
 
 import (
@@ -20,6 +21,7 @@ import (
 	"candor/internal/outbox"
 	"candor/internal/platform/blob"
 	"candor/internal/platform/keyring"
+	"candor/internal/service"
 	"candor/internal/service/accounts"
 	"candor/internal/service/forms"
 	"candor/internal/service/staff/passwords"
@@ -27,6 +29,7 @@ import (
 	"candor/internal/statement/statementtest"
 	"candor/internal/testkit/dbtest"
 	"candor/internal/testkit/s3test"
+	"candor/internal/vault"
 	"candor/internal/webhook"
 	"candor/jobs"
 )
@@ -257,4 +260,19 @@ func Bomb(t testing.TB) string {
 	binary.BigEndian.PutUint32(raw[20:], 60_000)
 	binary.BigEndian.PutUint32(raw[29:], crc32.ChecksumIEEE(raw[12:29]))
 	return string(raw)
+}
+
+// Config is what the use cases need.
+type Config = service.Config
+
+// Services are the use cases, with what they were made of.
+type Services struct {
+	service.Services
+	Config
+	Vault *vault.Vault
+}
+
+// New wires the use cases.
+func New(c Config) *Services {
+	return &Services{Services: service.New(c), Config: c, Vault: vault.New(c.Ring, c.Blobs)}
 }

@@ -59,8 +59,7 @@ func TooMany(wait time.Duration) error { return domain.Busy("There were too many
 func (s *Service) Count(ctx context.Context, counters ...db.Counter) error {
 	now := s.Clock.Now()
 	err := s.DB.CountAttempt(ctx, now, counters...)
-	var refused *db.RefusedAttempt
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*db.RefusedAttempt](err); ok {
 		return TooMany(refused.Next.Sub(now))
 	}
 	return err

@@ -115,8 +115,7 @@ func (s *Service) auditFailure(ctx context.Context, t Trial, e audit.Entry) erro
 	now := s.Clock.Now()
 	return s.DB.InTx(ctx, func(tx *db.Tx) error {
 		err := tx.CountAttempt(ctx, now, once, networks)
-		var refused *db.RefusedAttempt
-		if errors.As(err, &refused) {
+		if refused, ok := errors.AsType[*db.RefusedAttempt](err); ok {
 			if slices.ContainsFunc(refused.By, func(by []byte) bool { return bytes.Equal(by, once.Subject) }) {
 				return nil
 			}

@@ -104,8 +104,7 @@ func (s *Service) RequestReset(ctx context.Context, email string, from domain.Vi
 	}
 	now := s.Clock.Now()
 	err = s.DB.CountAttempt(ctx, now, append(counters, emails)...)
-	var refused *db.RefusedAttempt
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*db.RefusedAttempt](err); ok {
 		if slices.ContainsFunc(refused.By, func(by []byte) bool { return bytes.Equal(by, emails.Subject) }) {
 			return nil // the links in the emails that were sent still work
 		}

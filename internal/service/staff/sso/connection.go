@@ -96,8 +96,7 @@ func (s *Service) Connect(ctx context.Context, account domain.AccountID, by doma
 // badIssuer says what is wrong with a provider that can't be asked.
 func (s *Service) badIssuer(ctx context.Context, account domain.AccountID, err error) error {
 	s.Logger.InfoContext(ctx, "a provider of sign-in can't be asked", "account_id", account, "error", brief(err))
-	var refused *webhook.TargetError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*webhook.TargetError](err); ok {
 		return domain.Breaks(domain.CodeValidation, "issuer", form.Rule{Code: "target", Value: refused.Message})
 	}
 	return domain.Breaks(domain.CodeValidation, "issuer", form.Rule{Code: "sso_discovery"})

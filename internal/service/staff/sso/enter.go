@@ -29,8 +29,7 @@ func (s *Service) refused(ctx context.Context, c *domain.SSOConnection, who, rea
 	err := s.DB.InTx(context.WithoutCancel(ctx), func(tx *db.Tx) error {
 		once := attempts.Counter(1, "sso audit", account, who, reason, domain.Network(from.IPAddress))
 		err := tx.CountAttempt(ctx, s.Clock.Now(), once, attempts.Counter(auditedRefusals, "sso audits", account))
-		var often *db.RefusedAttempt
-		if errors.As(err, &often) {
+		if _, often := errors.AsType[*db.RefusedAttempt](err); often {
 			return nil
 		}
 		return errors.Join(err, s.Audit.Record(ctx, tx, c.AccountID, by, audit.Entry{Action: domain.AuditSSORefused, TargetID: account,

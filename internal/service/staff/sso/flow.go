@@ -99,7 +99,8 @@ func (s *Service) BeginConfirm(ctx context.Context, session *domain.StaffSession
 func (s *Service) begin(ctx context.Context, c *domain.SSOConnection, f flow, options ...oauth2.AuthCodeOption) (*Start, error) {
 	p, err := s.provider(ctx, c.Issuer)
 	if err != nil {
-		return nil, errProviderAway
+		return nil, domain.Errorf(domain.CodeServiceUnavailable,
+			"Your company’s sign-in doesn’t answer. Try again in a few minutes, or ask the people who run it.")
 	}
 	f.Account, f.Issuer, f.At, f.Verifier = c.AccountID, c.Issuer, s.Clock.Now(), oauth2.GenerateVerifier()
 	f.State, _ = domain.NewToken()
@@ -196,8 +197,7 @@ type refusal string
 func (r refusal) Error() string { return "sso: " + string(r) }
 
 func reasonOf(err error) string {
-	var r refusal
-	if errors.As(err, &r) {
+	if r, ok := errors.AsType[refusal](err); ok {
 		return string(r)
 	}
 	return "the provider’s answer wasn’t valid"
@@ -256,8 +256,7 @@ func (s *Service) ask(ctx context.Context, c *domain.SSOConnection, f *flow, que
 // brief is an error of a provider without the pages that it sent, which can have anything in
 // them.
 func brief(err error) string {
-	var e *oauth2.RetrieveError
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
 		return fmt.Sprintf("sso: the provider refused the code: %d %.40s", e.Response.StatusCode, e.ErrorCode)
 	}
 	return fmt.Sprintf("%.200s", err)

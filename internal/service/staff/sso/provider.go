@@ -24,9 +24,6 @@ type discovered struct {
 	}
 }
 
-var errProviderAway = domain.Errorf(domain.CodeServiceUnavailable,
-	"Your company’s sign-in doesn’t answer. Try again in a few minutes, or ask the people who run it.")
-
 // outgoing makes the requests of ctx go through the guard of outgoing requests.
 func (s *Service) outgoing(ctx context.Context) context.Context {
 	return oidc.ClientContext(ctx, webhook.NewHTTPClient(s.Policy))

@@ -18,7 +18,7 @@ import (
 func (s *Service) AskForAccess(ctx context.Context, staff *domain.StaffSession, by domain.Actor,
 	wanted domain.Capability) (bool, error) {
 	if !slices.Contains(domain.Capabilities, wanted) || staff.May(wanted) {
-		return false, errMayAlready
+		return false, domain.Errorf(domain.CodeForbidden, "You can’t ask for this here. Open the page that you need, and ask there.")
 	}
 	team, err := s.List(ctx, staff.AccountID)
 	if err != nil {
@@ -42,8 +42,7 @@ func (s *Service) AskForAccess(ctx context.Context, staff *domain.StaffSession, 
 			After: map[string]string{"for": wanted.Words()},
 		})
 	})
-	var refused *db.RefusedAttempt
-	if errors.As(err, &refused) {
+	if _, refused := errors.AsType[*db.RefusedAttempt](err); refused {
 		return false, nil
 	}
 	return err == nil, err
@@ -60,6 +59,3 @@ func asking(staff *domain.StaffSession, wanted domain.Capability) db.Counter {
 	once.Window = 24 * time.Hour
 	return once
 }
-
-var errMayAlready = domain.Errorf(domain.CodeForbidden,
-	"You can’t ask for this here. Open the page that you need, and ask there.")

@@ -90,7 +90,7 @@ func (s *Service) sender(ctx context.Context, tx *db.Tx, account domain.AccountI
 		return nil, db.MissingAs(err, domain.ErrSignedOut)
 	}
 	if !member.May(domain.ManageAccount) {
-		return nil, errMayNotInvite
+		return nil, domain.Errorf(domain.CodeForbidden, "You may no longer invite people to this account. Ask an owner.")
 	}
 	return &id, nil
 }
@@ -113,8 +113,6 @@ func canJoin(ctx context.Context, tx *db.Tx, account domain.AccountID, email str
 	}
 	return db.MissingAs(err, nil)
 }
-
-var errMayNotInvite = domain.Errorf(domain.CodeForbidden, "You may no longer invite people to this account. Ask an owner.")
 
 // EndInvitationsBy ends the open invitations of a staff user who leaves the
 // team or may no longer manage the account: each could bring in someone whom
