@@ -194,6 +194,9 @@ func TestExtendAndRenew(t *testing.T) {
 	if got, want := h.SessionOf(session.ID).ExpiresAt, harness.StartTime.AddDate(0, 0, 58); !got.Equal(want) {
 		t.Errorf("it expires at %s, want %s", got, want)
 	}
+	const change = "expires at: 20 Dec 2026, 2:04 pm → 3 Jan 2027, 2:04 pm"
+	owner.WantPage(owner.Get(path), http.StatusOK, "Link extended "+change, "Link extended expires at: 3 Jan 2027, 2:04 pm → 17 Jan")
+	owner.WantPage(owner.Get("/dashboard/test/audit"), http.StatusOK, change)
 	owner.Post(path+"/extend", url.Values{"more": {"30"}})
 	owner.WantPage(owner.Get(path), http.StatusOK, "It can work until").Lacks("Extend by 7 days")
 	owner.WantPage(owner.Post(path+"/extend", url.Values{"more": {"7"}}), http.StatusUnprocessableEntity, "from 1 to 90")
