@@ -21,11 +21,16 @@ func (s *Server) ShowAnswers(c echo.Context, v *Visit, id domain.SessionID) erro
 	if err != nil {
 		return err
 	}
+	account, err := s.Accounts.Get(c.Request().Context(), v.Scope.AccountID)
+	if err != nil {
+		return err
+	}
 	page := view.AnswersPage{
 		Page: s.page(v, "Answers"), Session: data.Session, Names: data.Statement.Names(data.Session.CustomerName),
 		Sections: data.Statement.Sections(*data.Session.CompletedAt),
 		Summary:  data.Statement.Summary(), Documents: data.Statement.Documents,
 		Corrected: corrected(data.Statement), Confirmed: data.Statement.Confirmed(),
+		Retained: data.Session.Retained(s.Clock.Now(), account.Retention()),
 	}
 	page.Of = data.Session.Reference()
 	if data.Session.PreviousSessionID != nil {

@@ -246,6 +246,10 @@ func TestAnswersAreReadOnAPage(t *testing.T) {
 		t.Error("income is said to have changed")
 	}
 	audited(h, domain.AuditDataRead, 1)
+	if got := owner.Get(answers.Link("payslip.pdf")); got.Code != http.StatusOK || got.Header().Get("Content-Type") != "application/pdf" {
+		t.Errorf("the document: %d %s", got.Code, got.Header().Get("Content-Type"))
+	}
+	audited(h, domain.AuditDocumentRead, 1)
 	owner.Get(path + "/answers")
 	audited(h, domain.AuditDataRead, 2)
 	stranger := h.StaffOf(h.NewAccount("other@lender.example", "starter").AccountID, domain.RoleOwner)
