@@ -5,6 +5,7 @@ import (
 	"image/color"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -244,6 +245,14 @@ func TestAnswersAreReadOnAPage(t *testing.T) {
 	}
 	if text := answers.Text(); strings.Contains(text, "Income Changed since") {
 		t.Error("income is said to have changed")
+	}
+	if got := answers.Fact("Lives"); got != "Without a partner" {
+		t.Errorf("the customer lives %q", got)
+	}
+	for _, label := range answers.All("dt") {
+		if regexp.MustCompile(`(?i)\byour?\b`).MatchString(label.Text()) {
+			t.Errorf("%q speaks to the customer", label.Text())
+		}
 	}
 	audited(h, domain.AuditDataRead, 1)
 	if got := owner.Get(answers.Link("payslip.pdf")); got.Code != http.StatusOK || got.Header().Get("Content-Type") != "application/pdf" {
