@@ -32,6 +32,24 @@ func (q *Queries) Sections(ctx context.Context, id domain.SessionID) ([]Section,
 	return out, wrap(err, "get sections")
 }
 
+// finished is the condition of a section that was completed and wasn't left as a draft since.
+const finished sqlText = "n.completed_at IS NOT NULL AND n.draft IS NULL"
+
+// FinishedSections returns the names of the finished sections of each session.
+func (q *Queries) FinishedSections(ctx context.Context, sessions []domain.SessionID) (map[domain.SessionID][]string, error) {
+	var rows []struct {
+		SessionID domain.SessionID `db:"session_id"`
+		Name      string           `db:"name"`
+	}
+	err := q.all(ctx, &rows, `SELECT session_id, name FROM section n WHERE session_id = ANY ($1::uuid[]) AND `+finished,
+		pq.Array(sessions))
+	out := map[domain.SessionID][]string{}
+	for _, row := range rows {
+		out[row.SessionID] = append(out[row.SessionID], row.Name)
+	}
+	return out, wrap(err, "list finished sections")
+}
+
 // ReachSection notes that the customer of an open session sees a section for
 // the first time.
 func (q *Queries) ReachSection(ctx context.Context, id domain.SessionID, name string, now time.Time) error {

@@ -18,6 +18,7 @@ import (
 	"candor/internal/statement/statementtest"
 	"candor/internal/testkit/harness"
 	"candor/internal/testkit/page"
+	"candor/views/dashboard"
 )
 
 // TestWhatASessionMisses: the page says on top which section is next and what the form
@@ -53,6 +54,49 @@ func TestWhatASessionMisses(t *testing.T) {
 	done := h.NewSession(h.TestScope(), domain.NewSession{})
 	h.Complete(done.ID)
 	support.WantPage(support.Get("/dashboard/test/sessions/"+done.ID.String()), http.StatusOK).Hides("Next:", "sections completed.")
+}
+
+// TestFinishedSectionsAgree: page, list, its filter and the files say how many sections are
+// finished now, and of answers that are erased how many were completed.
+func TestFinishedSectionsAgree(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	owner := h.Owner()
+	const list = "/dashboard/test/sessions"
+	within := 2
+	session := h.NewSession(h.TestScope(), domain.NewSession{CustomerEmail: "jo@customer.example", ExpiresInDays: &within})
+	customer := h.Customer(session)
+	h.Open(session.ID)
+	for _, name := range statement.SectionNames[:5] {
+		h.Fill(session.ID, name)
+	}
+	agree := func(sections string, far bool) {
+		t.Helper()
+		owner.WantPage(owner.Get(list+"/"+session.ID.String()), http.StatusOK, sections+" of 7")
+		owner.WantPage(owner.Get(list), http.StatusOK, sections+" of 7")
+		for _, query := range []string{"", "?q=jo@customer", "?session=" + session.ID.String()} {
+			if row := rowsOf(owner, list+"/export"+query)[0]; row[slices.Index(dashboard.ExportColumns, "Sections")] != sections {
+				t.Errorf("the file of %q: %q, want %s sections", query, row, sections)
+			}
+		}
+		if rows := rowsOf(owner, list+"/export?status=expiring-far"); len(rows) == 1 != far {
+			t.Errorf("expiring with 4 sections or more: %q", rows)
+		}
+	}
+	agree("5", true)
+	customer.Post(statement.PersonalDetailsSection, url.Values{"phone": {"1"}})
+	agree("4", true)
+	customer.Post(statement.IncomeSection, url.Values{"employment_income.gross_salary": {"none"}})
+	agree("3", false)
+	h.OK(cancelled(h, session))
+	agree("3", false)
+	h.Clock.Advance(91 * 24 * time.Hour) // the answers' retention
+	owner = h.Owner()
+	agree("3", false)
+	if sweep(h, domain.UnsubmittedRetention) != 1 {
+		t.Error("nothing is swept")
+	}
+	agree("5", false)
 }
 
 // TestDocumentsOfASession: with category, size and time, the newest first; a picture is
