@@ -299,8 +299,9 @@ func TestAnswersAreReadOnAPage(t *testing.T) {
 		}
 	}
 	audited(h, domain.AuditDataRead, 1)
-	if got := owner.Get(answers.Link("payslip.pdf")); got.Code != http.StatusOK || got.Header().Get("Content-Type") != "application/pdf" {
-		t.Errorf("the document: %d %s", got.Code, got.Header().Get("Content-Type"))
+	got := owner.Get(answers.Link("payslip.pdf"))
+	if kind := got.Header().Get("Content-Type"); got.Code != http.StatusOK || kind != "application/pdf" {
+		t.Errorf("the document: %d %s", got.Code, kind)
 	}
 	audited(h, domain.AuditDocumentRead, 1)
 	owner.Get(path + "/answers")
