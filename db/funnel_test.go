@@ -110,7 +110,7 @@ func (s *store) answer(random *rand.Rand, session *domain.Session) error {
 	case 0, 1, 2, 3:
 		return s.ReachSection(s.ctx, session.ID, name, now)
 	case 4, 5:
-		return s.NoteProblems(s.ctx, session.ID, name, refused)
+		return s.NoteProblems(s.ctx, session.ID, name, refused, now)
 	case 6, 7:
 		return work(func(tx *db.Tx, _ *domain.Session) error {
 			return tx.SaveDraft(s.ctx, session.ID, name, json.RawMessage(`{}`), refused, now)
@@ -296,12 +296,12 @@ func TestProblemsCountOnce(t *testing.T) {
 	s.tx(func(tx *db.Tx) error { _, err := tx.OpenSession(s.ctx, session.ID, start); return err })
 	for i := range 3 {
 		s.ok(s.ReachSection(s.ctx, session.ID, "income", start.Add(time.Duration(i)*time.Hour)))
-		s.ok(s.NoteProblems(s.ctx, session.ID, "income", rules[:i+1]))
+		s.ok(s.NoteProblems(s.ctx, session.ID, "income", rules[:i+1], start))
 		s.tx(func(tx *db.Tx) error {
 			return tx.SaveDraft(s.ctx, session.ID, "income", json.RawMessage(`{}`), rules[:1], start)
 		})
 	}
-	s.ok(s.NoteProblems(s.ctx, session.ID, "assets", rules)) // never seen
+	s.ok(s.NoteProblems(s.ctx, session.ID, "assets", rules, start)) // never seen
 	s.tx(func(tx *db.Tx) error {
 		_, err := tx.SaveSection(s.ctx, session.ID, "income", json.RawMessage(`{}`), "", start.Add(3*time.Hour))
 		return err
@@ -332,9 +332,10 @@ func TestProblemsCountOnce(t *testing.T) {
 		t.Errorf("refused %s", got)
 	}
 	for range 100 {
-		s.ok(s.NoteProblems(s.ctx, session.ID, "income", rules[:1]))
+		s.ok(s.NoteProblems(s.ctx, session.ID, "income", rules[:1], start))
 	}
-	s.ok(s.NoteProblems(s.ctx, session.ID, "income", append(rules[:1:1], domain.FailedRule{Field: "phone", Message: "Enter phone"})))
+	s.ok(s.NoteProblems(s.ctx, session.ID, "income", append(rules[:1:1],
+		domain.FailedRule{Field: "phone", Message: "Enter phone"}), start))
 	most := times()
 	if most != "phone 1, email 1, full_name 1, vehicles.value 1" {
 		t.Errorf("of a section that keeps no more: %s", most)
@@ -344,7 +345,7 @@ func TestProblemsCountOnce(t *testing.T) {
 	}
 	var written string
 	s.ok(s.Raw().GetContext(s.ctx, &written, `SELECT xmin::text FROM section WHERE session_id = $1`, session.ID))
-	s.ok(s.NoteProblems(s.ctx, session.ID, "income", rules))
+	s.ok(s.NoteProblems(s.ctx, session.ID, "income", rules, start))
 	if again := s.lines(`SELECT xmin::text FROM section`); again[0] != written {
 		t.Errorf("problems are written without end: %s, then %s", most, times())
 	}

@@ -53,17 +53,18 @@ func (q *Queries) LinkUses(ctx context.Context, id domain.SessionID) ([]domain.L
 	return out, wrap(err, "list link uses")
 }
 
-// RefusedRules returns what the form refused in a session, and how often: of the section that
-// was saved last, and what was refused last, first. Of a section that keeps no more repeats each
-// is there once.
+// RefusedRules returns what the form refused in a session, and how often: first what it refused at
+// the last try, then the latest. Of a section that keeps no more repeats each is there once.
 func (q *Queries) RefusedRules(ctx context.Context, id domain.SessionID) ([]domain.RefusedOften, error) {
 	var out []domain.RefusedOften
 	err := q.all(ctx, &out, `
 		SELECT name AS section, split_part(problem, ' ', 1) AS field, substr(problem, strpos(problem, ' ') + 1) AS message,
-			CASE WHEN cardinality(problems) < $2 THEN count(*) ELSE 1 END AS times
-		FROM section, unnest(problems) WITH ORDINALITY p (problem, place)
-		WHERE session_id = $1 GROUP BY updated_at, name, problem, problems
-		ORDER BY updated_at DESC, name, max(place) DESC LIMIT 100`, id, problemsKept)
+			CASE WHEN cardinality(problems) < $2 THEN count(*) ELSE 1 END AS times, at,
+			coalesce(at = refused_at, at IS NULL AND NOT (`+finished+`)) AS still
+		FROM section n, unnest(problems) WITH ORDINALITY p (problem, place),
+			LATERAL (SELECT (refused ->> problem)::timestamptz AS at) r
+		WHERE session_id = $1 GROUP BY session_id, name, problem, at
+		ORDER BY still DESC, coalesce(at, updated_at) DESC, name, max(place) DESC LIMIT 100`, id, problemsKept)
 	return out, wrap(err, "list refused rules")
 }
 

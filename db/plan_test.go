@@ -83,8 +83,8 @@ func (s *store) expectFewSearched(name string, f domain.SessionFilter) {
 		s.Errorf("search for %s: %d sessions", name, len(found.Sessions))
 	}
 	all, enough := 0, errors.New("more than the search has found")
-	err := s.EachSessionFound(s.ctx, s.scope, f, start, func(*domain.Session) error {
-		if all++; all > found.Total {
+	err := s.EachSessionFound(s.ctx, s.scope, f, start, func(some []domain.Session) error {
+		if all += len(some); all > found.Total {
 			return enough
 		}
 		return nil

@@ -786,7 +786,9 @@ CREATE TABLE public.section (
     prefill bytea,
     offered bytea,
     ask bytea,
-    phone_hash text
+    phone_hash text,
+    refused jsonb DEFAULT '{}'::jsonb NOT NULL,
+    refused_at timestamp with time zone
 );
 ALTER TABLE ONLY public.section ALTER COLUMN answers SET STORAGE EXTERNAL;
 ALTER TABLE ONLY public.section ALTER COLUMN draft SET STORAGE EXTERNAL;

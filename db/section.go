@@ -32,6 +32,24 @@ func (q *Queries) Sections(ctx context.Context, id domain.SessionID) ([]Section,
 	return out, wrap(err, "get sections")
 }
 
+// finished is the condition of a section that was completed and wasn't left as a draft since.
+const finished sqlText = "n.completed_at IS NOT NULL AND n.draft IS NULL"
+
+// FinishedSections returns the names of the finished sections of each session.
+func (q *Queries) FinishedSections(ctx context.Context, sessions []domain.SessionID) (map[domain.SessionID][]string, error) {
+	var rows []struct {
+		SessionID domain.SessionID `db:"session_id"`
+		Name      string           `db:"name"`
+	}
+	err := q.all(ctx, &rows, `SELECT session_id, name FROM section n WHERE session_id = ANY ($1::uuid[]) AND `+finished,
+		pq.Array(sessions))
+	out := map[domain.SessionID][]string{}
+	for _, row := range rows {
+		out[row.SessionID] = append(out[row.SessionID], row.Name)
+	}
+	return out, wrap(err, "list finished sections")
+}
+
 // ReachSection notes that the customer of an open session sees a section for
 // the first time.
 func (q *Queries) ReachSection(ctx context.Context, id domain.SessionID, name string, now time.Time) error {
@@ -47,15 +65,20 @@ func (q *Queries) ReachSection(ctx context.Context, id domain.SessionID, name st
 // kept beyond that, so a section grows to the form's rules and no further.
 const problemsKept = 50
 
-// NoteProblems notes what the form refused in a section that the customer has reached.
-func (q *Queries) NoteProblems(ctx context.Context, id domain.SessionID, name string, problems []domain.FailedRule) error {
+// NoteProblems notes what the form refused now in a section that the customer has reached.
+func (q *Queries) NoteProblems(ctx context.Context, id domain.SessionID, name string, problems []domain.FailedRule,
+	now time.Time) error {
 	_, err := q.exec(ctx, `
-		UPDATE section SET problems = problems || ARRAY(SELECT p FROM unnest($3::text[]) p
-			WHERE cardinality(problems) < $4 OR p <> ALL (problems))
-		WHERE session_id = $1 AND name = $2 AND (cardinality(problems) < $4 OR NOT problems @> $3)`,
-		id, name, noted(problems), problemsKept)
+		UPDATE section SET refused = refused || `+refusedNow+`, refused_at = $5,
+			problems = problems || ARRAY(SELECT p FROM unnest($3::text[]) p
+				WHERE cardinality(problems) < $4 OR p <> ALL (problems))
+		WHERE session_id = $1 AND name = $2 AND (cardinality(problems) < $4 OR NOT problems @> $3 OR refused_at IS NULL)`,
+		id, name, noted(problems), problemsKept, now)
 	return wrap(err, "note problems")
 }
+
+// refusedNow has the time $5 of each of the problems $3.
+const refusedNow sqlText = "(SELECT coalesce(jsonb_object_agg(p, $5::timestamptz), '{}') FROM unnest($3::text[]) p)"
 
 // noted writes problems as a section keeps them. No field's name has a space.
 func noted(problems []domain.FailedRule) pq.StringArray {
@@ -67,16 +90,18 @@ func noted(problems []domain.FailedRule) pq.StringArray {
 }
 
 // SaveDraft keeps what a customer typed into a section and isn't valid yet,
-// and notes what the form refused of it. ErrNotFound if the session is erased.
+// and notes what the form refused of it, nil if it wasn't checked. ErrNotFound if the session is erased.
 func (tx *Tx) SaveDraft(ctx context.Context, id domain.SessionID, name string, draft []byte, refused []domain.FailedRule,
 	now time.Time) error {
 	result, err := tx.exec(ctx, `
-		INSERT INTO section AS s (session_id, name, draft, problems, reached_at, updated_at) VALUES ($1, $2, $3, $4, $5, $5)
+		INSERT INTO section AS s (session_id, name, draft, problems, reached_at, updated_at, refused, refused_at)
+		VALUES ($1, $2, $4, $3, $5, $5, `+refusedNow+`, CASE WHEN cardinality($3) > 0 THEN $5::timestamptz END)
 		ON CONFLICT (session_id, name) DO UPDATE SET
 			draft = excluded.draft, updated_at = excluded.updated_at, reached_at = coalesce(s.reached_at, excluded.reached_at),
+			refused = s.refused || excluded.refused, refused_at = CASE WHEN $7 THEN excluded.refused_at ELSE s.refused_at END,
 			problems = s.problems || ARRAY(SELECT p FROM unnest(excluded.problems) p
 				WHERE cardinality(s.problems) < $6 OR p <> ALL (s.problems))`,
-		id, name, draft, noted(refused), now, problemsKept)
+		id, name, noted(refused), draft, now, problemsKept, refused != nil)
 	return changedOne(result, err, "save draft")
 }
 
@@ -107,8 +132,8 @@ func (tx *Tx) SaveSection(ctx context.Context, id domain.SessionID, name string,
 		INSERT INTO section AS s (session_id, name, answers, reached_at, completed_at, updated_at, phone_hash)
 		VALUES ($1, $2, $3, $4, $4, $4, nullif($5, ''))
 		ON CONFLICT (session_id, name) DO UPDATE SET
-			answers = excluded.answers, draft = NULL, phone_hash = excluded.phone_hash, reached_at = coalesce(s.reached_at,
-				excluded.reached_at),
+			answers = excluded.answers, draft = NULL, refused_at = NULL, phone_hash = excluded.phone_hash,
+			reached_at = coalesce(s.reached_at, excluded.reached_at),
 			completed_at = coalesce(s.completed_at, excluded.completed_at), updated_at = excluded.updated_at
 		RETURNING (SELECT completed_at FROM before) IS NULL`,
 		id, name, answers, now, phoneHash)

@@ -89,7 +89,7 @@ func newSessionList(scope domain.Scope, f *domain.SessionFilter) *list {
 	l.scope(scope)
 	filter(&l.conditions, domain.SessionFilters, f)
 	if f.Sections > 0 { // of those that expire soon, which are few
-		l.and("sections_completed >= " + l.arg(f.Sections))
+		l.and("(SELECT count(*) FROM section n WHERE n.session_id = id AND " + finished + ") >= " + l.arg(f.Sections))
 	}
 	if f.Figure != nil {
 		l.and(l.figure(*f.Figure))

@@ -113,25 +113,21 @@ func (q *Queries) searchNewest(ctx context.Context, scope domain.Scope, f domain
 	return out, nil
 }
 
-// EachSessionFound calls row for each of the scope's sessions that match the filter,
-// newest first, until it returns an error. It looks at every session of the list, since
+// EachSessionFound calls each with all of the scope's sessions that match the filter, some at a
+// time, newest first, until it returns an error. It looks at every session of the list, since
 // an export may be of most.
 func (q *Queries) EachSessionFound(ctx context.Context, scope domain.Scope, f domain.SessionFilter, now time.Time,
-	row func(*domain.Session) error) error {
+	each func([]domain.Session) error) error {
 	var last *domain.Session
 	for {
 		found, err := q.searchNewest(ctx, scope, f, last, searchMost, searchMost, now)
-		if err != nil {
+		if err == nil {
+			err = each(found.Sessions)
+		}
+		if err != nil || found.next == nil {
 			return err
 		}
-		for i := range found.Sessions {
-			if err := row(&found.Sessions[i]); err != nil {
-				return err
-			}
-		}
-		if last = found.next; last == nil {
-			return nil
-		}
+		last = found.next
 	}
 }
 

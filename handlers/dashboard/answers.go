@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"strings"
@@ -12,12 +13,19 @@ import (
 	"candor/internal/form"
 	"candor/internal/statement"
 	view "candor/views/dashboard"
+	"candor/views/i18n"
 )
 
 // ShowAnswers shows a completed session's answers, and notes in the audit log that they were
 // looked at (D127).
 func (s *Server) ShowAnswers(c echo.Context, v *Visit, id domain.SessionID) error {
-	data, err := s.Sessions.Data(c.Request().Context(), v.Scope, id, web.Reader(c.Request().Context(), v.Actor))
+	ctx := i18n.In(c.Request().Context(), i18n.ForStaff)
+	c.SetRequest(c.Request().WithContext(ctx))
+	data, err := s.Sessions.Data(ctx, v.Scope, id, web.Reader(ctx, v.Actor))
+	if err != nil {
+		return err
+	}
+	account, err := s.Accounts.Get(ctx, v.Scope.AccountID)
 	if err != nil {
 		return err
 	}
@@ -25,11 +33,12 @@ func (s *Server) ShowAnswers(c echo.Context, v *Visit, id domain.SessionID) erro
 		Page: s.page(v, "Answers"), Session: data.Session, Names: data.Statement.Names(data.Session.CustomerName),
 		Sections: data.Statement.Sections(*data.Session.CompletedAt),
 		Summary:  data.Statement.Summary(), Documents: data.Statement.Documents,
-		Corrected: corrected(data.Statement), Confirmed: data.Statement.Confirmed(),
+		Corrected: corrected(ctx, data.Statement), Confirmed: data.Statement.Confirmed(),
+		Retained: data.Session.Retained(s.Clock.Now(), account.Retention()),
 	}
 	page.Of = data.Session.Reference()
 	if data.Session.PreviousSessionID != nil {
-		if page.Former, err = s.Sessions.Get(c.Request().Context(), v.Scope, *data.Session.PreviousSessionID); err != nil {
+		if page.Former, err = s.Sessions.Get(ctx, v.Scope, *data.Session.PreviousSessionID); err != nil {
 			return err
 		}
 		page.Changed = data.Statement.ChangedSections()
@@ -42,12 +51,12 @@ func (s *Server) ShowAnswers(c echo.Context, v *Visit, id domain.SessionID) erro
 
 // corrected names the answers that the partner gave and the customer changed, by section
 // (D58). What the customer removed has no name.
-func corrected(answers *statement.Statement) map[string][]string {
+func corrected(ctx context.Context, answers *statement.Statement) map[string][]string {
 	out, results := map[string][]string{}, answers.Prefilled()
 	for name := range answers.Prefill {
 		answers.Section(name, answers.Declaration.SignedAt).Walk(func(path string, f form.Field) {
-			if results[name+"."+path] == statement.Changed && !slices.Contains(out[name], f.Label) {
-				out[name] = append(out[name], f.Label)
+			if label := i18n.T(ctx, f.Label); results[name+"."+path] == statement.Changed && !slices.Contains(out[name], label) {
+				out[name] = append(out[name], label)
 			}
 			delete(results, name+"."+path)
 		})

@@ -5,6 +5,7 @@ import (
 	"image/color"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"candor/internal/statement/statementtest"
 	"candor/internal/testkit/harness"
 	"candor/internal/testkit/page"
+	"candor/views/dashboard"
 )
 
 // TestWhatASessionMisses: the page says on top which section is next and what the form
@@ -52,6 +54,49 @@ func TestWhatASessionMisses(t *testing.T) {
 	done := h.NewSession(h.TestScope(), domain.NewSession{})
 	h.Complete(done.ID)
 	support.WantPage(support.Get("/dashboard/test/sessions/"+done.ID.String()), http.StatusOK).Hides("Next:", "sections completed.")
+}
+
+// TestFinishedSectionsAgree: page, list, its filter and the files say how many sections are
+// finished now, and of answers that are erased how many were completed.
+func TestFinishedSectionsAgree(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	owner := h.Owner()
+	const list = "/dashboard/test/sessions"
+	within := 2
+	session := h.NewSession(h.TestScope(), domain.NewSession{CustomerEmail: "jo@customer.example", ExpiresInDays: &within})
+	customer := h.Customer(session)
+	h.Open(session.ID)
+	for _, name := range statement.SectionNames[:5] {
+		h.Fill(session.ID, name)
+	}
+	agree := func(sections string, far bool) {
+		t.Helper()
+		owner.WantPage(owner.Get(list+"/"+session.ID.String()), http.StatusOK, sections+" of 7")
+		owner.WantPage(owner.Get(list), http.StatusOK, sections+" of 7")
+		for _, query := range []string{"", "?q=jo@customer", "?session=" + session.ID.String()} {
+			if row := rowsOf(owner, list+"/export"+query)[0]; row[slices.Index(dashboard.ExportColumns, "Sections")] != sections {
+				t.Errorf("the file of %q: %q, want %s sections", query, row, sections)
+			}
+		}
+		if rows := rowsOf(owner, list+"/export?status=expiring-far"); len(rows) == 1 != far {
+			t.Errorf("expiring with 4 sections or more: %q", rows)
+		}
+	}
+	agree("5", true)
+	customer.Post(statement.PersonalDetailsSection, url.Values{"phone": {"1"}})
+	agree("4", true)
+	customer.Post(statement.IncomeSection, url.Values{"employment_income.gross_salary": {"none"}})
+	agree("3", false)
+	h.OK(cancelled(h, session))
+	agree("3", false)
+	h.Clock.Advance(91 * 24 * time.Hour) // the answers' retention
+	owner = h.Owner()
+	agree("3", false)
+	if sweep(h, domain.UnsubmittedRetention) != 1 {
+		t.Error("nothing is swept")
+	}
+	agree("5", false)
 }
 
 // TestDocumentsOfASession: with category, size and time, the newest first; a picture is
@@ -194,6 +239,9 @@ func TestExtendAndRenew(t *testing.T) {
 	if got, want := h.SessionOf(session.ID).ExpiresAt, harness.StartTime.AddDate(0, 0, 58); !got.Equal(want) {
 		t.Errorf("it expires at %s, want %s", got, want)
 	}
+	const change = "expires at: 20 Dec 2026, 2:04 pm → 3 Jan 2027, 2:04 pm"
+	owner.WantPage(owner.Get(path), http.StatusOK, "Link extended "+change, "Link extended expires at: 3 Jan 2027, 2:04 pm → 17 Jan")
+	owner.WantPage(owner.Get("/dashboard/test/audit"), http.StatusOK, change)
 	owner.Post(path+"/extend", url.Values{"more": {"30"}})
 	owner.WantPage(owner.Get(path), http.StatusOK, "It can work until").Lacks("Extend by 7 days")
 	owner.WantPage(owner.Post(path+"/extend", url.Values{"more": {"7"}}), http.StatusUnprocessableEntity, "from 1 to 90")
@@ -242,7 +290,20 @@ func TestAnswersAreReadOnAPage(t *testing.T) {
 	if text := answers.Text(); strings.Contains(text, "Income Changed since") {
 		t.Error("income is said to have changed")
 	}
+	if got := answers.Fact("Lives"); got != "Without a partner" {
+		t.Errorf("the customer lives %q", got)
+	}
+	for _, label := range answers.All("dt") {
+		if regexp.MustCompile(`(?i)\byour?\b`).MatchString(label.Text()) {
+			t.Errorf("%q speaks to the customer", label.Text())
+		}
+	}
 	audited(h, domain.AuditDataRead, 1)
+	got := owner.Get(answers.Link("payslip.pdf"))
+	if kind := got.Header().Get("Content-Type"); got.Code != http.StatusOK || kind != "application/pdf" {
+		t.Errorf("the document: %d %s", got.Code, kind)
+	}
+	audited(h, domain.AuditDocumentRead, 1)
 	owner.Get(path + "/answers")
 	audited(h, domain.AuditDataRead, 2)
 	stranger := h.StaffOf(h.NewAccount("other@lender.example", "starter").AccountID, domain.RoleOwner)

@@ -1,6 +1,7 @@
 package dashboard_test
 
 import (
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -9,7 +10,10 @@ import (
 	"time"
 
 	"candor/internal/domain"
+	"candor/internal/statement"
+	"candor/internal/statement/statementtest"
 	"candor/internal/testkit/harness"
+	"candor/internal/testkit/page"
 )
 
 // TestRenewLink: the link before stops at once, in browsers that opened it, too. Answers
@@ -108,11 +112,11 @@ func TestLinkHistory(t *testing.T) {
 	h.Clock.Advance(time.Minute)
 	customer.Post("personal_details", url.Values{"full_name": {"Secret Name"}, "phone": {"twelve"}})
 	last := []domain.FailedRule{{Field: "name", Message: "Noted last"}}
-	h.OK(h.DB.NoteProblems(t.Context(), session.ID, "personal_details", last))
-	h.OK(h.DB.NoteProblems(t.Context(), session.ID, "personal_details", last))
+	h.OK(h.DB.NoteProblems(t.Context(), session.ID, "personal_details", last, h.Clock.Now()))
+	h.OK(h.DB.NoteProblems(t.Context(), session.ID, "personal_details", last, h.Clock.Now()))
 	support = h.Staff(domain.RoleSupport)
 	page := support.WantPage(support.Get(path), http.StatusOK, "Wrong link tried 1,000 times or more", "Link opened",
-		"Safari on iPhone, 192.0.2.7", "What was typed is not kept. Noted last Personal details, twice",
+		"Safari on iPhone, 192.0.2.7", "What was typed is not kept. Noted last Not corrected Personal details, twice 21 Nov 2026, 8:25 am",
 		"Refused there: “Noted last” twice, “")
 	if text := page.Text(); strings.LastIndex(text, "Personal details") > strings.LastIndex(text, "in dollars") {
 		t.Errorf("what was refused before comes first: %s", text)
@@ -127,6 +131,54 @@ func TestLinkHistory(t *testing.T) {
 		rows() != 0 {
 		t.Errorf("%d deleted, %d left, %v", n, rows(), err)
 	}
+}
+
+// TestRefusedAnswers: what the form refused at the last try comes before what is corrected, each
+// with its last time. Odd answers that weren't confirmed are among it, without what is odd.
+func TestRefusedAnswers(t *testing.T) {
+	t.Parallel()
+	h := harness.New(t)
+	support := h.Staff(domain.RoleSupport)
+	session := h.NewSession(h.TestScope(), domain.NewSession{})
+	customer := h.Customer(session)
+	h.Open(session.ID)
+	try := func(section string, changes url.Values) {
+		h.Clock.Advance(time.Minute)
+		values := statementtest.Values(section)
+		maps.Copy(values, changes)
+		customer.Post(section, values)
+	}
+	shows := func(texts ...string) *page.Page {
+		t.Helper()
+		return support.WantPage(support.Get("/dashboard/test/sessions/"+session.ID.String()), http.StatusOK, texts...)
+	}
+	const suburb, postcode = "Enter your suburb ", "Enter your postcode "
+	try(statement.PersonalDetailsSection, url.Values{"address.suburb": {""}, "address.postcode": {""}})
+	try(statement.PersonalDetailsSection, url.Values{"address.suburb": {""}})
+	customer.Post(statement.PersonalDetailsSection, url.Values{"action": {"autosave"}, "address.suburb": {"Perth"}})
+	shows("Refused there: “Enter your suburb” twice. Also", suburb+"Not corrected Personal details, twice 20 Nov 2026, 2:06 pm "+
+		postcode+"Corrected Personal details 20 Nov 2026, 2:05 pm")
+	try(statement.PersonalDetailsSection, nil)
+	try(statement.PersonalDetailsSection, url.Values{"action": {"save"}, "phone": {"1"}}) // kept, and not checked
+	shows("Next: Personal details. Also", suburb+"Corrected", postcode+"Corrected")
+	try(statement.AssetsSection, url.Values{"vehicles.0.value": {"none"}})
+	try(statement.PersonalDetailsSection, url.Values{"address.suburb": {""}})
+	try(statement.PersonalDetailsSection, nil)
+	shows("or 1,250.50 Not corrected Assets 20 Nov 2026, 2:09 pm " + suburb +
+		"Corrected Personal details, 3 times 20 Nov 2026, 2:10 pm")
+	try(statement.AssetsSection, url.Values{"vehicles.0.value": {""}, "vehicles.0.value.later": {"true"}})
+	shows(suburb+"Corrected", "or 1,250.50 Corrected Assets 20 Nov 2026, 2:09 pm "+postcode)
+
+	for _, name := range statement.BeforeDeclaration {
+		h.Fill(session.ID, name)
+	}
+	const confirm = "Confirm or change what is asked about Assets "
+	customer.Get(statement.DeclarationSection)
+	try(statement.DeclarationSection, url.Values{"asked": {"true"}})
+	shows("Next: Declaration. Refused there: “Confirm or change what is asked about ",
+		confirm+"Not corrected Declaration 20 Nov 2026, 2:13 pm").Hides("Is this right?")
+	h.Complete(session.ID)
+	shows(confirm + "Corrected Declaration").Hides("Not corrected")
 }
 
 // TestNewSessionForTheSameCustomer: an expired session is no dead end.

@@ -53,7 +53,7 @@ func (s *Server) sessionPage(c echo.Context, v *Visit, id domain.SessionID, stat
 		page.Timeline = append(page.Timeline, entry)
 	}
 	for _, e := range found.Audit {
-		page.Timeline = append(page.Timeline, view.EntryOfAudit(&e))
+		page.Timeline = append(page.Timeline, view.EntryOfAudit(c.Request().Context(), &e))
 	}
 	if page.MayDownload && found.Session.Status == domain.Completed { // as the form tells the customer
 		page.Changed = found.Changed

@@ -132,6 +132,9 @@ func (s *Server) sessionsPage(ctx context.Context, v *Visit, values url.Values, 
 	} else {
 		slice, err = s.Sessions.After(ctx, v.Scope, filter, order, mark, sessionsPerPage)
 	}
+	if err == nil {
+		err = s.Sessions.CountFinished(ctx, slice.Sessions)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -422,6 +425,6 @@ func sessionCells(of *domain.Session, zone *time.Location) []string {
 		of.ID.String(), view.StatusWord(of.Status), of.CustomerEmail, web.Text(of.CustomerName), web.Text(of.ReferenceID),
 		web.Stamp(&of.CreatedAt, zone), web.Stamp(&of.ExpiresAt, zone), web.Stamp(of.AccessedAt, zone),
 		web.Stamp(of.LastActivityAt, zone), web.Stamp(of.CompletedAt, zone), web.Stamp(of.CancelledAt, zone),
-		strconv.Itoa(of.SectionsCompleted), minutes, documents, metadata,
+		strconv.Itoa(of.SectionsFinished), minutes, documents, metadata,
 	}
 }

@@ -281,6 +281,10 @@ func TestRetentionIsReviewed(t *testing.T) {
 	h.Get("/sessions/" + old.ID.String() + "/data").WantStatus(http.StatusOK)
 	files(young, http.StatusOK)
 	owner.WantPage(owner.Get("/dashboard/test/sessions/"+old.ID.String()), http.StatusOK, "their retention has ended")
+	answers := owner.WantPage(owner.Get("/dashboard/test/sessions/"+old.ID.String()+"/answers"), http.StatusOK, "payslip.pdf")
+	if links := answers.Leads("/dashboard/test/sessions/" + old.ID.String() + "/documents"); len(links) > 0 {
+		t.Errorf("documents that are deleted can be downloaded: %q", links)
+	}
 	retire := func(want int) {
 		t.Helper()
 		h.OK(h.DB.InTx(h.Context(), func(tx *db.Tx) error {

@@ -3,6 +3,7 @@ package form
 import (
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -91,7 +92,8 @@ func (s *Server) Sign(c echo.Context, v *visit) error {
 		return s.submit(c, v, signature)
 	}
 	if len(page.Unfinished) == 0 {
-		if err := s.Forms.CountErrors(ctx, v.Session.ID, statement.DeclarationSection, page.Errors); err != nil {
+		if err := s.Forms.CountErrors(ctx, v.Session.ID, statement.DeclarationSection,
+			slices.Concat(page.Errors, unconfirmed(page.Unconfirmed))); err != nil {
 			return err
 		}
 		if err := s.Forms.Confirm(ctx, v.Session, ticked); err != nil {
@@ -99,6 +101,17 @@ func (s *Server) Sign(c echo.Context, v *visit) error {
 		}
 	}
 	return s.showInvalid(c, page)
+}
+
+// unconfirmed are the odd answers that weren't confirmed, as they are counted and told to staff: what
+// is odd would tell an answer.
+func unconfirmed(doubts []statement.Doubt) (errs form.Errors) {
+	for _, d := range doubts {
+		section, _, _ := strings.Cut(d.Path, ".")
+		errs = append(errs, form.Error{Field: "confirmations." + section,
+			Message: "Confirm or change what is asked about " + statement.Title(section)})
+	}
+	return errs
 }
 
 // submit hands the decoded declaration to the service, which checks again

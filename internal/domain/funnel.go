@@ -14,9 +14,9 @@ type FailedRule struct {
 	Message string // names the field; can be shown
 }
 
-// FailedRules returns the rules that failed, each once, however many items of a list failed it.
+// FailedRules returns the rules that failed, each once, however many items of a list failed it; never nil.
 func FailedRules(refused form.Errors) []FailedRule {
-	var out []FailedRule
+	out := []FailedRule{}
 	for _, e := range refused {
 		general := e.General()
 		rule := FailedRule{Field: general.Field, Message: general.Message}
@@ -34,10 +34,12 @@ type RefusedRule struct {
 	Message string `db:"message"`
 }
 
-// A RefusedOften is a rule, and how often the form refused it in one session.
+// A RefusedOften is a rule that the form refused in one session.
 type RefusedOften struct {
 	RefusedRule
-	Times int `db:"times"`
+	Times int        `db:"times"`
+	At    *time.Time `db:"at"`    // last, nil if that isn't known
+	Still bool       `db:"still"` // at the customer's last try, too
 }
 
 // A Funnel shows how far the sessions of a period got with the form.

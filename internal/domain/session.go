@@ -45,7 +45,8 @@ type Session struct {
 	WebhookURL        *string    `db:"webhook_url"`
 	ReturnURL         *string    `db:"return_url"` // as the partner gave it; ReturnLink leads there
 	Metadata          Metadata   `db:"metadata"`
-	SectionsCompleted int        `db:"sections_completed"`
+	SectionsCompleted int        `db:"sections_completed"` // at any time (D15)
+	SectionsFinished  int        `db:"-"`                  // completed, and no draft since; of the dashboard's lists alone
 	CreatedAt         time.Time  `db:"created_at"`
 	ExpiresAt         time.Time  `db:"expires_at"` // zero until stored: by the account's default
 	AccessedAt        *time.Time `db:"accessed_at"`
@@ -176,7 +177,7 @@ type SessionFilter struct {
 	CreatedAfter  *time.Time `query:"created_after" doc:"Only sessions created after this moment, itself excluded."`
 	CreatedBefore *time.Time `query:"created_before" doc:"Only sessions created before this moment, itself excluded. One before created_after is refused."`
 	Search        string     // words, each a part of the name, the address or the reference; of the dashboard alone
-	Sections      int        // only with at least so many completed sections; of the dashboard alone
+	Sections      int        // only with at least so many finished sections; of the dashboard alone
 	Misspelt      bool       // Search: each word has one mistake (D131)
 	Figure        *Figure    // only sessions that are counted so; of the dashboard alone
 	Progress      *Progress  // only sessions whose customer came so far; of the dashboard alone
@@ -195,7 +196,7 @@ var SessionFilters = []Filter[SessionFilter]{
 		}},
 	{Name: "q", Index: "session_search_idx", Value: func(f *SessionFilter) any { return set(f.Search) }},
 	{Name: "expiring", Index: "session_overdue_idx", Value: func(f *SessionFilter) any { return given(f.ExpiresBefore) }},
-	{Name: "sections", Column: "sections_completed", Compare: AtLeast, Value: func(f *SessionFilter) any { return set(f.Sections) }},
+	{Name: "sections", Value: func(f *SessionFilter) any { return set(f.Sections) }},
 	{Name: "figure", Value: func(f *SessionFilter) any { return given(f.Figure) }},
 	{Name: "progress", Value: func(f *SessionFilter) any { return given(f.Progress) }},
 	{Name: "created_after", Column: "created_at", Compare: Above, Index: "session_list_idx", Counted: true,
@@ -249,7 +250,7 @@ type SessionMark struct {
 	ExpiresAt time.Time // as the page was sorted by it; zero for what it is now
 }
 
-// FarAlong is how many completed sections make it worth the while to extend a link.
+// FarAlong is how many finished sections make it worth the while to extend a link.
 const FarAlong = 4
 
 // ExpiringMost is how many of the links that expire first are listed and counted.

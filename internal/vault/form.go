@@ -221,7 +221,7 @@ func (v *Vault) InsertGiven(ctx context.Context, tx *db.Tx, session *domain.Sess
 }
 
 // SaveDraft seals and stores what a customer typed into a section and isn't
-// valid yet, and what the form refused of it. The session must be locked. read is
+// valid yet, and what the form refused of it, nil if it wasn't checked. The session must be locked. read is
 // its form, if that was read since.
 func (v *Vault) SaveDraft(ctx context.Context, tx *db.Tx, session domain.SessionID, read *Form, section string, typed []byte,
 	refused []domain.FailedRule, now time.Time) error {

@@ -28,7 +28,7 @@ var sessionColumns = []sessionColumn{
 	}},
 	{"state", "State", "list-side", false, func(one *domain.Session) templ.Component { return statusTag(one.Status) }},
 	{"sections", "Sections", "list-desk", false, func(one *domain.Session) templ.Component {
-		return inBDI(strconv.Itoa(one.SectionsCompleted) + " of 7")
+		return inBDI(strconv.Itoa(one.SectionsFinished) + " of 7")
 	}},
 	{"created", "Created", "list-end", false, func(one *domain.Session) templ.Component { return ago(&one.CreatedAt) }},
 	{"completed", "Completed", "list-desk", false, func(one *domain.Session) templ.Component { return ago(one.CompletedAt) }},

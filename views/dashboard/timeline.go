@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"maps"
 	"net/url"
@@ -18,6 +19,7 @@ import (
 type TimelineEntry struct {
 	At     time.Time
 	Title  string
+	Change string // as the audit log says it, "" if the title says all
 	Detail string
 }
 
@@ -52,13 +54,16 @@ func EntryOfEvent(e *domain.Event) TimelineEntry {
 }
 
 // EntryOfAudit is a line of the audit log about a session in words.
-func EntryOfAudit(e *domain.AuditEntry) TimelineEntry {
+func EntryOfAudit(ctx context.Context, e *domain.AuditEntry) TimelineEntry {
 	m := TimelineEntry{At: e.At, Title: e.Action.Words(), Detail: e.ActorName}
 	if e.ActorKind == domain.ActorKey {
 		m.Detail = "API key " + e.ActorName
 	}
 	if e.Address != "" {
 		m.Detail += ", " + e.Address
+	}
+	if e.Action == domain.AuditSessionExtended {
+		m.Change = strings.Join(changes(ctx, e), ", ")
 	}
 	if e.Times > 1 {
 		m.Title += " " + count(e.Times, "time")

@@ -19,7 +19,16 @@ import (
 var catalogues = map[domain.Language]map[string]string{
 	domain.SimplifiedChinese: simplifiedChinese,
 	domain.Vietnamese:        vietnamese,
+	ForStaff: {
+		"You live": "Lives", "Your full name": "Full name", "Your share": "Customer’s share",
+		"Your share of household costs": "Customer’s share of household costs",
+		"Value of your share":           "Value of the customer’s share", "Net value of your share": "Net value of the customer’s share",
+	},
 }
+
+// ForStaff is the English of pages on which staff read a customer's answers: what speaks to the
+// customer speaks of the customer there. Customers can't choose it.
+const ForStaff domain.Language = "en-x-staff"
 
 type key struct{}
 

@@ -60,7 +60,7 @@ type Edited struct {
 	Item    int
 	Removed bool
 
-	complete, unchanged bool
+	checked, complete, unchanged bool
 }
 
 // Edit merges what a page sends of the named section with what is stored, does the
@@ -108,7 +108,11 @@ func (s *Service) storeEdited(ctx context.Context, tx *db.Tx, state *State, done
 	if err != nil {
 		return err
 	}
-	return s.Vault.SaveDraft(ctx, tx, state.Session.ID, state.stored, name, draft, domain.FailedRules(done.Refused), now)
+	var refused []domain.FailedRule
+	if done.checked {
+		refused = domain.FailedRules(done.Refused)
+	}
+	return s.Vault.SaveDraft(ctx, tx, state.Session.ID, state.stored, name, draft, refused, now)
 }
 
 // completed takes a section's new answers, and reads the expenses again, which depend on others.
@@ -195,6 +199,7 @@ func (e *Edited) check(f *State, c Change, values url.Values) {
 		e.Stored, e.Section, e.complete = whole, whole, valid
 	}
 	if c.Action == Complete {
+		e.checked = true
 		e.Refused = slices.DeleteFunc(errs, func(e form.Error) bool { return slices.Contains(left, e.Field) })
 	}
 }

@@ -26,7 +26,7 @@ func (s *Service) CountErrors(ctx context.Context, id domain.SessionID, name str
 	if len(refused) == 0 {
 		return nil
 	}
-	return s.DB.NoteProblems(ctx, id, name, domain.FailedRules(refused))
+	return s.DB.NoteProblems(ctx, id, name, domain.FailedRules(refused), s.Clock.Now())
 }
 
 // CompleteDocuments completes the documents section, with any number of

@@ -176,6 +176,24 @@ func (s *Service) after(ctx context.Context, scope domain.Scope, f domain.Sessio
 	return slice, err
 }
 
+// CountFinished fills in how many sections of the sessions are finished, as Timeline says it. Of
+// erased sessions only how many were completed is left.
+func (s *Service) CountFinished(ctx context.Context, list []domain.Session) error {
+	ids := make([]domain.SessionID, len(list))
+	for i := range list {
+		ids[i] = list[i].ID
+	}
+	finished, err := s.DB.FinishedSections(ctx, ids)
+	for i := range list {
+		one := &list[i]
+		one.SectionsFinished = len(finished[one.ID])
+		if one.Status == domain.Completed || one.DataErasedAt != nil {
+			one.SectionsFinished = one.SectionsCompleted
+		}
+	}
+	return err
+}
+
 // exportPage is how many sessions an export reads at once.
 const exportPage = 1000
 
@@ -201,10 +219,18 @@ func (s *Service) noteExport(ctx context.Context, scope domain.Scope, by domain.
 // ExportChosen calls row for each of the chosen sessions, as Export does.
 func (s *Service) ExportChosen(ctx context.Context, scope domain.Scope, chosen []domain.Session, by domain.Actor,
 	row func(*domain.Session) error) error {
-	err := s.noteExport(ctx, scope, by)
-	for i := range chosen {
+	if err := s.noteExport(ctx, scope, by); err != nil {
+		return err
+	}
+	return s.exportRows(ctx, chosen, row)
+}
+
+// exportRows calls row for each of the sessions, which say what is finished as the list does.
+func (s *Service) exportRows(ctx context.Context, page []domain.Session, row func(*domain.Session) error) error {
+	err := s.CountFinished(ctx, page)
+	for i := range page {
 		if err == nil {
-			err = row(&chosen[i])
+			err = row(&page[i])
 		}
 	}
 	return err
@@ -218,21 +244,18 @@ func (s *Service) Export(ctx context.Context, scope domain.Scope, f domain.Sessi
 		return err
 	}
 	if f.Search != "" {
-		return s.DB.EachSessionFound(ctx, scope, f, s.Clock.Now(), row)
+		return s.DB.EachSessionFound(ctx, scope, f, s.Clock.Now(), func(found []domain.Session) error {
+			return s.exportRows(ctx, found, row)
+		})
 	}
 	var last *domain.Session
 	for {
 		page, err := s.DB.SessionsBefore(ctx, scope, f, last, exportPage, s.Clock.Now())
-		if err != nil {
+		if err == nil {
+			err = s.exportRows(ctx, page, row)
+		}
+		if err != nil || len(page) < exportPage {
 			return err
-		}
-		for i := range page {
-			if err := row(&page[i]); err != nil {
-				return err
-			}
-		}
-		if len(page) < exportPage {
-			return nil
 		}
 		last = &page[len(page)-1]
 	}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"candor/db"
 	"candor/internal/domain"
 	"candor/internal/platform/keyring"
 	"candor/internal/statement"
@@ -27,7 +26,7 @@ type Timeline struct {
 	Changed    []string             // the sections that differ from the former session's; nil as Names
 	Next       []domain.SessionID   // the sessions that continue this one, the newest first
 	Retained   bool                 // PDF and documents are still to be had
-	Missing    []string             // the sections that the customer hasn't finished, in order; nil of a completed session
+	Missing    []string             // the sections that the customer hasn't finished, in order; nil of a completed or erased session
 	CancelsAt  *time.Time           // when it is cancelled, if that isn't undone (D126); nil: never
 	DataUntil  *time.Time           // when retention erases what was entered; nil: never, or not known yet
 	DataGone   bool                 // what was entered is erased, or as good as that
@@ -76,8 +75,8 @@ func (s *Service) Timeline(ctx context.Context, scope domain.Scope, id domain.Se
 	if timeline.Next, err = s.DB.SessionsContinuing(ctx, scope, id, maxNext); err != nil {
 		return nil, err
 	}
-	if timeline.DataGone {
-		return timeline, nil
+	if timeline.Missing, err = s.missing(ctx, session); err != nil || timeline.DataGone {
+		return timeline, err
 	}
 	if timeline.Refused, err = s.DB.RefusedRules(ctx, id); err != nil {
 		return nil, err
@@ -86,9 +85,6 @@ func (s *Service) Timeline(ctx context.Context, scope domain.Scope, id domain.Se
 	if errors.Is(err, keyring.ErrSealed) { // the rest of the page is still of use
 		s.Logger.ErrorContext(ctx, "what was asked for can't be opened", "session_id", id, "error", err)
 	} else if err != nil {
-		return nil, err
-	}
-	if timeline.Missing, err = s.missing(ctx, session); err != nil {
 		return nil, err
 	}
 	if err = s.readSigned(ctx, timeline); err != nil {
@@ -106,14 +102,14 @@ func (s *Service) Timeline(ctx context.Context, scope domain.Scope, id domain.Se
 }
 
 // missing are the sections of a session without a signature that aren't completed, or have a
-// draft that isn't valid. It opens no answers.
+// draft that isn't valid, unless they are erased. It opens no answers.
 func (s *Service) missing(ctx context.Context, session *domain.Session) (names []string, err error) {
-	if session.Status == domain.Completed {
+	if session.Status == domain.Completed || session.DataErasedAt != nil {
 		return nil, nil
 	}
-	stored, err := s.DB.Sections(ctx, session.ID)
+	finished, err := s.DB.FinishedSections(ctx, []domain.SessionID{session.ID})
 	for _, name := range statement.SectionNames {
-		if !slices.ContainsFunc(stored, func(d db.Section) bool { return d.Name == name && d.CompletedAt != nil && d.Draft == nil }) {
+		if !slices.Contains(finished[session.ID], name) {
 			names = append(names, name)
 		}
 	}
