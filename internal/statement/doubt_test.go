@@ -315,6 +315,9 @@ func TestOddAmounts(t *testing.T) {
 			home := s.Assets.RealProperty[0]
 			home.MortgageOwing, home.Ownership, home.OwnershipPercentage = 400_000_00, "joint", 75
 		}, nil},
+		"a mortgage that the assets no longer have": {func(s *s) { s.Assets.RealProperty[0].MortgageOwing = 0 },
+			[]string{"debt_differs assets.real_property.0.mortgage_owing " +
+				"You owe $0.00 on 12 Smith St. In your liabilities it is $300,000.00."}},
 		"a whole mortgage of half a home": {func(s *s) {
 			s.Assets.RealProperty[0].Ownership, s.Assets.RealProperty[0].OwnershipPercentage = "joint", 50
 		}, []string{"debt_differs liabilities.mortgages.0.balance " +
@@ -341,7 +344,7 @@ func TestOddAmounts(t *testing.T) {
 				{Description: "Tax", Balance: 19_000_00}, {Description: "hecs", Lender: "ATO", Balance: 19_000_00}}
 		}, []string{"debt_listed_twice liabilities.other_liabilities.2.monthly_repayment You have listed $19,000.00 (hecs) twice."}},
 		"a sole owner of most of a home": {func(s *s) {
-			s.Assets.RealProperty[0].OwnershipPercentage, s.Assets.RealProperty[0].MortgageOwing = 99, 0
+			s.Assets.RealProperty[0].OwnershipPercentage = 99
 		}, []string{"sole_owner_share assets.real_property.0.ownership_percentage " +
 			"You are the sole owner of 12 Smith St. Your share is 99%."}},
 		"all of a joint home": {func(s *s) { s.Assets.RealProperty[0].Ownership = "joint" },

@@ -26,22 +26,24 @@ func (o owing) shared() bool { return o.balance != o.whole }
 
 // owed are the debts that the assets mention, at the customer's share (D20).
 func (a *Assets) owed() []owing {
+	return slices.DeleteFunc(a.owing(), func(o owing) bool { return o.balance <= 0 })
+}
+
+// owing is what is owed on each thing on which something can be, also if it is nothing.
+func (a *Assets) owing() []owing {
 	var out []owing
 	for i, p := range a.RealProperty {
-		if balance := p.MortgageOwing.Share(p.OwnershipPercentage); balance > 0 {
-			out = append(out, owing{
-				path: item("assets.real_property", i, "mortgage_owing"), thing: p.Address, whole: p.MortgageOwing, balance: balance,
-				share: p.share(), list: mortgageList, text: "Add the mortgage of {property}, {amount}", field: "property", value: p.Address,
-			})
-		}
+		out = append(out, owing{
+			path: item("assets.real_property", i, "mortgage_owing"), thing: p.Address, whole: p.MortgageOwing,
+			balance: p.MortgageOwing.Share(p.OwnershipPercentage), share: p.share(),
+			list: mortgageList, text: "Add the mortgage of {property}, {amount}", field: "property", value: p.Address,
+		})
 	}
 	for i, v := range a.Vehicles {
-		if v.AmountOwing > 0 {
-			out = append(out, owing{
-				path: item("assets.vehicles", i, "amount_owing"), thing: v.Description, whole: v.AmountOwing, balance: v.AmountOwing,
-				list: personalLoanList, text: "Add the car loan for {vehicle}, {amount}", field: "purpose", value: loanFor(v),
-			})
-		}
+		out = append(out, owing{
+			path: item("assets.vehicles", i, "amount_owing"), thing: v.Description, whole: v.AmountOwing, balance: v.AmountOwing,
+			list: personalLoanList, text: "Add the car loan for {vehicle}, {amount}", field: "purpose", value: loanFor(v),
+		})
 	}
 	return out
 }
@@ -99,11 +101,11 @@ func unlisted(a *Assets, l *Liabilities) []owing {
 }
 
 // differing are the debts that one line of the liabilities has by name, with another amount
-// than the customer's share of what the assets say (D20). A loan in parts, one for several
+// than the customer's share of what the assets say (D20), which can be nothing. A loan in parts, one for several
 // things, and a mortgage that names no property tell nothing. The path is that of the amount to
 // look at: of a share the liabilities', since the assets have the whole.
 func differing(a *Assets, l *Liabilities) (out []owing) {
-	owed, debts := a.owed(), l.listed()
+	owed, debts := a.owing(), l.listed()
 	named := func(d listed) (n int) {
 		for _, o := range owed {
 			if sameName(o.thing, d.name) {
