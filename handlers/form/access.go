@@ -156,6 +156,7 @@ type visit struct {
 	*forms.State
 	pass
 	announce string // what was just done
+	followed bool   // what was just done changed repayments in Expenses
 	focus    string // id of the element that takes the focus after it, "" for the title
 	again    again  // the stored document that was just added once more
 }

@@ -57,10 +57,15 @@ func TestNewRepaymentIsLookedAt(t *testing.T) {
 	finish(load(c, "expenses"))
 	repay(c, "1800", "")
 	stored(c, "expenses", "commitments.debt_repayments", "", "living.groceries", "400")
-	repay(c, "1800", "300")
+	next, tab := repay(c, "1800", "300")
+	if next != "expenses" {
+		t.Errorf("leads to %s, want Expenses", next)
+	}
+	tab.WantPage(tab.Get(next), http.StatusOK).Shows("Your repayments in Expenses have changed, too.")
+	tab.WantPage(tab.Get(next), http.StatusOK).Hides("have changed, too.")
 	stored(c, "expenses", "commitments.debt_repayments", "300", "living.groceries", "400")
 	c.WantPage(c.Get(""), http.StatusOK).Shows("Expenses Changes to finish")
-	tab := load(c, "expenses")
+	tab = load(c, "expenses")
 	tab.values.Set("action", "continue")
 	c.WantRedirect(tab.Post("expenses", tab.values))
 	stored(c, "expenses", "commitments.debt_repayments", "300")
@@ -126,10 +131,10 @@ func finish(tab *loaded) {
 }
 
 // repay changes the repayments on the page, which saves what is typed before Continue does.
-func repay(c *harness.Customer, mortgage, loan string) {
+func repay(c *harness.Customer, mortgage, loan string) (next string, tab *loaded) {
 	c.Helper()
-	tab := load(c, "liabilities")
+	tab = load(c, "liabilities")
 	tab.press("autosave", http.StatusOK, "mortgages.0.monthly_repayment", mortgage, "personal_loans.0.monthly_repayment", loan)
 	tab.values.Set("action", "continue")
-	c.WantRedirect(tab.Post("liabilities", tab.values))
+	return c.WantRedirect(tab.Post("liabilities", tab.values)), tab
 }

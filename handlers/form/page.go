@@ -247,6 +247,7 @@ func (s *Server) page(v *visit) view.Page {
 	page := view.Page{
 		Partner: v.Account.Name, Logo: ui.Logo(v.Account), Test: !v.Session.Livemode, HomeURL: formURL(v.Session.ID),
 		Announce:  v.announce,
+		Told:      v.followed,
 		HelpEmail: web.Text(v.Account.HelpEmail), HelpPhone: web.Text(v.Account.HelpPhone),
 		Languages: v.Account.Languages(), MoneyHelp: view.NationalDebtHelpline,
 	}
@@ -363,7 +364,11 @@ var noticeTexts = map[string]string{
 	"saved":    view.SavedNotice,
 	"uploaded": view.UploadedNotice,
 	"removed":  view.RemovedNotice,
+	followed:   view.FollowedNotice,
 }
+
+// followed is the code of the notice that everyone reads.
+const followed = "followed"
 
 func (s *Server) notices(id domain.SessionID) web.Notices {
 	return web.Notices{Cookies: s.Cookies, Path: formURL(id)}
@@ -379,8 +384,11 @@ func (s *Server) leaveNotice(c echo.Context, id domain.SessionID, code, focus st
 // before.
 func (s *Server) leaveSaved(c echo.Context, v *visit, focus string) {
 	code := "saved"
-	if v.again.document != "" {
+	switch {
+	case v.again.document != "":
 		code = v.again.code()
+	case v.followed:
+		code = followed
 	}
 	s.leaveNotice(c, v.Session.ID, code, focus)
 }
@@ -390,7 +398,7 @@ func (s *Server) announce(c echo.Context, v *visit) {
 	var code string
 	code, v.focus, _ = strings.Cut(s.notices(v.Session.ID).Take(c), "#")
 	ctx := c.Request().Context()
-	v.announce, v.again = i18n.T(ctx, noticeTexts[code]), readAgain(code)
+	v.announce, v.again, v.followed = i18n.T(ctx, noticeTexts[code]), readAgain(code), code == followed
 	if v.again.document == "" || v.Statement == nil {
 		return
 	}

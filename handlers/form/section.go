@@ -98,6 +98,7 @@ func (s *Server) AnswerSection(c echo.Context, v *visit) error {
 		s.leaveNotice(c, v.Session.ID, "saved", "")
 		return c.Redirect(http.StatusSeeOther, formURL(v.Session.ID))
 	case change.Action == forms.Complete:
+		v.followed = done.Followed
 		return s.next(c, v, name)
 	}
 	return s.showEdited(c, v, action, done)

@@ -95,6 +95,7 @@ func TestBrowserDaysOnTheDevicesClock(t *testing.T) {
 			c := created(h, lateInPerth, language)
 			tab.Open(base + h.Link(c.ID))
 			tab.WaitForText("time", days[language][tt.want])
+			tab.WaitForText("time", ":30") // the link ends at that time
 			h.Clock.Advance(31 * 24 * time.Hour)
 			tab.Open(base + c.Path(""))
 			tab.WaitForText("time", days[language][tt.want])

@@ -46,7 +46,7 @@ func Link(ctx context.Context, p LinkParts) Email {
 			e.Lines = append(e.Lines, i18n.T(ctx, "Hello {name},", words))
 		}
 	}
-	until := i18n.DayOf(ctx, p.Session.ExpiresAt)
+	until := i18n.MomentOf(ctx, p.Session.ExpiresAt)
 	saved := i18n.T(ctx, "What you entered is saved. The next section is: {section}", i18n.T(ctx, p.Section))
 	unopened := i18n.T(ctx, "You haven’t opened the form yet.")
 	switch p.Kind {
@@ -67,7 +67,7 @@ func Link(ctx context.Context, p LinkParts) Email {
 		e.Subject = i18n.T(ctx, "Your statement for {partner} isn’t finished", partner)
 		e.Lines = append(e.Lines, saved)
 	case domain.LinkEnding:
-		e.Subject = i18n.T(ctx, "Your link from {partner} ends on {date}", partner, until)
+		e.Subject = i18n.T(ctx, "Your link from {partner} ends on {date}", partner, i18n.DayOf(ctx, p.Session.ExpiresAt))
 		if p.Session.Status == domain.InProgress {
 			e.Lines = append(e.Lines, saved)
 		} else {

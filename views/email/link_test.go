@@ -57,7 +57,7 @@ func TestLinkEmails(t *testing.T) {
 			if strings.ContainsAny(text, "$%") || strings.Contains(text, "AUD") {
 				t.Errorf("%s, %s: money is told:\n%s", language, kind, text)
 			}
-			if !strings.Contains(text, hostile) || !strings.Contains(text, i18n.DayOf(ctx, session.ExpiresAt)) {
+			if !strings.Contains(text, hostile) || !strings.Contains(text, i18n.MomentOf(ctx, session.ExpiresAt)) {
 				t.Errorf("%s, %s: no name or no date:\n%s", language, kind, text)
 			}
 			session := *session

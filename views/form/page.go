@@ -60,6 +60,7 @@ type Page struct {
 	HelpPhone string            // likewise
 	NextSteps string            // what happens after submission in the partner's words, "" for ours (D83)
 	MoneyHelp MoneyHelp         // where customers in money trouble get free help
+	Told      bool              // Announce is shown, too
 	Announce  string            // read out by screen readers after a change: "Vehicle added", in the page's language
 	Languages []domain.Language // to choose from
 	Focus     string            // id of the element that takes the focus: a changed card, an added item; "" for the h1

@@ -234,7 +234,7 @@ func copies(t *testing.T) templ.Component {
 
 // notices says what handlers announce.
 func notices(ctx context.Context, _ io.Writer) error {
-	for _, text := range []string{view.SavedNotice, view.UploadedNotice, view.RemovedNotice} {
+	for _, text := range []string{view.SavedNotice, view.UploadedNotice, view.RemovedNotice, view.FollowedNotice} {
 		i18n.T(ctx, text)
 	}
 	l := new(statement.Statement).Section(statement.AssetsSection, now).List("vehicles")

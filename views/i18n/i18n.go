@@ -124,11 +124,20 @@ func Day(ctx context.Context, d form.Day) string { return d.Format(T(ctx, "2 Jan
 // DayOf formats the day of an instant as Day does: the one in the context's time
 // zone, or else in Sydney's.
 func DayOf(ctx context.Context, t time.Time) string {
+	return t.In(zoneOf(ctx)).Format(T(ctx, "2 January 2006"))
+}
+
+// MomentOf formats an instant with its time, otherwise as DayOf does.
+func MomentOf(ctx context.Context, t time.Time) string {
+	return t.In(zoneOf(ctx)).Format(T(ctx, "2 January 2006, 3:04 pm"))
+}
+
+func zoneOf(ctx context.Context) *time.Location {
 	zone, known := zone(ctx)
 	if !known {
 		zone, _ = new(statement.Address).Zone()
 	}
-	return t.In(zone).Format(T(ctx, "2 January 2006"))
+	return zone
 }
 
 // ZoneKnown reports whether the context has the customer's time zone.

@@ -60,6 +60,9 @@ type Edited struct {
 	Item    int
 	Removed bool
 
+	// Followed is true if repayments in Expenses changed with these answers.
+	Followed bool
+
 	checked, complete, unchanged bool
 }
 
@@ -84,7 +87,8 @@ func (s *Service) Edit(ctx context.Context, state *State, name string, change Ch
 		if err != nil || !done.complete || name == statement.ExpensesSection || len(change.Bases) == 0 {
 			return err
 		}
-		return s.followRepayments(ctx, tx, state, offered, now)
+		done.Followed, err = s.followRepayments(ctx, tx, state, offered, now)
+		return err
 	})
 	return done, err
 }

@@ -39,16 +39,16 @@ func (f *State) follow(values url.Values, offered statement.Expenses) (changed, 
 // they were offered with before: the form filled that in, and it was not changed (D55). A
 // repayment that wasn't there may be among other amounts: the customer looks at them again.
 func (s *Service) followRepayments(ctx context.Context, tx *db.Tx, state *State, offered statement.Expenses,
-	now time.Time) error {
+	now time.Time) (changed bool, err error) {
 	const name = statement.ExpensesSection
 	own, begun := state.Sections[name]
 	if !begun || offered == state.Statement.SuggestExpenses() {
-		return nil
+		return false, nil
 	}
 	values := state.Section(name).Inputs()
 	changed, added := state.follow(values, offered)
 	if !changed {
-		return nil
+		return false, nil
 	}
 	section, whole := state.Empty(name), state.Empty(name)
 	section.Read(values)
@@ -56,5 +56,10 @@ func (s *Service) followRepayments(ctx context.Context, tx *db.Tx, state *State,
 	if own.Draft == nil && !added && len(whole.Decode(values))+len(whole.Left()) == 0 {
 		done.Stored, done.complete = whole, true
 	}
-	return s.storeEdited(ctx, tx, state, done, now)
+	if err := s.storeEdited(ctx, tx, state, done, now); err != nil || done.complete {
+		return true, err
+	}
+	own.Draft = done.Stored.Inputs() // where Next leads
+	state.Sections[name] = own
+	return true, nil
 }
