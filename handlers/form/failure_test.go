@@ -63,10 +63,10 @@ func TestBrowserPostWithoutConnection(t *testing.T) {
 	tab.View("form/post-offline")
 	c.line.state.Store(whole)
 	tab.WaitForText(saveStatus, "Saved ")
+	tab.WaitGone(".undone")
 	stored(c.Customer, "personal_details", "phone", "0400 000 001")
 	tab.Click(".actions .button-primary")
 	tab.WaitForFocus("error-summary") // of what isn't filled in yet
-	tab.WaitGone(".undone")
 }
 
 // TestBrowserButtonsWithoutConnection presses buttons of lists and of the documents while
@@ -81,14 +81,24 @@ func TestBrowserButtonsWithoutConnection(t *testing.T) {
 		c.line.state.Store(cut)
 		tab.Click(button)
 		tab.WaitForText(button+" + .undone", "No connection. Press again when it is back.")
+		if got := browsertest.Eval[int](tab, `document.querySelectorAll(".undone").length`); got != 1 {
+			t.Errorf("%d buttons say that they must be pressed again", got)
+		}
 		c.line.state.Store(whole)
 	}
 	press(`button.with-script[value="remove:real_property.0"]`)
 	press(`[value="add:vehicles"]`)
-	if got := browsertest.Eval[int](tab, `document.querySelectorAll(".undone").length`); got != 1 {
-		t.Errorf("%d buttons say that they must be pressed again", got)
-	}
 	tab.View("form/add-offline")
+	const total, shown = "#total_assets", `getComputedStyle(document.querySelector("#total_assets")).visibility`
+	old := tab.Text(total)
+	c.line.state.Store(cut)
+	tab.Type(input("vehicles.0.value"), "31,000")
+	tab.WaitForTrue(shown + ` === "hidden"`) // it isn't that of what is typed
+	c.line.state.Store(whole)
+	tab.WaitForTrue(shown + ` === "visible"`)
+	if tab.Text(total) == old {
+		t.Errorf("the total is still %s", old)
+	}
 	tab.Open(c.base + c.Path("documents"))
 	press(".actions .button-primary")
 	if got := tab.Text("#refusal"); got != "" {

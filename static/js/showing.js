@@ -36,15 +36,20 @@ export function say(what) {
   const [status, again] = line.children;
   if (status.textContent !== text) status.textContent = text;
   again.hidden = what !== "failed";
+  // What the server adds up isn't what is typed until that has arrived.
+  section()?.classList.toggle("stale", what === "offline" || what === "failed");
 }
 
 // saved says so, and no longer that it failed; nothing of answers that collide.
 export function saved(collided) {
   say(collided ? "" : "saved");
-  if (!collided) clearRefusal();
+  if (collided) return;
+  clearRefusal();
+  pressed();
 }
 
-// undone says beside a button that it wasn't carried out, until one is pressed again.
+// undone says beside a button that it wasn't carried out, until one is pressed again, or the
+// connection is back, which the line that says so shows.
 export function undone(button) {
   const { undone: textContent } = document.getElementById("refusal").dataset;
   button.after(Object.assign(document.createElement("p"), { className: "error undone", role: "alert", textContent }));
