@@ -36,8 +36,7 @@ export function say(what) {
   const [status, again] = line.children;
   if (status.textContent !== text) status.textContent = text;
   again.hidden = what !== "failed";
-  // What the server adds up isn't what is typed until that has arrived.
-  section()?.classList.toggle("stale", what === "offline" || what === "failed");
+  line.dataset.says = what; // totals are hidden until what is typed has arrived where it is added up
 }
 
 // saved says so, and no longer that it failed; nothing of answers that collide.
