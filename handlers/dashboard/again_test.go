@@ -47,7 +47,7 @@ func TestAskAgain(t *testing.T) {
 	again := owner.WantPage(owner.Get(path+former.ID.String()), http.StatusOK).
 		Lacks("New session for this customer").Link("Ask again")
 	form := owner.WantPage(owner.Get(again), http.StatusOK, "Ask again", "Documents are not copied",
-		"Its metadata are copied.")
+		"Its metadata are copied.").LeadsTo(path + former.ID.String())
 	values := newSessionForm(form)
 	if values.Get("prefill_from") == "" || values.Get("customer_email") != "jo@customer.example" || len(values["ask"]) != 0 {
 		t.Errorf("the form has %v", values)

@@ -153,7 +153,7 @@ func TestBrowserUntickingWhatWeFilledIn(t *testing.T) {
 	t.Parallel()
 	for section, tt := range map[string]struct{ kind, amount, notice string }{
 		"expenses":    {"housing", "housing.mortgage_rent", "We added repayments, without cards."},
-		"liabilities": {"mortgages", "mortgages.0.balance", "We added your part of each loan in Assets."},
+		"liabilities": {"mortgages", "mortgages.0.balance", "We added your part of each loan from Assets."},
 	} {
 		t.Run(section, func(t *testing.T) {
 			t.Parallel()

@@ -64,7 +64,8 @@ func (i *Income) section() *form.Section {
 					Hints("From Centrelink or Veterans’ Affairs.").Sums(another),
 			}},
 			{Name: "rental_income", Title: "Rent from a property", Fields: []form.Field{
-				income(&o.Rental, "other_income.rental_income", "Rental income").Hints("Your share of the rent, before costs.").Sums(another),
+				income(&o.Rental, "other_income.rental_income", "Rental income").Hints("Your share of the rent, before costs.").Sums(another).
+					RefusesNegative("{label} must be $0 or more. Enter the rent before costs, and your share of the costs at “Any other expenses” in Expenses"),
 			}},
 			{Name: "investment_income", Title: "Dividends and interest", Fields: []form.Field{
 				income(&o.Dividends, "other_income.dividends", "Dividends"),

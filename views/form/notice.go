@@ -57,7 +57,7 @@ func OfferedNotice(ctx context.Context, followed bool) string {
 
 // SuggestedNotice says where the first debts come from (D20).
 func SuggestedNotice(ctx context.Context) string {
-	return i18n.T(ctx, "We added your part of each loan in Assets.")
+	return i18n.T(ctx, "We added your part of each loan from Assets.")
 }
 
 // RepaymentsNotice says where the first expenses come from (D55). The form asks for no
