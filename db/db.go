@@ -1,8 +1,8 @@
 // Package db keeps everything Candor stores, in PostgreSQL: sessions, accounts,
 // events, deliveries. Each entity's SQL stands in the methods of its own file.
 //
-// It is the only package that knows tables, SQL and constraint names. It must not know HTTP,
-// jobs or use cases, and it reads no environment of the service's own.
+// It is the only package that knows tables and constraint names. It must not know HTTP, jobs
+// or use cases, and it reads no environment of the service's own.
 package db
 
 import (

@@ -60,7 +60,7 @@ func (q *Queries) RefusedRules(ctx context.Context, id domain.SessionID) ([]doma
 	err := q.all(ctx, &out, `
 		SELECT name AS section, split_part(problem, ' ', 1) AS field, substr(problem, strpos(problem, ' ') + 1) AS message,
 			CASE WHEN cardinality(problems) < $2 THEN count(*) ELSE 1 END AS times, at,
-			coalesce(at = refused_at, at IS NULL AND NOT (`+finished+`)) AS still
+			at IS NOT DISTINCT FROM refused_at AND NOT (`+finished+`) AS still
 		FROM section n, unnest(problems) WITH ORDINALITY p (problem, place),
 			LATERAL (SELECT (refused ->> problem)::timestamptz AS at) r
 		WHERE session_id = $1 GROUP BY session_id, name, problem, at

@@ -2,7 +2,6 @@ package db
 
 import (
 	"bytes"
-	"candor/internal/platform/postgres"
 	"context"
 	"crypto/sha256"
 	"database/sql"
@@ -20,6 +19,8 @@ import (
 	"github.com/pressly/goose/v3"
 	"github.com/riverqueue/river/riverdriver/riverdatabasesql"
 	"github.com/riverqueue/river/rivermigrate"
+
+	"candor/internal/platform/postgres"
 )
 
 //go:embed migrations/*.sql

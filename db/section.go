@@ -72,7 +72,7 @@ func (q *Queries) NoteProblems(ctx context.Context, id domain.SessionID, name st
 		UPDATE section SET refused = refused || `+refusedNow+`, refused_at = $5,
 			problems = problems || ARRAY(SELECT p FROM unnest($3::text[]) p
 				WHERE cardinality(problems) < $4 OR p <> ALL (problems))
-		WHERE session_id = $1 AND name = $2 AND (cardinality(problems) < $4 OR NOT problems @> $3 OR refused_at IS NULL)`,
+		WHERE session_id = $1 AND name = $2`,
 		id, name, noted(problems), problemsKept, now)
 	return wrap(err, "note problems")
 }

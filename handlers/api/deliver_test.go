@@ -92,7 +92,7 @@ func TestLinkIsEmailed(t *testing.T) {
 		email.ID == "" {
 		t.Errorf("from %q, replies to %q, unsubscribe %q, id %q", email.FromName, email.ReplyTo, email.Unsubscribe, email.ID)
 	}
-	for _, want := range []string{"Hello Jo Citizen,", link, "until 20 December 2026, 2:04 pm",
+	for _, want := range []string{"Hello Jo Citizen,", link, "until 20 December 2026, 2:04 pm AEDT",
 		"Contact Lender & Sons at help@lender.example."} {
 		if !strings.Contains(email.Text, want) {
 			t.Errorf("the email lacks %q:\n%s", want, email.Text)

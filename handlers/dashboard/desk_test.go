@@ -29,7 +29,7 @@ func TestWhatASessionMisses(t *testing.T) {
 	support := h.Staff(domain.RoleSupport)
 	session := h.NewSession(h.TestScope(), domain.NewSession{})
 	path := "/dashboard/test/sessions/" + session.ID.String()
-	support.WantPage(support.Get(path), http.StatusOK, "0 of 7 sections completed. Next: Personal details.", "No documents.")
+	support.WantPage(support.Get(path), http.StatusOK, "0 of 7 sections finished. Next: Personal details.", "No documents.")
 	customer := h.Customer(session)
 	h.Open(session.ID)
 	for _, name := range statement.SectionNames[:2] {
@@ -42,18 +42,18 @@ func TestWhatASessionMisses(t *testing.T) {
 		}
 	}
 	customer.Post(statement.AssetsSection, values)
-	support.WantPage(support.Get(path), http.StatusOK, "2 of 7 sections completed. Next: Assets. Refused there: “",
+	support.WantPage(support.Get(path), http.StatusOK, "2 of 7 sections finished. Next: Assets. Refused there: “",
 		"Also missing: Liabilities, Expenses, Documents, Declaration.").
 		Hides("secret-house")
 	h.Fill(session.ID, statement.AssetsSection)
-	support.WantPage(support.Get(path), http.StatusOK, "3 of 7 sections completed. Next: Liabilities.").Hides("Refused there")
+	support.WantPage(support.Get(path), http.StatusOK, "3 of 7 sections finished. Next: Liabilities.").Hides("Refused there")
 	customer.Post(statement.PersonalDetailsSection, url.Values{"phone": {"1"}}) // which was completed
-	support.WantPage(support.Get(path), http.StatusOK, "2 of 7 sections completed. Next: Personal details. Refused there: ")
+	support.WantPage(support.Get(path), http.StatusOK, "2 of 7 sections finished. Next: Personal details. Refused there: ")
 	h.OK(cancelled(h, session))
-	support.WantPage(support.Get(path), http.StatusOK, "2 of 7 sections completed. Missing: Personal details, ").Hides("Next:")
+	support.WantPage(support.Get(path), http.StatusOK, "2 of 7 sections finished. Missing: Personal details, ").Hides("Next:")
 	done := h.NewSession(h.TestScope(), domain.NewSession{})
 	h.Complete(done.ID)
-	support.WantPage(support.Get("/dashboard/test/sessions/"+done.ID.String()), http.StatusOK).Hides("Next:", "sections completed.")
+	support.WantPage(support.Get("/dashboard/test/sessions/"+done.ID.String()), http.StatusOK).Hides("Next:", "sections finished.")
 }
 
 // TestFinishedSectionsAgree: page, list, its filter and the files say how many sections are

@@ -24,7 +24,7 @@ func TestWholeFormByPlainPosts(t *testing.T) {
 	t.Parallel()
 	c := harness.New(t).NewCustomer()
 	page := c.WantPage(c.Get(""), http.StatusOK)
-	page.Shows("Lender & Sons", "Zoë O'Brien", "20 December 2026, 2:04 pm", "Start")
+	page.Shows("Lender & Sons", "Zoë O'Brien", "20 December 2026, 2:04 pm AEDT", "Start")
 
 	next := "personal_details"
 	for _, name := range statement.SectionNames[:5] {

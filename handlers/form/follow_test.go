@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"testing"
 
+	"candor/internal/testkit/browsertest"
 	"candor/internal/testkit/harness"
 )
 
@@ -70,6 +71,23 @@ func TestNewRepaymentIsLookedAt(t *testing.T) {
 	c.WantRedirect(tab.Post("expenses", tab.values))
 	stored(c, "expenses", "commitments.debt_repayments", "300")
 	c.WantPage(c.Get(""), http.StatusOK).Hides("Changes to finish")
+}
+
+// TestBrowserNewRepaymentIsTold: who continues from Liabilities sees it, and "Save" tells it, too.
+func TestBrowserNewRepaymentIsTold(t *testing.T) {
+	t.Parallel()
+	h, base := harness.Listen(t)
+	c := h.NewCustomer()
+	livesAs(c, "single")
+	c.WantRedirect(c.Post("liabilities", debts("1800", "")))
+	finish(load(c, "expenses"))
+	tab := browsertest.New(t, browsertest.Options{})
+	for button, repaid := range map[string]string{".actions .button-primary": "300", `.actions [value="save"]`: "310"} {
+		arrive(tab, base, c, "liabilities")
+		tab.Type(input("personal_loans.0.monthly_repayment"), repaid)
+		tab.Click(button)
+		tab.WaitForText("main .banner", "Your repayments in Expenses have changed, too.")
+	}
 }
 
 // A page of Expenses that was open while the liabilities changed has the new amount, too.

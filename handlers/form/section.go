@@ -85,9 +85,13 @@ func (s *Server) AnswerSection(c echo.Context, v *visit) error {
 		defer s.awaitTurn()()
 	}
 	done, err := s.Forms.Edit(c.Request().Context(), v.State, name, change)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
+	}
+	if v.followed = done.Followed; v.followed {
+		s.leaveSaved(c, v, "")
+	}
+	switch {
 	case len(done.Refused)+len(done.Conflicts) > 0:
 		return s.showEdited(c, v, action, done)
 	case action == view.ActionLanguage:
@@ -95,10 +99,9 @@ func (s *Server) AnswerSection(c echo.Context, v *visit) error {
 	case action == view.ActionEvidence:
 		return c.Redirect(http.StatusSeeOther, evidenceURL(c, v, name, target))
 	case action == view.ActionSave:
-		s.leaveNotice(c, v.Session.ID, "saved", "")
+		s.leaveSaved(c, v, "")
 		return c.Redirect(http.StatusSeeOther, formURL(v.Session.ID))
 	case change.Action == forms.Complete:
-		v.followed = done.Followed
 		return s.next(c, v, name)
 	}
 	return s.showEdited(c, v, action, done)

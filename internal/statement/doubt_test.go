@@ -318,6 +318,15 @@ func TestOddAmounts(t *testing.T) {
 		"a mortgage that the assets no longer have": {func(s *s) { s.Assets.RealProperty[0].MortgageOwing = 0 },
 			[]string{"debt_differs assets.real_property.0.mortgage_owing " +
 				"You owe $0.00 on 12 Smith St. In your liabilities it is $300,000.00."}},
+		"a debt beside a home that is paid off": {func(s *s) {
+			s.Assets.RealProperty[0].MortgageOwing, s.Liabilities.Mortgages, s.Expenses.Housing.MortgageRent = 0, nil, 0
+			s.Liabilities.Other = []*statement.OtherLiability{{Description: "Council rates, 12 Smith St", Balance: 1_200_00}}
+		}, nil},
+		"two cars of one name, one paid off": {func(s *s) {
+			s.Assets.Vehicles = []*statement.Vehicle{{Description: "Corolla"}, {Description: "Corolla 2020", AmountOwing: 9_000_00}}
+			s.Liabilities.PersonalLoans = []*statement.PersonalLoan{{Purpose: "Car loan, Corolla 2020", Balance: 19_000_00, MonthlyRepayment: 1}}
+		}, []string{"debt_differs assets.vehicles.1.amount_owing " +
+			"You owe $9,000.00 on Corolla 2020. In your liabilities it is $19,000.00."}},
 		"a whole mortgage of half a home": {func(s *s) {
 			s.Assets.RealProperty[0].Ownership, s.Assets.RealProperty[0].OwnershipPercentage = "joint", 50
 		}, []string{"debt_differs liabilities.mortgages.0.balance " +

@@ -127,11 +127,12 @@ func within(text string, limit int) string {
 }
 
 // liabilitiesSection describes the liabilities. Who shares a property has the bank's paper
-// with the whole repayment of its mortgage, and may share cards, so these ask for their part.
+// with the whole repayment of its mortgage, and may share cards, so balances and cards ask for
+// their part, and the repayment for what they pay: one owner can pay it all.
 func (s *Statement) liabilitiesSection() *form.Section {
 	l, part, paid := &s.Liabilities, "", ""
 	if slices.ContainsFunc(s.Assets.RealProperty, (*Property).shared) {
-		part, paid = yourPart, "What you pay." // one owner can pay it all
+		part, paid = yourPart, "What you pay."
 	}
 	mortgage := func(m *Mortgage) []form.Field { return m.fields(part, paid) }
 	card := func(c *CreditCard) []form.Field { return c.fields(part) }

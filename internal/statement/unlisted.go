@@ -105,19 +105,25 @@ func unlisted(a *Assets, l *Liabilities) []owing {
 // things, and a mortgage that names no property tell nothing. The path is that of the amount to
 // look at: of a share the liabilities', since the assets have the whole.
 func differing(a *Assets, l *Liabilities) (out []owing) {
-	owed, debts := a.owing(), l.listed()
-	named := func(d listed) (n int) {
-		for _, o := range owed {
+	debts := l.listed()
+	named := func(things []owing, d listed) (n int) {
+		for _, o := range things {
 			if sameName(o.thing, d.name) {
 				n++
 			}
 		}
 		return n
 	}
-	unnamed := slices.ContainsFunc(debts, func(d listed) bool { return d.list == mortgageList && named(d) == 0 })
-	for _, o := range owed {
-		lines := slices.DeleteFunc(slices.Clone(debts), func(d listed) bool { return !sameName(o.thing, d.name) })
-		if len(lines) != 1 || named(lines[0]) != 1 || o.list == mortgageList && unnamed {
+	unnamed := slices.ContainsFunc(debts, func(d listed) bool { return d.list == mortgageList && named(a.owing(), d) == 0 })
+	for _, o := range a.owing() {
+		lines := slices.DeleteFunc(slices.Clone(debts), func(d listed) bool {
+			return !sameName(o.thing, d.name) || o.balance == 0 && d.list != o.list // "Council rates, 12 Smith St"
+		})
+		others := 1 // with itself, the things on which the line can be owed
+		if o.balance == 0 {
+			others = 0
+		}
+		if len(lines) != 1 || named(a.owed(), lines[0]) != others || o.list == mortgageList && unnamed {
 			continue
 		}
 		if o.shared() {

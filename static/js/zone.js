@@ -1,10 +1,9 @@
-// Days and times that the server shows on Sydney's clock, because it doesn't know the customer's
+// Days that the server shows on Sydney's clock, because it doesn't know the customer's
 // state, are shown on the device's.
 function showDeviceDays() {
   for (const time of document.querySelectorAll("time[data-zone-unknown]")) {
     delete time.dataset.zoneUnknown;
-    const shown = { dateStyle: "long", timeStyle: "time" in time.dataset ? "short" : undefined };
-    time.textContent = new Date(time.dateTime).toLocaleString(document.documentElement.lang, shown);
+    time.textContent = new Date(time.dateTime).toLocaleDateString(document.documentElement.lang, { dateStyle: "long" });
   }
 }
 showDeviceDays();

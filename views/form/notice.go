@@ -19,7 +19,7 @@ const (
 	SavedNotice    = "Your answers are saved"
 	UploadedNotice = "Document uploaded"
 	RemovedNotice  = "Document removed"
-	FollowedNotice = "Your repayments in Expenses have changed, too. Look at them there."
+	FollowedNotice = "Your repayments in Expenses have changed, too. Check them before you sign."
 )
 
 // ItemAdded announces item i of a list.

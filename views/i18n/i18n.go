@@ -127,9 +127,10 @@ func DayOf(ctx context.Context, t time.Time) string {
 	return t.In(zoneOf(ctx)).Format(T(ctx, "2 January 2006"))
 }
 
-// MomentOf formats an instant with its time, otherwise as DayOf does.
+// MomentOf formats an instant with its time and the zone's name, otherwise as DayOf does. The
+// customer may live in another zone than the one that is known.
 func MomentOf(ctx context.Context, t time.Time) string {
-	return t.In(zoneOf(ctx)).Format(T(ctx, "2 January 2006, 3:04 pm"))
+	return t.In(zoneOf(ctx)).Format(T(ctx, "2 January 2006, 3:04 pm MST"))
 }
 
 func zoneOf(ctx context.Context) *time.Location {

@@ -5,7 +5,7 @@ package i18n
 var simplifiedChinese = map[string]string{ //nolint:gosec // it takes words about passports for one
 	"(optional)":                                      "（选填）",
 	", in dollars":                                    "，以澳元计",
-	"2 January 2006, 3:04 pm":                         "2006年1月2日 15:04",
+	"2 January 2006, 3:04 pm MST":                     "2006年1月2日 15:04 MST",
 	"2 January 2006":                                  "2006年1月2日",
 	"2 January 2006, 3:04:05 pm (UTC-07:00)":          "2006年1月2日 15:04:05 (UTC-07:00)",
 	"A clear photo or a PDF, up to 10 MB.":            "清晰的照片或 PDF，不超过 10 MB。",
@@ -350,7 +350,7 @@ var simplifiedChinese = map[string]string{ //nolint:gosec // it takes words abou
 	"You spend {expenses} a month in total. You pay no rent.":                                           "您每月总支出 {expenses}，没有填房租。",
 	"Your PDF copy is being made.":                                                                      "正在生成您的 PDF 副本。",
 	"Your PDF copy is ready":                                                                            "您的 PDF 副本已生成",
-	"Your repayments in Expenses have changed, too. Look at them there.":                                "“支出”中的还款也已随之更改，请到那里核对。",
+	"Your repayments in Expenses have changed, too. Check them before you sign.":                        "“支出”中的还款也已随之更改，请在签名前核对。",
 	"Your answers are saved":                                                                            "您的回答已保存",
 	"Your answers from last time are filled in. Look at each section, then continue.":                   "您上次的回答已填好。请查看每个部分，然后继续。",
 	"Your answers were saved in another browser or on another device. This link shows them only there.": "您的回答已保存在另一个浏览器或另一台设备上。此链接只在那里显示这些回答。",

@@ -1,12 +1,13 @@
 package postgres_test
 
 import (
-	"candor/internal/platform/postgres"
 	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/lib/pq"
+
+	"candor/internal/platform/postgres"
 )
 
 // TestAddress: what the two drivers read differently is normalised or refused.

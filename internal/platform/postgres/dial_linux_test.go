@@ -1,10 +1,11 @@
 package postgres_test
 
 import (
-	"candor/internal/platform/postgres"
 	"net"
 	"syscall"
 	"testing"
+
+	"candor/internal/platform/postgres"
 )
 
 // TestVanishedServersAreNoticed: a connection is given up when the server hasn't
