@@ -178,7 +178,8 @@ func TestRefusedAnswers(t *testing.T) {
 	try(statement.DeclarationSection, url.Values{"asked": {"true"}})
 	shows("Next: Declaration. Refused there: “Confirm or change what is asked about ",
 		confirm+"Not corrected Declaration 20 Nov 2026, 2:13 pm").Hides("Is this right?")
-	h.OK(h.Service.Forms.CountErrors(t.Context(), session.ID, statement.DocumentsSection, form.Errors{{Field: "file", Message: "Too large"}}))
+	h.OK(h.Service.Forms.CountErrors(t.Context(), session.ID, statement.DocumentsSection,
+		form.Errors{{Field: "file", Message: "Too large"}}))
 	h.Complete(session.ID) // without another try with documents
 	shows(confirm + "Corrected Declaration").Hides("Not corrected")
 }

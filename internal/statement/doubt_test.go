@@ -324,7 +324,8 @@ func TestOddAmounts(t *testing.T) {
 		}, nil},
 		"two cars of one name, one paid off": {func(s *s) {
 			s.Assets.Vehicles = []*statement.Vehicle{{Description: "Corolla"}, {Description: "Corolla 2020", AmountOwing: 9_000_00}}
-			s.Liabilities.PersonalLoans = []*statement.PersonalLoan{{Purpose: "Car loan, Corolla 2020", Balance: 19_000_00, MonthlyRepayment: 1}}
+			s.Liabilities.PersonalLoans = []*statement.PersonalLoan{{Purpose: "Car loan, Corolla 2020", Balance: 19_000_00,
+				MonthlyRepayment: 1}}
 		}, []string{"debt_differs assets.vehicles.1.amount_owing " +
 			"You owe $9,000.00 on Corolla 2020. In your liabilities it is $19,000.00."}},
 		"a whole mortgage of half a home": {func(s *s) {
