@@ -182,7 +182,7 @@ func customerJourneys() []journey {
 		}},
 		{"See what is missing, and which section is next", 3, func(w *walker) {
 			w.find("craig")
-			w.page.Shows("4 of 7 sections completed. Next: ")
+			w.page.Shows("4 of 7 sections finished. Next: ")
 		}},
 		{"Extend links that end soon and are past section 4", 3, func(w *walker) {
 			w.follow("1 with at least 4 sections")

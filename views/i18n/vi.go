@@ -5,7 +5,7 @@ package i18n
 var vietnamese = map[string]string{ //nolint:gosec // it takes words about passports for one
 	"(optional)":                                      "(không bắt buộc)",
 	", in dollars":                                    ", tính bằng đô la Úc",
-	"2 January 2006, 3:04 pm MST":                     "15:04 MST, 2 tháng 1, 2006",
+	"2 January 2006, 3:04 pm MST":                     "15:04 (MST), 2 tháng 1, 2006",
 	"2 January 2006":                                  "2 tháng 1, 2006",
 	"2 January 2006, 3:04:05 pm (UTC-07:00)":          "15:04:05, 2 tháng 1, 2006 (UTC-07:00)",
 	"A clear photo or a PDF, up to 10 MB.":            "Ảnh chụp rõ hoặc PDF, tối đa 10 MB.",

@@ -5,7 +5,7 @@ package i18n
 var simplifiedChinese = map[string]string{ //nolint:gosec // it takes words about passports for one
 	"(optional)":                                      "（选填）",
 	", in dollars":                                    "，以澳元计",
-	"2 January 2006, 3:04 pm MST":                     "2006年1月2日 15:04 MST",
+	"2 January 2006, 3:04 pm MST":                     "2006年1月2日 15:04 (MST)",
 	"2 January 2006":                                  "2006年1月2日",
 	"2 January 2006, 3:04:05 pm (UTC-07:00)":          "2006年1月2日 15:04:05 (UTC-07:00)",
 	"A clear photo or a PDF, up to 10 MB.":            "清晰的照片或 PDF，不超过 10 MB。",
