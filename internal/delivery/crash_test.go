@@ -206,6 +206,10 @@ func TestConnectionsCut(t *testing.T) {
 	if cut < rounds {
 		t.Errorf("%d connections were cut, want %d or more", cut, rounds)
 	}
+	// The recorder's connections were cut, too: without this pause its attempts would be made again.
+	testkit.Await(h, "what was received is recorded", func() bool {
+		return h.delivered() == hooktest.Count(hooktest.Secret, hook.Requests()).Events
+	})
 	// If the response to a claim was cut off, its deliveries are held until it ends.
 	_, err = h.DB.Raw().ExecContext(h.Ctx,
 		"UPDATE delivery SET lease_until = now() WHERE lease_until IS NOT NULL AND state = 'pending'")
