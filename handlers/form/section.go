@@ -88,7 +88,8 @@ func (s *Server) AnswerSection(c echo.Context, v *visit) error {
 	if err != nil {
 		return err
 	}
-	if v.followed = done.Followed; v.followed {
+	v.followed = done.Followed
+	if v.followed && (action == view.ActionLanguage || action == view.ActionEvidence) { // Save and Continue leave it themselves
 		s.leaveSaved(c, v, "")
 	}
 	switch {

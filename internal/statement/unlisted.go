@@ -105,17 +105,17 @@ func unlisted(a *Assets, l *Liabilities) []owing {
 // things, and a mortgage that names no property tell nothing. The path is that of the amount to
 // look at: of a share the liabilities', since the assets have the whole.
 func differing(a *Assets, l *Liabilities) (out []owing) {
-	debts := l.listed()
-	named := func(things []owing, d listed) (n int) {
-		for _, o := range things {
+	things, owed, debts := a.owing(), a.owed(), l.listed()
+	named := func(by []owing, d listed) (n int) {
+		for _, o := range by {
 			if sameName(o.thing, d.name) {
 				n++
 			}
 		}
 		return n
 	}
-	unnamed := slices.ContainsFunc(debts, func(d listed) bool { return d.list == mortgageList && named(a.owing(), d) == 0 })
-	for _, o := range a.owing() {
+	unnamed := slices.ContainsFunc(debts, func(d listed) bool { return d.list == mortgageList && named(things, d) == 0 })
+	for _, o := range things {
 		lines := slices.DeleteFunc(slices.Clone(debts), func(d listed) bool {
 			return !sameName(o.thing, d.name) || o.balance == 0 && d.list != o.list // "Council rates, 12 Smith St"
 		})
@@ -123,7 +123,7 @@ func differing(a *Assets, l *Liabilities) (out []owing) {
 		if o.balance == 0 {
 			others = 0
 		}
-		if len(lines) != 1 || named(a.owed(), lines[0]) != others || o.list == mortgageList && unnamed {
+		if len(lines) != 1 || named(owed, lines[0]) != others || o.list == mortgageList && unnamed {
 			continue
 		}
 		if o.shared() {
